@@ -1,0 +1,54 @@
+package io.hvd;
+
+import io.hvd.error.HvdException;
+import io.hvd.tensor.Tensor;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/** A collective on its way. Its tensors belong to hvd until {@link #synchronize()} returns. */
+public final class Handle {
+    private final String name;
+    private final CompletableFuture<Tensor> result;
+    private final Runnable hurry;
+
+    Handle(String name, CompletableFuture<Tensor> result, Runnable hurry) {
+        this.name = name;
+        this.result = result;
+        this.hurry = hurry;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    /** True when {@link #synchronize()} would not wait. */
+    public boolean poll() {
+        return result.isDone();
+    }
+
+    /**
+     * Waits for the result.
+     *
+     * @return the output tensor; null for a barrier
+     * @throws io.hvd.error.RankMismatchException if the ranks asked for different things under this name
+     * @throws io.hvd.error.ShutdownException if a rank has closed, failed or vanished
+     */
+    public Tensor synchronize() {
+        if (!result.isDone()) {
+            hurry.run();
+        }
+        try {
+            return result.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof HvdException known) {
+                throw known;
+            }
+            throw e;
+        }
+    }
+
+    /** Calls back on the communication thread when the result is there or the operation has failed; must not wait. */
+    public void whenDone(Runnable action) {
+        result.whenComplete((value, error) -> action.run());
+    }
+}

@@ -1,0 +1,169 @@
+package io.hvd;
+
+import io.hvd.backend.local.LocalProvider;
+import io.hvd.backend.mpi.MpiProvider;
+import io.hvd.config.HvdConfig;
+import io.hvd.config.HvdConfig.BackendChoice;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.error.NotInitialisedException;
+import io.hvd.spi.BackendProvider;
+import io.hvd.spi.StartupHook;
+import io.hvd.tensor.Device;
+import java.util.List;
+import java.util.ServiceLoader;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The way in. It holds no logic of its own: it finds the current context, the one bound to this
+ * thread (or to the thread that started it) if there is one, else the process's.
+ */
+public final class Hvd {
+    private static final InheritableThreadLocal<HvdContext> BOUND = new InheritableThreadLocal<>();
+    private static volatile HvdContext process;
+
+    private Hvd() {}
+
+    /**
+     * Joins the job that mpirun or srun started; without one, this process is a job of one rank.
+     * Calling it again returns the same context.
+     */
+    public static HvdContext init() {
+        return init(List.of());
+    }
+
+    /**
+     * Joins with some of the world's ranks only; every one of them makes the same call, the others none.
+     *
+     * @param ranks world ranks in their new order; empty means all
+     */
+    public static synchronized HvdContext init(List<Integer> ranks) {
+        HvdContext current = currentOrNull();
+        if (current != null && current.isOpen()) {
+            return current;
+        }
+        HvdConfig config = HvdConfig.fromEnvironment();
+        requireDistinct(ranks);
+        ServiceLoader<StartupHook> hooks = ServiceLoader.load(StartupHook.class);
+        hooks.forEach(StartupHook::beforeInit);
+        BackendProvider provider = choose(config);
+        JobGuard guard = new JobGuard(new FailureReport(config));
+        Membership membership = Membership.join(provider, config, ranks, guard::jobFailed);
+        guard.watch(membership);
+        membership.pin(GpuAssignment.assign(membership.topology(), config));
+        hooks.forEach(hook -> hook.afterInit(membership.topology().localSize()));
+        process = new HvdContext(membership);
+        logStart(process);
+        return process;
+    }
+
+    /**
+     * Runs {@code size} ranks as threads of this JVM and waits for all of them. Inside the body,
+     * {@code Hvd.rank()} and the like answer for the rank of the thread.
+     *
+     * @return the bodies' results by rank
+     * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed
+     */
+    public static <R> List<R> spawn(int size, RankBody<R> body) {
+        return new RankThreads(size, HvdConfig.fromEnvironment()).run(body);
+    }
+
+    /** Leaves the job in order but lets {@link #init()} be called again; every rank must call it. */
+    public static void shutdown() {
+        HvdContext current = currentOrNull();
+        if (current != null) {
+            current.shutdown();
+        }
+    }
+
+    public static boolean isInitialized() {
+        HvdContext current = currentOrNull();
+        return current != null && current.isOpen();
+    }
+
+    /** The current context. */
+    public static HvdContext context() {
+        return current("Hvd.context()");
+    }
+
+    public static int rank() {
+        return current("Hvd.rank()").rank();
+    }
+
+    public static int size() {
+        return current("Hvd.size()").size();
+    }
+
+    public static int localRank() {
+        return current("Hvd.localRank()").localRank();
+    }
+
+    public static int localSize() {
+        return current("Hvd.localSize()").localSize();
+    }
+
+    public static int crossRank() {
+        return current("Hvd.crossRank()").crossRank();
+    }
+
+    public static int crossSize() {
+        return current("Hvd.crossSize()").crossSize();
+    }
+
+    public static Device device() {
+        return current("Hvd.device()").device();
+    }
+
+    /** Makes a context the current one of this thread and of those it starts; null takes it away. */
+    static void bind(HvdContext context) {
+        if (context == null) {
+            BOUND.remove();
+        } else {
+            BOUND.set(context);
+        }
+    }
+
+    private static HvdContext current(String call) {
+        HvdContext current = currentOrNull();
+        if (current == null || !current.isOpen()) {
+            throw new NotInitialisedException(call);
+        }
+        return current;
+    }
+
+    private static HvdContext currentOrNull() {
+        HvdContext bound = BOUND.get();
+        return bound != null ? bound : process;
+    }
+
+    private static BackendProvider choose(HvdConfig config) {
+        BackendChoice choice = config.backend();
+        if (choice == BackendChoice.AUTO) {
+            choice = config.startedByLauncher() ? BackendChoice.MPI : BackendChoice.LOCAL;
+        }
+        return switch (choice) {
+            case MPI -> MpiProvider.ofThisProcess();
+            case NCCL -> throw new HvdException(ErrorId.UNSUPPORTED, "the NCCL back end is not linked in yet");
+            default -> LocalProvider.team(1, config.stageBytes()).get(0);
+        };
+    }
+
+    private static void requireDistinct(List<Integer> ranks) {
+        if (ranks.stream().distinct().count() < ranks.size()) {
+            throw new HvdException(ErrorId.BAD_ARGUMENT, "init for ranks " + ranks + ": a rank is named twice");
+        }
+    }
+
+    private static void logStart(HvdContext hvd) {
+        Logger log = LoggerFactory.getLogger(Hvd.class);
+        if (hvd.rank() == 0) {
+            log.info(
+                    "{} rank(s) on {}, back end {}, device of rank 0: {}",
+                    hvd.size(),
+                    hvd.hosts().stream().distinct().toList(),
+                    hvd.backend(),
+                    hvd.device());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package io.hvd;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.engine.Engine;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.error.NotInitialisedException;
+import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
+import io.hvd.spi.Topology;
+import io.hvd.tensor.Device;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/** A rank's place in a job from joining to leaving: its back end, its engine and its end. */
+final class Membership {
+    private final BackendProvider provider;
+    private final Backend backend;
+    private final Engine engine;
+    private final AtomicBoolean finished = new AtomicBoolean();
+    private volatile boolean open = true;
+    private volatile String failure = "";
+    private volatile Device device = Device.CPU;
+
+    private Membership(BackendProvider provider, Backend backend, HvdConfig config, Consumer<String> onFailure) {
+        this.provider = provider;
+        this.backend = backend;
+        this.engine = new Engine(backend, config.fusionThresholdBytes(), config.cycleNanos(), why -> {
+            failure = why;
+            onFailure.accept(why);
+        });
+    }
+
+    /**
+     * Joins the job and starts the engine on the back end's own thread.
+     *
+     * @param onFailure told once, on the communication thread, when the job cannot go on
+     */
+    static Membership join(
+            BackendProvider provider, HvdConfig config, List<Integer> ranks, Consumer<String> onFailure) {
+        CompletableFuture<Membership> joined = new CompletableFuture<>();
+        provider.communicationThread().execute(() -> {
+            Membership membership;
+            try {
+                membership = new Membership(provider, provider.open(config, ranks), config, onFailure);
+            } catch (Throwable cause) {
+                joined.completeExceptionally(cause);
+                return;
+            }
+            joined.complete(membership);
+            membership.engine.run();
+        });
+        try {
+            return joined.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof HvdException known) {
+                throw known;
+            }
+            throw new HvdException(
+                    ErrorId.INIT_FAILED, "the " + provider.name() + " back end did not start: " + e.getCause(), e);
+        }
+    }
+
+    /** The engine, for a call that needs an open context. */
+    Engine open(String call) {
+        if (!open) {
+            throw new NotInitialisedException(call);
+        }
+        return engine;
+    }
+
+    Engine engine() {
+        return engine;
+    }
+
+    Topology topology() {
+        return backend.topology();
+    }
+
+    String description() {
+        return backend.description();
+    }
+
+    Device device() {
+        return device;
+    }
+
+    void pin(Device assigned) {
+        device = assigned;
+    }
+
+    boolean isOpen() {
+        return open;
+    }
+
+    /** Why the job cannot go on; empty as long as it can. */
+    String failure() {
+        return failure;
+    }
+
+    /** Leaves in order, once; {@code last} also ends what outlives a context. */
+    synchronized void close(boolean last) {
+        if (!open) {
+            return;
+        }
+        engine.close();
+        open = false;
+        if (last) {
+            finishOnce();
+        }
+    }
+
+    /** Ends MPI on the thread that started it, unless the job has failed or MPI has ended already. */
+    void finishOnce() {
+        if (failure.isEmpty() && finished.compareAndSet(false, true)) {
+            CompletableFuture.runAsync(provider::finish, provider.communicationThread())
+                    .join();
+        }
+    }
+
+    /** Tells the other ranks why this one cannot go on; they need not wait for it. */
+    void fail(String why, long limitMillis) {
+        engine.fail(why, limitMillis);
+    }
+
+    /** Ends every rank's process; any thread. */
+    void abort(int exitCode, String why) {
+        backend.abort(exitCode, why);
+    }
+}

@@ -1,0 +1,79 @@
+package io.hvd.backend.local;
+
+import io.hvd.spi.Backend;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.ControlChannel;
+import io.hvd.spi.Topology;
+import java.nio.ByteBuffer;
+import java.util.Collections;
+import java.util.List;
+
+/** A rank that is a thread of this JVM. */
+final class LocalBackend implements Backend, ControlChannel {
+    private final LocalHub hub;
+    private final int rank;
+    private final Topology topology;
+    private final Collectives collectives;
+
+    LocalBackend(LocalHub hub, int rank, String host) {
+        this.hub = hub;
+        this.rank = rank;
+        this.topology =
+                Topology.of(rank, Collections.nCopies(hub.size(), "this JVM"), Collections.nCopies(hub.size(), host));
+        this.collectives = new LocalCollectives(hub, rank);
+    }
+
+    @Override
+    public String description() {
+        return hub.size() == 1 ? "local (one rank)" : "local (" + hub.size() + " ranks as threads of one JVM)";
+    }
+
+    @Override
+    public Topology topology() {
+        return topology;
+    }
+
+    @Override
+    public ControlChannel control() {
+        return this;
+    }
+
+    @Override
+    public Collectives collectives() {
+        return collectives;
+    }
+
+    @Override
+    public List<byte[]> exchange(byte[] mine) {
+        hub.exchanged().set(rank, mine);
+        hub.rendezvous().meet();
+        List<byte[]> all = List.copyOf(hub.exchanged());
+        hub.rendezvous().meet();
+        return all;
+    }
+
+    @Override
+    public void abort(int exitCode, String reason) {
+        hub.lose(rank, reason);
+    }
+
+    @Override
+    public void close() {
+        // Nothing is held but memory.
+    }
+
+    @Override
+    public void send(int to, ByteBuffer message) {
+        hub.mailbox(to).put(rank, message);
+    }
+
+    @Override
+    public void receive(long nanos, Inbox inbox) {
+        hub.mailbox(rank).receive(nanos, inbox);
+    }
+
+    @Override
+    public void wakeUp() {
+        hub.mailbox(rank).wakeUp();
+    }
+}

@@ -1,0 +1,56 @@
+package io.hvd.backend.local;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.stream.IntStream;
+
+/** Ranks as threads of this JVM; alone, the one rank of a program that was started without mpirun. */
+public final class LocalProvider implements BackendProvider {
+    private final LocalHub hub;
+    private final int rank;
+
+    private LocalProvider(LocalHub hub, int rank) {
+        this.hub = hub;
+        this.rank = rank;
+    }
+
+    /** Providers for ranks 0 to {@code size - 1}, which find each other in memory. */
+    public static List<LocalProvider> team(int size, int stageBytes) {
+        LocalHub hub = new LocalHub(size, stageBytes);
+        return IntStream.range(0, size)
+                .mapToObj(rank -> new LocalProvider(hub, rank))
+                .toList();
+    }
+
+    @Override
+    public String name() {
+        return "local";
+    }
+
+    @Override
+    public Executor communicationThread() {
+        return task -> {
+            Thread thread = new Thread(task, "hvd-engine-" + rank);
+            thread.setDaemon(true);
+            thread.start();
+        };
+    }
+
+    @Override
+    public Backend open(HvdConfig config, List<Integer> ranks) {
+        return new LocalBackend(hub, rank, hostName());
+    }
+
+    private static String hostName() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            return "localhost";
+        }
+    }
+}

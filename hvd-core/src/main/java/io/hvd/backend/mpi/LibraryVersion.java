@@ -1,0 +1,31 @@
+package io.hvd.backend.mpi;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Reads Open MPI's version out of libmpi as a file, so that a jar of another version is never let near it. */
+final class LibraryVersion {
+    /** libmpi holds its release as a string of its own, as {@code v4.1.4} or {@code 5.0.7}. */
+    private static final Pattern RELEASE = Pattern.compile("\0v?(\\d+\\.\\d+\\.\\d+(?:(?:rc|a|b)\\d+)?)\0");
+
+    private LibraryVersion() {}
+
+    static Optional<String> read(Path library) {
+        try (FileChannel file = FileChannel.open(library)) {
+            ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(file.size()));
+            while (bytes.hasRemaining() && file.read(bytes) >= 0) {
+                // read on
+            }
+            Matcher release = RELEASE.matcher(new String(bytes.array(), StandardCharsets.ISO_8859_1));
+            return release.find() ? Optional.of(release.group(1)) : Optional.empty();
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package io.hvd.backend.mpi;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/**
+ * Open MPI through its Java bindings. The one thread that initialises MPI makes every later call too
+ * and outlives a context, so that init, shutdown and init again work in one process.
+ */
+public final class MpiProvider implements BackendProvider {
+    /** MPI can be started and ended once per process, whoever asks. */
+    private static final MpiProvider PROCESS = new MpiProvider();
+
+    private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
+        Thread engine = new Thread(task, "hvd-engine-mpi");
+        engine.setDaemon(true);
+        return engine;
+    });
+    private MpiSession session;
+
+    private MpiProvider() {}
+
+    public static MpiProvider ofThisProcess() {
+        return PROCESS;
+    }
+
+    /** MPI as the classes beside mpi.jar see it; made once per process, used on the communication thread. */
+    public interface MpiSession {
+        Backend open(HvdConfig config, List<Integer> ranks);
+
+        /** MPI_Finalize; every rank of the job must come here. */
+        void finish();
+    }
+
+    @Override
+    public String name() {
+        return "mpi";
+    }
+
+    @Override
+    public Executor communicationThread() {
+        return thread;
+    }
+
+    @Override
+    public Backend open(HvdConfig config, List<Integer> ranks) {
+        if (session == null) {
+            session = start(config);
+        }
+        return session.open(config, ranks);
+    }
+
+    @Override
+    public void finish() {
+        if (session != null) {
+            session.finish();
+        }
+    }
+
+    private static MpiSession start(HvdConfig config) {
+        OpenMpi mpi = OpenMpi.locate(config);
+        Path jar = MpiJar.matching(mpi, config);
+        try {
+            return (MpiSession) Class.forName(
+                            "io.hvd.backend.mpi.bindings.BoundSession", true, new MpiClassLoader(jar, mpi.jniLibrary()))
+                    .getConstructor(HvdConfig.class)
+                    .newInstance(config);
+        } catch (ReflectiveOperationException | LinkageError e) {
+            Throwable cause = e instanceof java.lang.reflect.InvocationTargetException ? e.getCause() : e;
+            if (cause instanceof HvdException known) {
+                throw known;
+            }
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "Open MPI " + mpi.version() + " (" + mpi.jniLibrary() + ") with " + jar + " did not start: "
+                            + cause,
+                    cause);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+package io.hvd.backend.mpi;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.ControlChannel;
+import io.hvd.spi.Topology;
+import java.io.IOException;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The control plane of an MPI job: a star of TCP connections around rank 0, waited on with a selector.
+ *
+ * <p>MPI itself can only be waited on by polling, which takes cores away from the training; a selector
+ * sleeps until a message comes or somebody submits. It also notices the death of a peer at once.
+ */
+public final class SocketControl implements ControlChannel, AutoCloseable {
+    private final Selector selector;
+    private final Map<Integer, Peer> peers = new HashMap<>();
+
+    private SocketControl(Selector selector) {
+        this.selector = selector;
+    }
+
+    /**
+     * Connects every rank with rank 0; all ranks call it together.
+     *
+     * @param exchange gives every rank everybody's bytes, over MPI
+     */
+    public static SocketControl connect(
+            Topology topology, HvdConfig config, java.util.function.Function<byte[], List<byte[]>> exchange) {
+        try {
+            SocketControl control = new SocketControl(Selector.open());
+            Map<Integer, SocketChannel> channels = StarConnector.connect(topology, config, exchange);
+            for (Map.Entry<Integer, SocketChannel> entry : channels.entrySet()) {
+                control.add(entry.getKey(), entry.getValue());
+            }
+            return control;
+        } catch (IOException e) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "rank " + topology.rank() + " (" + topology.host() + ") could not connect its control plane: " + e,
+                    e);
+        }
+    }
+
+    private void add(int rank, SocketChannel channel) throws IOException {
+        channel.configureBlocking(false);
+        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        Peer peer = new Peer(rank, channel);
+        peer.key = channel.register(selector, SelectionKey.OP_READ, peer);
+        peers.put(rank, peer);
+    }
+
+    @Override
+    public void send(int rank, ByteBuffer message) {
+        Peer peer = peers.get(rank);
+        if (peer == null) {
+            return; // lost already, and reported
+        }
+        peer.enqueue(message);
+        peer.flush();
+    }
+
+    @Override
+    public void receive(long nanos, Inbox inbox) {
+        try {
+            select(nanos);
+        } catch (IOException e) {
+            throw new HvdException(ErrorId.BACK_END, "waiting on the control plane failed: " + e, e);
+        }
+        var ready = selector.selectedKeys();
+        ready.forEach(key -> ((Peer) key.attachment()).serve(inbox));
+        ready.clear();
+    }
+
+    private void select(long nanos) throws IOException {
+        long millis = TimeUnit.NANOSECONDS.toMillis(nanos);
+        if (nanos == Long.MAX_VALUE) {
+            selector.select();
+        } else if (millis > 0) {
+            selector.select(millis);
+        } else {
+            // Less than a selector can wait for: the caller looks again when its time has come.
+            selector.selectNow();
+            if (nanos > 0 && selector.selectedKeys().isEmpty()) {
+                java.util.concurrent.locks.LockSupport.parkNanos(nanos);
+            }
+        }
+    }
+
+    @Override
+    public void wakeUp() {
+        selector.wakeup();
+    }
+
+    @Override
+    public void close() {
+        peers.values().forEach(Peer::hangUp);
+        try {
+            selector.close();
+        } catch (IOException e) {
+            throw new HvdException(ErrorId.BACK_END, "closing the control plane failed: " + e, e);
+        }
+    }
+
+    /** One connection: messages are framed by their length. */
+    private final class Peer {
+        private static final int FIRST_BYTES = 8192;
+
+        private final int rank;
+        private final SocketChannel channel;
+        private final java.util.ArrayDeque<ByteBuffer> outgoing = new java.util.ArrayDeque<>();
+        private ByteBuffer incoming = ByteBuffer.allocate(FIRST_BYTES);
+        private SelectionKey key;
+
+        Peer(int rank, SocketChannel channel) {
+            this.rank = rank;
+            this.channel = channel;
+        }
+
+        void enqueue(ByteBuffer message) {
+            ByteBuffer framed = ByteBuffer.allocate(4 + message.remaining());
+            framed.putInt(message.remaining()).put(message).flip();
+            outgoing.add(framed);
+        }
+
+        /** Writes what the socket takes; the rest goes when it takes more. A broken pipe shows when reading. */
+        void flush() {
+            try {
+                while (!outgoing.isEmpty()) {
+                    channel.write(outgoing.peek());
+                    if (outgoing.peek().hasRemaining()) {
+                        key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+                        return;
+                    }
+                    outgoing.remove();
+                }
+                key.interestOps(SelectionKey.OP_READ);
+            } catch (IOException e) {
+                outgoing.clear();
+            }
+        }
+
+        void serve(Inbox inbox) {
+            if (key.isValid() && key.isWritable()) {
+                flush();
+            }
+            try {
+                int read = channel.read(incoming);
+                while (read > 0) {
+                    deliver(inbox);
+                    read = channel.read(incoming);
+                }
+                if (read < 0) {
+                    lose(inbox, "its control connection was closed without a goodbye, so its process has ended");
+                }
+            } catch (IOException e) {
+                lose(inbox, "its control connection broke: " + e.getMessage());
+            }
+        }
+
+        private void deliver(Inbox inbox) {
+            incoming.flip();
+            while (incoming.remaining() >= 4) {
+                int length = incoming.getInt(incoming.position());
+                if (incoming.remaining() < 4 + length) {
+                    break;
+                }
+                ByteBuffer message = ByteBuffer.allocate(length);
+                message.put(0, incoming, incoming.position() + 4, length);
+                incoming.position(incoming.position() + 4 + length);
+                inbox.message(rank, message);
+            }
+            makeRoom();
+        }
+
+        private void makeRoom() {
+            int needed = incoming.remaining() >= 4 ? 4 + incoming.getInt(incoming.position()) : 4;
+            if (needed > incoming.capacity()) {
+                incoming = ByteBuffer.allocate(needed).put(incoming);
+            } else {
+                incoming.compact();
+            }
+        }
+
+        private void lose(Inbox inbox, String why) {
+            hangUp();
+            peers.remove(rank);
+            inbox.lost(rank, why);
+        }
+
+        void hangUp() {
+            key.cancel();
+            try {
+                channel.close();
+            } catch (IOException e) {
+                // It is being given up anyway.
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.backend.mpi.SocketControl;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Backend;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.ControlChannel;
+import io.hvd.spi.Topology;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import mpi.Comm;
+import mpi.Intracomm;
+import mpi.MPI;
+import mpi.MPIException;
+
+/** A rank of an MPI job: data over a communicator of its own, control over sockets that idle for free. */
+final class BoundBackend implements Backend {
+    private final Intracomm comm;
+    private final int rank;
+    private final int size;
+    private final Topology topology;
+    private final SocketControl control;
+    private final MpiCollectives collectives;
+
+    BoundBackend(Intracomm comm, HvdConfig config) throws MPIException {
+        this.comm = comm;
+        this.rank = comm.getRank();
+        this.size = comm.getSize();
+        this.topology = discover();
+        this.control = SocketControl.connect(topology, config, this::exchange);
+        this.collectives = new MpiCollectives(comm, config.stageBytes());
+    }
+
+    private Topology discover() throws MPIException {
+        Intracomm node = comm.splitType(Comm.TYPE_SHARED, rank, MPI.INFO_NULL);
+        int[] leader = {rank};
+        node.bcast(leader, 1, MPI.INT, 0);
+        node.free();
+        List<String> nodes = new ArrayList<>();
+        List<String> hosts = new ArrayList<>();
+        for (byte[] answer : exchange((leader[0] + " " + MPI.getProcessorName()).getBytes(StandardCharsets.UTF_8))) {
+            String[] nodeAndHost = new String(answer, StandardCharsets.UTF_8).split(" ", 2);
+            nodes.add(nodeAndHost[0]);
+            hosts.add(nodeAndHost[1]);
+        }
+        return Topology.of(rank, nodes, hosts);
+    }
+
+    @Override
+    public String description() {
+        return "mpi (" + MPI.getLibVersion().split(",")[0] + ")";
+    }
+
+    @Override
+    public Topology topology() {
+        return topology;
+    }
+
+    @Override
+    public ControlChannel control() {
+        return control;
+    }
+
+    @Override
+    public Collectives collectives() {
+        return collectives;
+    }
+
+    @Override
+    public List<byte[]> exchange(byte[] mine) {
+        try {
+            int[] lengths = new int[size];
+            comm.allGather(new int[] {mine.length}, 1, MPI.INT, lengths, 1, MPI.INT);
+            int[] starts = new int[size];
+            for (int i = 1; i < size; i++) {
+                starts[i] = Math.addExact(starts[i - 1], lengths[i - 1]);
+            }
+            byte[] all = new byte[Math.addExact(starts[size - 1], lengths[size - 1])];
+            comm.allGatherv(mine, mine.length, MPI.BYTE, all, lengths, starts, MPI.BYTE);
+            List<byte[]> byRank = new ArrayList<>();
+            for (int i = 0; i < size; i++) {
+                byRank.add(java.util.Arrays.copyOfRange(all, starts[i], starts[i] + lengths[i]));
+            }
+            return byRank;
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "MPI_Allgatherv failed at start-up: " + e, e);
+        }
+    }
+
+    @Override
+    public void abort(int exitCode, String reason) {
+        try {
+            MPI.COMM_WORLD.abort(exitCode);
+        } catch (MPIException e) {
+            Runtime.getRuntime().halt(exitCode);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            // Nobody hangs up while another still has to read the last plan.
+            comm.barrier();
+            control.close();
+            comm.free();
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "leaving the communicator failed: " + e, e);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.backend.mpi.MpiProvider.MpiSession;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Backend;
+import java.util.List;
+import mpi.Group;
+import mpi.Intracomm;
+import mpi.MPI;
+import mpi.MPIException;
+
+/** The process's MPI, from MPI_Init_thread to MPI_Finalize. */
+public final class BoundSession implements MpiSession {
+    /** createGroup needs a tag that all members share; nothing else of ours uses it. */
+    private static final int GROUP_TAG = 4711;
+
+    public BoundSession(HvdConfig config) throws MPIException {
+        int wanted = config.mpiThreadsDisabled() ? MPI.THREAD_SINGLE : MPI.THREAD_FUNNELED;
+        int provided = MPI.isInitialized() ? MPI.queryThread() : MPI.InitThread(new String[0], wanted);
+        if (provided < wanted || !MPI.isThreadMain()) {
+            throw new HvdException(
+                    ErrorId.MPI_LEVEL,
+                    "MPI was initialised before hvd, or offers too little: thread level " + level(provided)
+                            + (MPI.isThreadMain() ? "" : " on another thread") + ", hvd needs " + level(wanted)
+                            + " on its own communication thread. Call Hvd.init() first");
+        }
+    }
+
+    @Override
+    public Backend open(HvdConfig config, List<Integer> ranks) {
+        try {
+            return new BoundBackend(communicator(ranks), config);
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.INIT_FAILED, "MPI could not make a communicator: " + e, e);
+        }
+    }
+
+    @Override
+    public void finish() {
+        try {
+            MPI.Finalize();
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "MPI_Finalize failed: " + e, e);
+        }
+    }
+
+    private static Intracomm communicator(List<Integer> ranks) throws MPIException {
+        if (ranks.isEmpty()) {
+            return MPI.COMM_WORLD.dup();
+        }
+        int world = MPI.COMM_WORLD.getSize();
+        int self = MPI.COMM_WORLD.getRank();
+        for (int rank : ranks) {
+            if (rank < 0 || rank >= world) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "init for ranks " + ranks + ": rank " + rank + " is not in [0, " + (world - 1) + "]");
+            }
+        }
+        if (!ranks.contains(self)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "init for ranks " + ranks + " was called on rank " + self + ", which is not among them");
+        }
+        Group group = MPI.COMM_WORLD
+                .getGroup()
+                .incl(ranks.stream().mapToInt(Integer::intValue).toArray());
+        return MPI.COMM_WORLD.createGroup(group, GROUP_TAG);
+    }
+
+    private static String level(int level) {
+        if (level == MPI.THREAD_SINGLE) {
+            return "MPI_THREAD_SINGLE";
+        }
+        if (level == MPI.THREAD_FUNNELED) {
+            return "MPI_THREAD_FUNNELED";
+        }
+        return level == MPI.THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED" : "MPI_THREAD_MULTIPLE";
+    }
+}

@@ -1,0 +1,31 @@
+package io.hvd.error;
+
+/** Fixed identifiers of error conditions, printed in front of every message so that they can be searched. */
+public enum ErrorId {
+    NOT_INITIALISED("HVD-101"),
+    INIT_FAILED("HVD-102"),
+    BAD_SETTING("HVD-103"),
+    NO_OPEN_MPI("HVD-104"),
+    MPI_JAR_MISMATCH("HVD-105"),
+    MPI_LEVEL("HVD-106"),
+    NO_DEVICE("HVD-107"),
+    UNSUPPORTED("HVD-201"),
+    BAD_ARGUMENT("HVD-202"),
+    RANK_MISMATCH("HVD-301"),
+    DUPLICATE_NAME("HVD-302"),
+    SHUT_DOWN("HVD-303"),
+    BACK_END("HVD-304"),
+    OPTIMIZER_MISUSE("HVD-401"),
+    STATE_MISMATCH("HVD-402"),
+    BAD_CHECKPOINT("HVD-501");
+
+    private final String code;
+
+    ErrorId(String code) {
+        this.code = code;
+    }
+
+    public String code() {
+        return code;
+    }
+}

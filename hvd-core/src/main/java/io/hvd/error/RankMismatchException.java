@@ -1,0 +1,10 @@
+package io.hvd.error;
+
+/** Ranks asked for different things under one name; thrown on every rank, and the context stays usable. */
+public final class RankMismatchException extends HvdException {
+    private static final long serialVersionUID = 1L;
+
+    public RankMismatchException(String message) {
+        super(ErrorId.RANK_MISMATCH, message);
+    }
+}

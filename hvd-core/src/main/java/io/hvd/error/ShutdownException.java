@@ -1,0 +1,14 @@
+package io.hvd.error;
+
+/** The operation can never complete: a rank has closed its context, failed or vanished. The message says which and why. */
+public final class ShutdownException extends HvdException {
+    private static final long serialVersionUID = 1L;
+
+    public ShutdownException(String message) {
+        super(ErrorId.SHUT_DOWN, message);
+    }
+
+    public ShutdownException(String message, Throwable cause) {
+        super(ErrorId.SHUT_DOWN, message, cause);
+    }
+}

@@ -1,0 +1,31 @@
+package io.hvd.spi;
+
+import java.util.List;
+
+/**
+ * One rank's connection to the others: a control plane, a data plane and who is who. Opened and used
+ * on its provider's communication thread only, but for {@link #abort}.
+ */
+public interface Backend extends AutoCloseable {
+    /** What was chosen and why, in a few words for one log line. */
+    String description();
+
+    Topology topology();
+
+    ControlChannel control();
+
+    Collectives collectives();
+
+    /** Gives every rank everybody's bytes, by rank. All ranks call it together, before the first operation. */
+    List<byte[]> exchange(byte[] mine);
+
+    /**
+     * Ends all ranks' processes, or, where the ranks are threads, tells the others that this one is
+     * gone. Any thread may call it; it may not return.
+     */
+    void abort(int exitCode, String reason);
+
+    /** Leaves in order; every rank calls it. */
+    @Override
+    void close();
+}

@@ -1,0 +1,16 @@
+package io.hvd.spi;
+
+/**
+ * Runs once in every process at the start of {@code Hvd.init()}, found by {@link java.util.ServiceLoader};
+ * for libraries that must be made ready before anybody touches them.
+ */
+public interface StartupHook {
+    void beforeInit();
+
+    /**
+     * Runs when the ranks of this node are known.
+     *
+     * @param localSize ranks that share this node's cores
+     */
+    void afterInit(int localSize);
+}

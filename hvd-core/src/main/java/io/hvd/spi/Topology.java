@@ -1,0 +1,52 @@
+package io.hvd.spi;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Who this rank is among all, among those of its node, and among those with the same place on other nodes.
+ *
+ * @param rank 0 to {@code size - 1}
+ * @param localRank place among the ranks of this node
+ * @param crossRank place among the nodes that have a rank with this local rank
+ * @param crossSize number of such nodes
+ * @param hosts host name of every rank, by rank
+ */
+public record Topology(
+        int rank, int size, int localRank, int localSize, int crossRank, int crossSize, List<String> hosts) {
+
+    public Topology {
+        hosts = List.copyOf(hosts);
+    }
+
+    /**
+     * Places every rank.
+     *
+     * @param rank whose view is wanted
+     * @param nodes an identity of the node of every rank, equal for ranks that share memory
+     * @param hosts host name of every rank, for messages
+     */
+    public static Topology of(int rank, List<String> nodes, List<String> hosts) {
+        Map<String, List<Integer>> ranksOfNode = new LinkedHashMap<>();
+        for (int i = 0; i < nodes.size(); i++) {
+            ranksOfNode.computeIfAbsent(nodes.get(i), node -> new ArrayList<>()).add(i);
+        }
+        List<Integer> local = ranksOfNode.get(nodes.get(rank));
+        int localRank = local.indexOf(rank);
+        int crossRank = 0;
+        int crossSize = 0;
+        for (List<Integer> members : ranksOfNode.values()) {
+            if (members == local) {
+                crossRank = crossSize;
+            }
+            crossSize += members.size() > localRank ? 1 : 0;
+        }
+        return new Topology(rank, nodes.size(), localRank, local.size(), crossRank, crossSize, hosts);
+    }
+
+    public String host() {
+        return hosts.get(rank);
+    }
+}

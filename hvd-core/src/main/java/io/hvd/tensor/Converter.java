@@ -1,0 +1,179 @@
+package io.hvd.tensor;
+
+import java.lang.reflect.Array;
+import java.nio.ByteBuffer;
+
+/**
+ * Copies, scales and converts runs of elements between tensors and a staging buffer in one pass.
+ *
+ * <p>Works block by block through small arrays that stay in the first-level cache, because loops over
+ * plain arrays are the ones that the JIT turns into vector code. Not thread-safe: one per thread.
+ */
+public final class Converter {
+    private static final int BLOCK = 2048;
+
+    private final float[] floats = new float[BLOCK];
+    private final short[] halves = new short[BLOCK];
+    private final Object[] own = new Object[DType.values().length];
+
+    /** Writes {@code count} elements of {@code from} as {@code wire} elements, times {@code scale}, from byte {@code at} on. */
+    public void pack(Tensor from, long first, int count, ByteBuffer to, int at, DType wire, double scale) {
+        DType type = from.dtype();
+        HostMemory memory = from.hostMemory();
+        if (wire == type && scale == 1.0) {
+            copyOut(memory, type, first, count, to, at);
+            return;
+        }
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            Object block = block(type);
+            memory.read(type, first + done, block, run);
+            Bulk.put(to, wire, at + done * wire.bytes(), convert(block, type, wire, scale, run), 0, run);
+        }
+    }
+
+    /** The way back: {@code wire} elements, times {@code scale}, become elements of {@code to}. */
+    public void unpack(ByteBuffer from, int at, DType wire, Tensor to, long first, int count, double scale) {
+        DType type = to.dtype();
+        HostMemory memory = to.hostMemory();
+        if (wire == type && scale == 1.0) {
+            copyIn(from, at, memory, type, first, count);
+            return;
+        }
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            Object block = block(wire);
+            Bulk.get(from, wire, at + done * wire.bytes(), block, 0, run);
+            memory.write(type, first + done, convert(block, wire, type, scale, run), run);
+        }
+    }
+
+    /** Copies elements between two tensors of the same type. */
+    public void copy(Tensor from, long first, Tensor to, long at, long count) {
+        DType type = from.dtype();
+        Object block = block(type);
+        for (long done = 0; done < count; done += BLOCK) {
+            int run = (int) Math.min(BLOCK, count - done);
+            from.hostMemory().read(type, first + done, block, run);
+            to.hostMemory().write(type, at + done, block, run);
+        }
+    }
+
+    private static void copyOut(HostMemory memory, DType type, long first, int count, ByteBuffer to, int at) {
+        if (memory instanceof HeapMemory heap) {
+            Bulk.put(to, type, at, heap.array(), heap.at(first, count), count);
+        } else if (memory instanceof BufferMemory direct) {
+            to.put(at, direct.buffer(), Math.toIntExact(first * type.bytes()), count * type.bytes());
+        }
+    }
+
+    private static void copyIn(ByteBuffer from, int at, HostMemory memory, DType type, long first, int count) {
+        if (memory instanceof HeapMemory heap) {
+            Bulk.get(from, type, at, heap.array(), heap.at(first, count), count);
+        } else if (memory instanceof BufferMemory direct) {
+            direct.buffer().put(Math.toIntExact(first * type.bytes()), from, at, count * type.bytes());
+        }
+    }
+
+    /** Converts a block; the result may be the block itself, changed. */
+    private Object convert(Object block, DType from, DType to, double scale, int count) {
+        if (from == to && !from.isHalf()) {
+            scaleInPlace(block, from, scale, count);
+            return block;
+        }
+        float[] middle = toFloats(block, from, scale, count);
+        if (to == DType.FLOAT32) {
+            return middle;
+        }
+        if (to.isHalf()) {
+            HalfFloat.toHalf(to, middle, halves, count);
+            return halves;
+        }
+        if (to == DType.FLOAT64) {
+            double[] wide = (double[]) block(DType.FLOAT64);
+            for (int i = 0; i < count; i++) {
+                wide[i] = middle[i];
+            }
+            return wide;
+        }
+        throw new IllegalArgumentException("no conversion from " + from + " to " + to);
+    }
+
+    private float[] toFloats(Object block, DType from, double scale, int count) {
+        switch (from) {
+            case FLOAT32 -> System.arraycopy(block, 0, floats, 0, count);
+            case FLOAT16, BFLOAT16 -> HalfFloat.fromHalf(from, (short[]) block, floats, count);
+            case FLOAT64 -> {
+                double[] wide = (double[]) block;
+                for (int i = 0; i < count; i++) {
+                    floats[i] = (float) wide[i];
+                }
+            }
+            default -> throw new IllegalArgumentException("no conversion from " + from + " to a floating type");
+        }
+        scaleInPlace(floats, DType.FLOAT32, scale, count);
+        return floats;
+    }
+
+    private static void scaleInPlace(Object block, DType type, double scale, int count) {
+        if (scale == 1.0) {
+            return;
+        }
+        switch (type) {
+            case FLOAT32 -> {
+                float[] values = (float[]) block;
+                float factor = (float) scale;
+                for (int i = 0; i < count; i++) {
+                    values[i] *= factor;
+                }
+            }
+            case FLOAT64 -> {
+                double[] values = (double[]) block;
+                for (int i = 0; i < count; i++) {
+                    values[i] *= scale;
+                }
+            }
+            default -> scaleIntegers(block, type, scale, count);
+        }
+    }
+
+    /** Integers are scaled in floating point and truncated, as Horovod does. */
+    private static void scaleIntegers(Object block, DType type, double scale, int count) {
+        switch (type) {
+            case INT32 -> {
+                int[] values = (int[]) block;
+                for (int i = 0; i < count; i++) {
+                    values[i] = (int) (values[i] * scale);
+                }
+            }
+            case INT64 -> {
+                long[] values = (long[]) block;
+                for (int i = 0; i < count; i++) {
+                    values[i] = (long) (values[i] * scale);
+                }
+            }
+            case INT8 -> {
+                byte[] values = (byte[]) block;
+                for (int i = 0; i < count; i++) {
+                    values[i] = (byte) (values[i] * scale);
+                }
+            }
+            case UINT8 -> {
+                byte[] values = (byte[]) block;
+                for (int i = 0; i < count; i++) {
+                    values[i] = (byte) ((values[i] & 0xff) * scale);
+                }
+            }
+            default -> throw new IllegalArgumentException("no integer scaling for " + type);
+        }
+    }
+
+    private Object block(DType type) {
+        Object block = own[type.ordinal()];
+        if (block == null) {
+            block = Array.newInstance(type.arrayType().getComponentType(), BLOCK);
+            own[type.ordinal()] = block;
+        }
+        return block;
+    }
+}

@@ -1,0 +1,55 @@
+package io.hvd.tensor;
+
+/** Element types that travel between ranks; the order is part of the wire format. */
+public enum DType {
+    FLOAT32("float32", 4, float[].class),
+    FLOAT64("float64", 8, double[].class),
+    INT32("int32", 4, int[].class),
+    INT64("int64", 8, long[].class),
+    INT8("int8", 1, byte[].class),
+    UINT8("uint8", 1, byte[].class),
+    /** IEEE 754 binary16, kept in {@code short[]}. */
+    FLOAT16("float16", 2, short[].class),
+    /** The upper half of a binary32, kept in {@code short[]}. */
+    BFLOAT16("bfloat16", 2, short[].class);
+
+    private static final DType[] ALL = values();
+
+    private final String label;
+    private final int bytes;
+    private final Class<?> arrayType;
+
+    DType(String label, int bytes, Class<?> arrayType) {
+        this.label = label;
+        this.bytes = bytes;
+        this.arrayType = arrayType;
+    }
+
+    public static DType of(int ordinal) {
+        return ALL[ordinal];
+    }
+
+    /** Bytes of one element. */
+    public int bytes() {
+        return bytes;
+    }
+
+    /** The Java array that holds elements of this type on the heap. */
+    public Class<?> arrayType() {
+        return arrayType;
+    }
+
+    public boolean isFloating() {
+        return this == FLOAT32 || this == FLOAT64 || isHalf();
+    }
+
+    /** True for the two 16-bit floating types. */
+    public boolean isHalf() {
+        return this == FLOAT16 || this == BFLOAT16;
+    }
+
+    @Override
+    public String toString() {
+        return label;
+    }
+}

@@ -1,0 +1,31 @@
+package io.hvd.tensor;
+
+/** Where memory lies: the host, or one CUDA device by its index among the visible ones. */
+public record Device(Kind kind, int index) {
+    public static final Device CPU = new Device(Kind.CPU, 0);
+
+    /** Families of devices. */
+    public enum Kind {
+        CPU,
+        CUDA
+    }
+
+    public Device {
+        if (index < 0) {
+            throw new IllegalArgumentException("device index is " + index + ", expected 0 or more");
+        }
+    }
+
+    public static Device cuda(int index) {
+        return new Device(Kind.CUDA, index);
+    }
+
+    public boolean isCpu() {
+        return kind == Kind.CPU;
+    }
+
+    @Override
+    public String toString() {
+        return isCpu() ? "cpu" : "cuda:" + index;
+    }
+}

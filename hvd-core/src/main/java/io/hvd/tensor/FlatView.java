@@ -1,0 +1,61 @@
+package io.hvd.tensor;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/**
+ * The host tensors of a batch, read and written as if they were one long run of elements of the wire
+ * type. A back end takes from it what fits its stage, chunk by chunk, whatever the tensors' borders.
+ */
+public final class FlatView {
+    private final List<Tensor> tensors;
+    private final long[] starts;
+    private final DType wire;
+    private final Converter converter;
+
+    public FlatView(List<Tensor> tensors, DType wire, Converter converter) {
+        this.tensors = tensors;
+        this.wire = wire;
+        this.converter = converter;
+        this.starts = new long[tensors.size() + 1];
+        for (int i = 0; i < tensors.size(); i++) {
+            starts[i + 1] = starts[i] + tensors.get(i).elements();
+        }
+    }
+
+    public long elements() {
+        return starts[tensors.size()];
+    }
+
+    public DType wire() {
+        return wire;
+    }
+
+    /** Fills {@code stage} from its start with {@code count} scaled elements, beginning at element {@code from}. */
+    public void pack(long from, int count, ByteBuffer stage, double scale) {
+        forEachPart(
+                from, count, (tensor, first, run, at) -> converter.pack(tensor, first, run, stage, at, wire, scale));
+    }
+
+    /** Takes {@code count} elements from the start of {@code stage}, scaled, to where element {@code from} lies. */
+    public void unpack(long from, int count, ByteBuffer stage, double scale) {
+        forEachPart(
+                from, count, (tensor, first, run, at) -> converter.unpack(stage, at, wire, tensor, first, run, scale));
+    }
+
+    private void forEachPart(long from, int count, Part part) {
+        long end = from + count;
+        for (int i = 0; i < tensors.size() && starts[i] < end; i++) {
+            long first = Math.max(from, starts[i]);
+            long last = Math.min(end, starts[i + 1]);
+            if (first < last) {
+                int at = Math.toIntExact((first - from) * wire.bytes());
+                part.visit(tensors.get(i), first - starts[i], (int) (last - first), at);
+            }
+        }
+    }
+
+    private interface Part {
+        void visit(Tensor tensor, long first, int count, int stageByte);
+    }
+}

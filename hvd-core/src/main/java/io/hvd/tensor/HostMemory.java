@@ -1,0 +1,20 @@
+package io.hvd.tensor;
+
+/** Memory that the CPU reads and writes: a Java array or a direct buffer. */
+public sealed interface HostMemory extends Memory permits HeapMemory, BufferMemory {
+    @Override
+    default Device device() {
+        return Device.CPU;
+    }
+
+    /**
+     * Copies elements into a Java array of {@code type}'s kind.
+     *
+     * @param from index of the first element, counted in elements of {@code type}
+     * @param array {@code float[]} for float32 and so on, see {@link DType#arrayType()}
+     */
+    void read(DType type, long from, Object array, int count);
+
+    /** Copies elements out of a Java array of {@code type}'s kind; the mirror image of {@link #read}. */
+    void write(DType type, long from, Object array, int count);
+}

@@ -1,0 +1,24 @@
+package io.hvd.tensor;
+
+/** How an allreduce combines the ranks' values; numbered as in Horovod. */
+public enum ReduceOp {
+    /** Sum over the ranks, divided by their number; integers are divided in floating point and truncated. */
+    AVERAGE,
+    SUM,
+    /** Named for Horovod's users and refused: not there yet. */
+    ADASUM,
+    MIN,
+    MAX,
+    PRODUCT;
+
+    private static final ReduceOp[] ALL = values();
+
+    public static ReduceOp of(int ordinal) {
+        return ALL[ordinal];
+    }
+
+    /** What travels: an average is a sum until it is unpacked. */
+    public ReduceOp onTheWire() {
+        return this == AVERAGE ? SUM : this;
+    }
+}

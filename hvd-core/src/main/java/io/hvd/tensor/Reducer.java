@@ -1,0 +1,206 @@
+package io.hvd.tensor;
+
+import java.lang.reflect.Array;
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/**
+ * Combines the same range of several staging buffers, in their order, so that whoever owns a range
+ * gets one well-defined result to hand to everybody. Half types are accumulated in float32 and
+ * rounded once. Not thread-safe: one per thread.
+ */
+public final class Reducer {
+    private static final int BLOCK = 2048;
+
+    private final float[] left = new float[BLOCK];
+    private final float[] right = new float[BLOCK];
+    private final Object[] accumulators = new Object[DType.values().length];
+    private final Object[] operands = new Object[DType.values().length];
+
+    /**
+     * Reduces elements {@code [first, first + count)} of every source into the same place of {@code target}.
+     *
+     * @param op SUM, MIN, MAX or PRODUCT
+     * @param target may be one of the sources
+     */
+    public void reduce(ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target) {
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            int at = (first + done) * type.bytes();
+            if (type.isHalf()) {
+                reduceHalves(op, type, sources, at, run, target);
+            } else {
+                reduceBlock(op, type, sources, at, run, target);
+            }
+        }
+    }
+
+    private void reduceBlock(ReduceOp op, DType type, List<ByteBuffer> sources, int at, int run, ByteBuffer target) {
+        Object accumulator = block(accumulators, type);
+        Object operand = block(operands, type);
+        Bulk.get(sources.get(0), type, at, accumulator, 0, run);
+        for (ByteBuffer source : sources.subList(1, sources.size())) {
+            Bulk.get(source, type, at, operand, 0, run);
+            combine(op, type, accumulator, operand, run);
+        }
+        Bulk.put(target, type, at, accumulator, 0, run);
+    }
+
+    private void reduceHalves(ReduceOp op, DType type, List<ByteBuffer> sources, int at, int run, ByteBuffer target) {
+        short[] halves = (short[]) block(operands, type);
+        Bulk.get(sources.get(0), type, at, halves, 0, run);
+        HalfFloat.fromHalf(type, halves, left, run);
+        for (ByteBuffer source : sources.subList(1, sources.size())) {
+            Bulk.get(source, type, at, halves, 0, run);
+            HalfFloat.fromHalf(type, halves, right, run);
+            combineFloats(op, left, right, run);
+        }
+        HalfFloat.toHalf(type, left, halves, run);
+        Bulk.put(target, type, at, halves, 0, run);
+    }
+
+    private static void combine(ReduceOp op, DType type, Object accumulator, Object operand, int count) {
+        switch (type) {
+            case FLOAT32 -> combineFloats(op, (float[]) accumulator, (float[]) operand, count);
+            case FLOAT64 -> combineDoubles(op, (double[]) accumulator, (double[]) operand, count);
+            case INT32 -> combineInts(op, (int[]) accumulator, (int[]) operand, count);
+            case INT64 -> combineLongs(op, (long[]) accumulator, (long[]) operand, count);
+            case INT8, UINT8 -> combineBytes(op, type, (byte[]) accumulator, (byte[]) operand, count);
+            default -> throw new IllegalArgumentException("no reduction for " + type);
+        }
+    }
+
+    private static void combineFloats(ReduceOp op, float[] a, float[] b, int count) {
+        switch (op) {
+            case SUM -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] += b[i];
+                }
+            }
+            case MIN -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] = Math.min(a[i], b[i]);
+                }
+            }
+            case MAX -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] = Math.max(a[i], b[i]);
+                }
+            }
+            case PRODUCT -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] *= b[i];
+                }
+            }
+            default -> throw unknown(op);
+        }
+    }
+
+    private static void combineDoubles(ReduceOp op, double[] a, double[] b, int count) {
+        switch (op) {
+            case SUM -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] += b[i];
+                }
+            }
+            case MIN -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] = Math.min(a[i], b[i]);
+                }
+            }
+            case MAX -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] = Math.max(a[i], b[i]);
+                }
+            }
+            case PRODUCT -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] *= b[i];
+                }
+            }
+            default -> throw unknown(op);
+        }
+    }
+
+    private static void combineInts(ReduceOp op, int[] a, int[] b, int count) {
+        switch (op) {
+            case SUM -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] += b[i];
+                }
+            }
+            case MIN -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] = Math.min(a[i], b[i]);
+                }
+            }
+            case MAX -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] = Math.max(a[i], b[i]);
+                }
+            }
+            case PRODUCT -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] *= b[i];
+                }
+            }
+            default -> throw unknown(op);
+        }
+    }
+
+    private static void combineLongs(ReduceOp op, long[] a, long[] b, int count) {
+        switch (op) {
+            case SUM -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] += b[i];
+                }
+            }
+            case MIN -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] = Math.min(a[i], b[i]);
+                }
+            }
+            case MAX -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] = Math.max(a[i], b[i]);
+                }
+            }
+            case PRODUCT -> {
+                for (int i = 0; i < count; i++) {
+                    a[i] *= b[i];
+                }
+            }
+            default -> throw unknown(op);
+        }
+    }
+
+    /** Bytes wrap around as MPI's 8-bit integers do; only their order depends on the sign. */
+    private static void combineBytes(ReduceOp op, DType type, byte[] a, byte[] b, int count) {
+        int mask = type == DType.UINT8 ? 0xff : -1;
+        for (int i = 0; i < count; i++) {
+            int x = a[i] & mask;
+            int y = b[i] & mask;
+            a[i] = (byte)
+                    switch (op) {
+                        case SUM -> x + y;
+                        case MIN -> Math.min(x, y);
+                        case MAX -> Math.max(x, y);
+                        case PRODUCT -> x * y;
+                        default -> throw unknown(op);
+                    };
+        }
+    }
+
+    private static IllegalArgumentException unknown(ReduceOp op) {
+        return new IllegalArgumentException("reduction " + op + " has no kernel");
+    }
+
+    private static Object block(Object[] blocks, DType type) {
+        Object block = blocks[type.ordinal()];
+        if (block == null) {
+            block = Array.newInstance(type.arrayType().getComponentType(), BLOCK);
+            blocks[type.ordinal()] = block;
+        }
+        return block;
+    }
+}

@@ -1,0 +1,79 @@
+package io.hvd.tensor;
+
+import java.util.Arrays;
+
+/** Dimensions of a tensor, outermost first; no dimension at all means a scalar. */
+public final class Shape {
+    private static final Shape SCALAR = new Shape(new long[0]);
+
+    private final long[] dims;
+    private final long elements;
+
+    private Shape(long[] dims) {
+        long product = 1;
+        for (long dim : dims) {
+            if (dim < 0) {
+                throw new IllegalArgumentException("shape " + Arrays.toString(dims) + " has a negative dimension");
+            }
+            product = Math.multiplyExact(product, dim);
+        }
+        this.dims = dims;
+        this.elements = product;
+    }
+
+    public static Shape of(long... dims) {
+        return dims.length == 0 ? SCALAR : new Shape(dims.clone());
+    }
+
+    public static Shape scalar() {
+        return SCALAR;
+    }
+
+    /** Number of dimensions. */
+    public int rank() {
+        return dims.length;
+    }
+
+    public long dim(int index) {
+        return dims[index];
+    }
+
+    public long elements() {
+        return elements;
+    }
+
+    public long[] toArray() {
+        return dims.clone();
+    }
+
+    /** The same shape with another first dimension. */
+    public Shape withFirst(long first) {
+        long[] changed = dims.clone();
+        changed[0] = first;
+        return new Shape(changed);
+    }
+
+    /** Elements of one row, that is of everything behind the first dimension. */
+    public long rowElements() {
+        long product = 1;
+        for (int i = 1; i < dims.length; i++) {
+            product *= dims[i];
+        }
+        return product;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Shape shape && Arrays.equals(dims, shape.dims);
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(dims);
+    }
+
+    @Override
+    public String toString() {
+        return Arrays.toString(dims);
+    }
+}
