@@ -185,6 +185,15 @@ public final class Engine {
             return;
         }
         List<PendingOp> ops = batch.names().stream().map(queue::take).toList();
+        Request first = ops.get(0).request();
+        if (!backend.collectives().reaches(first.device())) {
+            HvdException unreachable = new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    first.kind() + " of " + batch.names() + ": the back end " + backend.description()
+                            + " reaches no tensors on " + first.device());
+            ops.forEach(op -> op.fail(unreachable));
+            return;
+        }
         try {
             carryOut(ops, batch);
         } catch (Throwable cause) {

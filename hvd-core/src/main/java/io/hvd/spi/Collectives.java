@@ -1,5 +1,6 @@
 package io.hvd.spi;
 
+import io.hvd.tensor.Device;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 
@@ -11,6 +12,11 @@ import java.util.List;
  * stream them chunk by chunk without one.
  */
 public interface Collectives {
+    /** Whether tensors on such a device can be handed over; asked when the ranks have agreed on it. */
+    default boolean reaches(Device.Kind device) {
+        return device == Device.Kind.CPU;
+    }
+
     /**
      * Reduces every tensor over the ranks. Inputs are only read, unless the output is the same tensor.
      *
