@@ -1,6 +1,6 @@
 # Puts mpi.jar, Open MPI's Java bindings, into the local Maven repository as org.open-mpi:mpi-java, twice: under the
 # version of the Open MPI in use, which the run time looks for, and as "installed", which the build compiles against.
-# The jar must be of exactly the library's version: it reads constants from the library by position. Sourced by setup.sh.
+# It must be of exactly the library's version: the library looks up fields of its classes that come and go. Sourced by setup.sh.
 
 install_plugin=org.apache.maven.plugins:maven-install-plugin:3.1.4
 
@@ -43,7 +43,6 @@ make_mpi_jar() {
         cp "$bundled" "$3/mpi.jar"
         jar ufm "$3/mpi.jar" "$3/manifest"
     else
-        say "compiling mpi.jar $2 from its source package"
         compile_mpi_jar "$(readlink -f "$library")" "$3"
     fi
 }
@@ -51,7 +50,9 @@ make_mpi_jar() {
 compile_mpi_jar() {
     local package
     package=$(owner_of "$1")
-    [[ -n $package ]] || fail "$1 has no mpi.jar beside it and is no package's; set HVD_OPENMPI_HOME to an Open MPI that has both"
+    [[ -n $package ]] || fail "found no mpi.jar for $1 and no package owns it;" \
+        "set HVD_OPENMPI_HOME to an Open MPI that has its mpi.jar"
+    say "compiling mpi.jar from the source package of $package"
     fetch_source "$package" "$2"
     mkdir "$2/java" "$2/classes"
     find "$2/source" -name '*.orig.tar.*' ! -name '*.asc' \
