@@ -2,8 +2,6 @@
 # version of the Open MPI in use, which the run time looks for, and as "installed", which the build compiles against.
 # It must be of exactly the library's version: the library looks up fields of its classes that come and go. Sourced by setup.sh.
 
-install_plugin=org.apache.maven.plugins:maven-install-plugin:3.1.4
-
 # A subshell, so that the temporary folder goes whatever happens.
 install_mpi_jar() (
     prefix=$1 version=$2
@@ -62,7 +60,11 @@ compile_mpi_jar() {
     jar cfm "$2/mpi.jar" "$2/manifest" -C "$2/classes" mpi
 }
 
+# With the install plugin that the build uses, so that its version stands in the POM alone.
 install_file() {
-    quietly mvn -B "$install_plugin:install-file" -DgroupId=org.open-mpi -DartifactId=mpi-java -Dpackaging=jar \
-        -Dfile="$1" -Dversion="$2"
+    local pom plugin
+    pom=$(dirname "${BASH_SOURCE[0]}")/../../pom.xml
+    plugin=$(sed -n 's:.*<install-plugin.version>\(.*\)</install-plugin.version>.*:\1:p' "$pom")
+    quietly mvn -B "org.apache.maven.plugins:maven-install-plugin:$plugin:install-file" \
+        -DgroupId=org.open-mpi -DartifactId=mpi-java -Dpackaging=jar -Dfile="$1" -Dversion="$2"
 }
