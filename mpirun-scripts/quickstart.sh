@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# From a bare Debian or Ubuntu to a trained model: set-up, build, then hvd-examples/target/train.jar on 4 ranks.
+# A second call only trains. Arguments go to the training: quickstart.sh mnist --data-dir /data/mnist
+set -euo pipefail
+
+scripts="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)"
+root=$(dirname "$scripts")
+jar=$root/hvd-examples/target/train.jar
+# shellcheck source=mpirun-scripts/setup.sh
+. "$scripts/setup.sh"
+
+# Folders count as well: a file that was deleted or renamed leaves only its folder's time behind.
+is_built() {
+    [[ -f $jar && -z $(find "$root/pom.xml" "$root"/hvd-*/pom.xml "$root"/hvd-*/src/main -newer "$jar" -print -quit) ]]
+}
+
+build() {
+    echo "quickstart: building (the first time this downloads LibTorch)"
+    mvn -q -B -f "$root/pom.xml" -DskipTests install
+    touch -c "$jar" # Maven leaves it alone when only another module has changed
+}
+
+began=$SECONDS
+is_built || build
+built=$SECONDS
+"$scripts/horovodrun" -np 4 java -jar "$jar" "$@"
+echo "quickstart: build $((built - began)) s, training $((SECONDS - built)) s"

@@ -1,0 +1,89 @@
+# Finds the JDK, Maven and Open MPI of this machine. Sourced by setup.sh; installs nothing.
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+fail() {
+    say "$@"
+    exit 1
+}
+
+# Runs a command and shows what it printed only if it fails.
+quietly() {
+    local output
+    output=$("$@" 2>&1 </dev/null) || {
+        printf '%s\n' "$output" >&2
+        return 1
+    }
+}
+
+# The release file is read because starting a JVM to ask it costs more than all the rest of a second set-up.
+jdk_version() { sed -n 's/^JAVA_VERSION="\(.*\)"$/\1/p' "$1/release" 2>/dev/null || true; }
+
+is_jdk_17() {
+    local version
+    [[ -n $1 && -x $1/bin/javac ]] || return 1
+    version=$(jdk_version "$1")
+    version=${version%%[!0-9]*}
+    ((${version:-0} >= 17))
+}
+
+jdk_home() {
+    local home javac
+    javac=$(readlink -f "$(command -v javac)" 2>/dev/null || true)
+    for home in "${JAVA_HOME:-}" "${javac%/bin/javac}" /usr/lib/jvm/*; do
+        if is_jdk_17 "$home"; then
+            printf '%s\n' "$home"
+            return
+        fi
+    done
+    return 1
+}
+
+use_jdk() {
+    JAVA_HOME=$(jdk_home) || fail "found no JDK 17 or newer; set JAVA_HOME to one"
+    export JAVA_HOME PATH="$JAVA_HOME/bin:$PATH"
+}
+
+# Debian names the jar maven-core-3.x.jar and knows the version itself.
+maven_version() {
+    local home jar
+    home=$(dirname "$(dirname "$(readlink -f "$(command -v mvn)")")")
+    jar=$(basename "$home"/lib/maven-core-*.jar .jar)
+    case $jar in
+        *.x) dpkg-query -W -f '${source:Upstream-Version}' maven ;;
+        *) printf '%s' "${jar#maven-core-}" ;;
+    esac
+}
+
+use_openmpi() {
+    if [[ -n ${HVD_OPENMPI_HOME:-} ]]; then
+        [[ -x $HVD_OPENMPI_HOME/bin/mpirun ]] || fail "HVD_OPENMPI_HOME=$HVD_OPENMPI_HOME has no bin/mpirun"
+        HVD_OPENMPI_HOME=$(readlink -f "$HVD_OPENMPI_HOME")
+        export HVD_OPENMPI_HOME PATH="$HVD_OPENMPI_HOME/bin:$PATH"
+    fi
+    [[ -n $(openmpi_version) ]] \
+        || fail "$(command -v mpirun) is not Open MPI's; set HVD_OPENMPI_HOME to the prefix of an Open MPI"
+}
+
+openmpi_prefix() {
+    printf '%s\n' "${HVD_OPENMPI_HOME:-$(dirname "$(dirname "$(readlink -f "$(command -v mpirun)")")")}"
+}
+
+openmpi_version() { mpirun --version 2>/dev/null | sed -n 's/.*(Open MPI) \([^ ]*\).*/\1/p'; }
+
+# Both print nothing where there is no such file. Debian keeps libraries in lib/TRIPLET and lib/TRIPLET/openmpi/lib.
+openmpi_mpi_jar() { first_file "$1"/{lib,lib64,lib/*/openmpi/lib,lib/*}/mpi.jar; }
+
+openmpi_java_library() { first_file "$1"/{lib,lib64,lib/*/openmpi/lib,lib/*}/libmpi_java.so*; }
+
+first_file() {
+    local file
+    for file; do
+        if [[ -f $file ]]; then
+            printf '%s\n' "$file"
+            return
+        fi
+    done
+}
