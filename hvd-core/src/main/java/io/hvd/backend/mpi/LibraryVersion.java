@@ -11,8 +11,8 @@ import java.util.regex.Pattern;
 
 /** Reads Open MPI's version out of libmpi as a file, so that a jar of another version is never let near it. */
 final class LibraryVersion {
-    /** libmpi holds its release as a string of its own, as {@code v4.1.4} or {@code 5.0.7}. */
-    private static final Pattern RELEASE = Pattern.compile("\0v?(\\d+\\.\\d+\\.\\d+(?:(?:rc|a|b)\\d+)?)\0");
+    /** libmpi holds its release as a string of its own, as {@code v4.1.4} or {@code v5.0.7}. */
+    private static final Pattern RELEASE = Pattern.compile("\0v(\\d+\\.\\d+\\.\\d+(?:(?:rc|a|b)\\d+)?)\0");
 
     private LibraryVersion() {}
 
