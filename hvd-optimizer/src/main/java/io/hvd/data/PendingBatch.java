@@ -1,0 +1,69 @@
+package io.hvd.data;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A batch on its way from a worker to the caller.
+ *
+ * <p>Its future settles once: with the batch, with a failure, or abandoned. Whoever loses the race disposes of the
+ * batch, so one that holds native memory is either the caller's or closed here, never both and never neither.
+ */
+final class PendingBatch<B> implements Runnable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(PendingBatch.class);
+
+    private final BatchPlan<?, B> plan;
+    private final int number;
+    private final CompletableFuture<B> result = new CompletableFuture<>();
+
+    PendingBatch(BatchPlan<?, B> plan, int number) {
+        this.plan = plan;
+        this.number = number;
+    }
+
+    int number() {
+        return number;
+    }
+
+    /** Makes the batch; runs once, on a worker or on the caller's thread. */
+    @Override
+    public void run() {
+        if (result.isDone()) {
+            return;
+        }
+        try {
+            B batch = plan.make(number, result::isDone);
+            if (!result.complete(batch)) {
+                dispose(batch);
+            }
+        } catch (Throwable failure) {
+            result.completeExceptionally(failure);
+        }
+    }
+
+    /** Waits for the batch; throws CancellationException if it is abandoned meanwhile. */
+    B await() throws InterruptedException, ExecutionException {
+        return result.get();
+    }
+
+    /** Nobody will take this batch any more; its worker stops before the next sample. */
+    void abandon() {
+        result.cancel(false);
+        if (!result.isCompletedExceptionally()) {
+            dispose(result.join());
+        }
+    }
+
+    private void dispose(B batch) {
+        if (batch instanceof AutoCloseable closeable) {
+            try {
+                closeable.close();
+            } catch (Exception e) {
+                LOG.warn("batch {}, which nobody took, could not be closed", number, e);
+            }
+        }
+    }
+}
