@@ -45,14 +45,12 @@ public final class Hvd {
         }
         HvdConfig config = HvdConfig.fromEnvironment();
         requireDistinct(ranks);
-        ServiceLoader<StartupHook> hooks = ServiceLoader.load(StartupHook.class);
-        hooks.forEach(StartupHook::beforeInit);
+        ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
         BackendProvider provider = choose(config);
         JobGuard guard = new JobGuard(new FailureReport(config));
         Membership membership = Membership.join(provider, config, ranks, guard::jobFailed);
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
-        hooks.forEach(hook -> hook.afterInit(membership.topology().localSize()));
         process = new HvdContext(membership);
         logStart(process);
         return process;

@@ -6,11 +6,4 @@ package io.hvd.spi;
  */
 public interface StartupHook {
     void beforeInit();
-
-    /**
-     * Runs when the ranks of this node are known.
-     *
-     * @param localSize ranks that share this node's cores
-     */
-    void afterInit(int localSize);
 }

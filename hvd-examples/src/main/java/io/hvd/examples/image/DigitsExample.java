@@ -1,0 +1,39 @@
+package io.hvd.examples.image;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.examples.Example;
+import io.hvd.examples.data.Digits;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.Options;
+
+/** The default example: handwritten digits of 8x8 pixels, shipped inside the jar. */
+public final class DigitsExample implements Example {
+    private static final int EPOCHS = 20;
+    private static final int BATCH = 16;
+    private static final double RATE = 0.01;
+    private static final double MOMENTUM = 0.9;
+
+    @Override
+    public String name() {
+        return "digits";
+    }
+
+    @Override
+    public String summary() {
+        return "a small CNN on 1,797 handwritten digits of 8x8 pixels, shipped inside the jar";
+    }
+
+    @Override
+    public Options flags() {
+        return TrainingOptions.flags(EPOCHS, BATCH, RATE, MOMENTUM);
+    }
+
+    @Override
+    public void run(CommandLine line) throws Exception {
+        TrainingOptions options = TrainingOptions.from(line, EPOCHS, BATCH, RATE, MOMENTUM);
+        try (HvdContext hvd = Hvd.init()) {
+            new ImageTraining(name(), hvd, options, Digits.load(), DigitsNet::new).run();
+        }
+    }
+}

@@ -1,0 +1,193 @@
+package io.hvd.examples.image;
+
+import static org.bytedeco.pytorch.global.torch.manual_seed;
+import static org.bytedeco.pytorch.global.torch.nll_loss;
+
+import io.hvd.HvdContext;
+import io.hvd.data.DataLoader;
+import io.hvd.data.DistributedSampler;
+import io.hvd.data.EvalSampler;
+import io.hvd.examples.Progress;
+import io.hvd.examples.data.ImageSample;
+import io.hvd.examples.data.ImageSets;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.torch.TorchOptimizer;
+import io.hvd.train.MeanMetric;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Tensor;
+
+/** Trains an image classifier on every rank's share of the images, and evaluates it on all of them. */
+final class ImageTraining {
+    private final String example;
+    private final HvdContext hvd;
+    private final TrainingOptions options;
+    private final ImageSets images;
+    private final ImageClassifier model;
+    private final DistributedOptimizer optimizer;
+    private final TrainingCheckpoint checkpoint;
+    private final List<Double> overlaps = new ArrayList<>();
+    private long steps;
+    private long samples;
+    private double trainingSeconds;
+
+    ImageTraining(
+            String example, HvdContext hvd, TrainingOptions options, ImageSets images, Supplier<ImageClassifier> net) {
+        this.example = example;
+        this.hvd = hvd;
+        this.options = options;
+        this.images = images;
+        manual_seed(options.seed());
+        this.model = net.get();
+        SGDOptions sgd = new SGDOptions(options.learningRate() * hvd.size());
+        sgd.momentum().put(options.momentum());
+        this.optimizer = DistributedOptimizer.wrap(
+                        new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
+                .compression(options.compression())
+                .backwardPassesPerStep(options.passes())
+                .localReduction(LocalReduction.MEAN)
+                .build();
+        this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options);
+    }
+
+    /** Runs all epochs; rank 0 prints the result line. */
+    void run() throws IOException {
+        int firstEpoch = checkpoint.restore();
+        optimizer.broadcastParameters(0);
+        optimizer.broadcastOptimizerState(0);
+        DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
+                .seed(options.seed())
+                .build();
+        Evaluation last = new Evaluation(Double.NaN, Double.NaN, 0);
+        int epoch = firstEpoch;
+        try (DataLoader<ImageSample, ImageBatch> loader = DataLoader.builder(images.train(), sampler, ImageBatch::of)
+                .batchSize(options.batchSize())
+                .workers(options.workers())
+                .build()) {
+            for (; epoch < options.epochs() && steps < options.maxSteps(); epoch++) {
+                sampler.setEpoch(epoch);
+                // Dropout follows seed, epoch and rank, so that a resumed run draws what an uninterrupted one draws.
+                manual_seed(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
+                trainEpoch(loader, epoch);
+                last = evaluate();
+                report(epoch, last);
+                checkpoint.save(epoch + 1);
+            }
+        }
+        printResult(epoch, firstEpoch < options.epochs() ? last : evaluate());
+    }
+
+    private void trainEpoch(DataLoader<ImageSample, ImageBatch> loader, int epoch) {
+        long start = System.nanoTime();
+        model.train(true);
+        String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
+        try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
+            int batches = 0;
+            for (ImageBatch batch : loader) {
+                boolean firstPass = batches % options.passes() == 0;
+                batches++;
+                boolean lastPass = batches % options.passes() == 0 || batches == loader.batches();
+                pass(batch, firstPass, lastPass);
+                progress.step();
+                if (steps >= options.maxSteps()) {
+                    break;
+                }
+            }
+        }
+        trainingSeconds += (System.nanoTime() - start) / 1e9;
+    }
+
+    private void pass(ImageBatch batch, boolean firstPass, boolean lastPass) {
+        try (PointerScope scope = new PointerScope()) {
+            if (firstPass) {
+                optimizer.zeroGradients();
+            }
+            Tensor output = model.forward(batch.images(images.rows(), images.columns()));
+            nll_loss(output, batch.targets()).backward();
+            if (lastPass) {
+                optimizer.step();
+                overlaps.add(optimizer.lastStep().overlap());
+                steps++;
+            }
+        }
+        samples += batch.size();
+    }
+
+    /** Every test sample is seen by one rank, once; the means are exact and the same on all ranks. */
+    private Evaluation evaluate() {
+        model.train(false);
+        MeanMetric loss = new MeanMetric("loss");
+        MeanMetric accuracy = new MeanMetric("accuracy");
+        EvalSampler sampler = new EvalSampler(images.test().size(), hvd.size(), hvd.rank());
+        try (DataLoader<ImageSample, ImageBatch> loader = DataLoader.builder(images.test(), sampler, ImageBatch::of)
+                .batchSize(256)
+                .workers(0)
+                .build()) {
+            for (ImageBatch batch : loader) {
+                try (PointerScope scope = new PointerScope();
+                        NoGradGuard guard = new NoGradGuard()) {
+                    Tensor output = model.forward(batch.images(images.rows(), images.columns()));
+                    Tensor targets = batch.targets();
+                    loss.add(nll_loss(output, targets).item_float() * (double) batch.size(), batch.size());
+                    accuracy.add(
+                            output.argmax(new org.bytedeco.pytorch.LongOptional(1), false)
+                                    .eq(targets)
+                                    .sum()
+                                    .item_long(),
+                            batch.size());
+                }
+            }
+        }
+        MeanMetric.Result correct = accuracy.reduce(hvd);
+        return new Evaluation(loss.reduce(hvd).mean(), correct.mean(), correct.samples());
+    }
+
+    private void report(int epoch, Evaluation evaluation) {
+        if (hvd.rank() == 0) {
+            System.out.printf(
+                    Locale.ROOT,
+                    "epoch %d/%d: test loss %.4f, accuracy %.2f %% of %d samples%n",
+                    epoch + 1,
+                    options.epochs(),
+                    evaluation.loss,
+                    100 * evaluation.accuracy,
+                    evaluation.samples);
+        }
+    }
+
+    private void printResult(int epochs, Evaluation evaluation) {
+        if (hvd.rank() == 0) {
+            System.out.printf(
+                    Locale.ROOT,
+                    "RESULT example=%s ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.4f samples_per_second=%.1f overlap=%.2f%n",
+                    example,
+                    hvd.size(),
+                    epochs,
+                    steps,
+                    evaluation.loss,
+                    evaluation.accuracy,
+                    trainingSeconds > 0 ? samples * hvd.size() / trainingSeconds : 0,
+                    medianOverlap());
+        }
+    }
+
+    /** Share of the gradient bytes that were averaged before backward ended, median over the steps. */
+    private double medianOverlap() {
+        if (overlaps.isEmpty() || hvd.size() == 1) {
+            return 0;
+        }
+        Collections.sort(overlaps);
+        return overlaps.get(overlaps.size() / 2);
+    }
+
+    private record Evaluation(double loss, double accuracy, long samples) {}
+}

@@ -1,0 +1,60 @@
+package io.hvd.examples.image;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.examples.Example;
+import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.data.Mnist;
+import io.hvd.examples.data.SyntheticDigits;
+import java.io.IOException;
+import java.nio.file.Path;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.Options;
+import org.apache.commons.cli.ParseException;
+
+/** Horovod's MNIST example: the same net, the same hyper-parameters. */
+public final class MnistExample implements Example {
+    private static final int EPOCHS = 10;
+    private static final int BATCH = 64;
+    private static final double RATE = 0.01;
+    private static final double MOMENTUM = 0.5;
+    private static final int SYNTHETIC_TRAIN = 6_000;
+    private static final int SYNTHETIC_TEST = 1_000;
+
+    @Override
+    public String name() {
+        return "mnist";
+    }
+
+    @Override
+    public String summary() {
+        return "the net of Horovod's MNIST example on IDX files, or on digits drawn by the program";
+    }
+
+    @Override
+    public Options flags() {
+        return TrainingOptions.flags(EPOCHS, BATCH, RATE, MOMENTUM)
+                .addOption(TrainingOptions.valued(
+                        "data-dir", "folder with MNIST's IDX files, gzipped or not; without it digits are drawn"))
+                .addOption(TrainingOptions.valued(
+                        "train-fraction", "share to train on where the folder has no training files"));
+    }
+
+    @Override
+    public void run(CommandLine line) throws Exception {
+        TrainingOptions options = TrainingOptions.from(line, EPOCHS, BATCH, RATE, MOMENTUM);
+        try (HvdContext hvd = Hvd.init()) {
+            new ImageTraining(name(), hvd, options, images(line, options.seed()), MnistNet::new).run();
+        }
+    }
+
+    private static ImageSets images(CommandLine line, long seed) throws IOException, ParseException {
+        if (!line.hasOption("data-dir")) {
+            return SyntheticDigits.sets(SYNTHETIC_TRAIN, SYNTHETIC_TEST, seed);
+        }
+        Path folder = Path.of(line.getOptionValue("data-dir"));
+        return line.hasOption("train-fraction")
+                ? Mnist.open(folder, TrainingOptions.decimal(line, "train-fraction", 1))
+                : Mnist.open(folder);
+    }
+}

@@ -1,0 +1,94 @@
+package io.hvd.examples.image;
+
+import io.hvd.Compression;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.Option;
+import org.apache.commons.cli.Options;
+import org.apache.commons.cli.ParseException;
+
+/** What the flags of an image example say. */
+record TrainingOptions(
+        int epochs,
+        int batchSize,
+        double learningRate,
+        double momentum,
+        Compression compression,
+        int passes,
+        long seed,
+        int workers,
+        long maxSteps,
+        Optional<Path> checkpoint,
+        boolean resume) {
+
+    /** The flags, with the example's own defaults in their help. */
+    static Options flags(int epochs, int batchSize, double learningRate, double momentum) {
+        return new Options()
+                .addOption(valued("epochs", "number of epochs, default " + epochs))
+                .addOption(valued("batch-size", "samples per rank and backward pass, default " + batchSize))
+                .addOption(
+                        valued("lr", "learning rate for one rank, multiplied by their number, default " + learningRate))
+                .addOption(valued("momentum", "momentum of SGD, default " + momentum))
+                .addOption(null, "fp16-allreduce", false, "gradients travel as float16")
+                .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
+                .addOption(valued(
+                        "backward-passes-per-step", "batches whose gradients are averaged locally first, default 1"))
+                .addOption(valued("seed", "seed of weights, order and dropout, default 42"))
+                .addOption(valued("workers", "threads that load batches, default 1"))
+                .addOption(valued("max-steps", "stop after this many steps"))
+                .addOption(valued("checkpoint", "file that rank 0 writes after each epoch"))
+                .addOption(null, "resume", false, "continue from the checkpoint file if it is there")
+                .addOption("h", "help", false, "this text");
+    }
+
+    static Option valued(String name, String meaning) {
+        return Option.builder().longOpt(name).hasArg().desc(meaning).get();
+    }
+
+    static TrainingOptions from(CommandLine line, int epochs, int batchSize, double learningRate, double momentum)
+            throws ParseException {
+        if (line.hasOption("fp16-allreduce") && line.hasOption("bf16-allreduce")) {
+            throw new ParseException("--fp16-allreduce and --bf16-allreduce exclude each other");
+        }
+        if (line.hasOption("resume") && !line.hasOption("checkpoint")) {
+            throw new ParseException("--resume needs --checkpoint FILE");
+        }
+        return new TrainingOptions(
+                (int) number(line, "epochs", epochs, 1),
+                (int) number(line, "batch-size", batchSize, 1),
+                decimal(line, "lr", learningRate),
+                decimal(line, "momentum", momentum),
+                line.hasOption("fp16-allreduce")
+                        ? Compression.FP16
+                        : line.hasOption("bf16-allreduce") ? Compression.BF16 : Compression.NONE,
+                (int) number(line, "backward-passes-per-step", 1, 1),
+                number(line, "seed", 42, Long.MIN_VALUE),
+                (int) number(line, "workers", 1, 0),
+                number(line, "max-steps", Long.MAX_VALUE, 1),
+                Optional.ofNullable(line.getOptionValue("checkpoint")).map(Path::of),
+                line.hasOption("resume"));
+    }
+
+    static double decimal(CommandLine line, String name, double otherwise) throws ParseException {
+        String value = line.getOptionValue(name);
+        try {
+            return value == null ? otherwise : Double.parseDouble(value);
+        } catch (NumberFormatException e) {
+            throw new ParseException("--" + name + " is \"" + value + "\", expected a number");
+        }
+    }
+
+    static long number(CommandLine line, String name, long otherwise, long least) throws ParseException {
+        String value = line.getOptionValue(name);
+        try {
+            long number = value == null ? otherwise : Long.parseLong(value);
+            if (number >= least) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            // answered below, like a number that is too small
+        }
+        throw new ParseException("--" + name + " is \"" + value + "\", expected a whole number of at least " + least);
+    }
+}

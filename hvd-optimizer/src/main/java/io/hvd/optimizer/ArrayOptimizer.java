@@ -1,0 +1,97 @@
+package io.hvd.optimizer;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+
+/** What SGD and Adam on plain arrays share: parameters, learning rate and the layout of their state. */
+abstract sealed class ArrayOptimizer implements Optimizer permits Sgd, Adam {
+    private final ArrayParameters parameters;
+    private double learningRate;
+    private long steps;
+
+    ArrayOptimizer(ArrayParameters parameters, double learningRate) {
+        this.parameters = parameters;
+        this.learningRate = learningRate;
+    }
+
+    @Override
+    public final List<Parameter> parameters() {
+        return parameters.list();
+    }
+
+    @Override
+    public final double learningRate() {
+        return learningRate;
+    }
+
+    @Override
+    public final void learningRate(double rate) {
+        learningRate = rate;
+    }
+
+    @Override
+    public final void zeroGradients() {
+        for (int i = 0; i < parameters.count(); i++) {
+            Arrays.fill(parameters.gradient(i), 0f);
+        }
+    }
+
+    @Override
+    public final void step() {
+        steps++;
+        for (int i = 0; i < parameters.count(); i++) {
+            update(i, parameters.value(i), parameters.gradient(i), steps);
+        }
+    }
+
+    /** Steps done, then the learning rate, then every buffer. */
+    @Override
+    public final byte[] saveState() {
+        ByteBuffer bytes = ByteBuffer.allocate(stateBytes());
+        bytes.putLong(steps).putDouble(learningRate);
+        for (float[] buffer : buffers()) {
+            bytes.asFloatBuffer().put(buffer);
+            bytes.position(bytes.position() + 4 * buffer.length);
+        }
+        return bytes.array();
+    }
+
+    @Override
+    public final void loadState(byte[] state) {
+        if (state.length != stateBytes()) {
+            throw new HvdException(
+                    ErrorId.STATE_MISMATCH,
+                    "the state has " + state.length + " bytes, " + getClass().getSimpleName() + " over "
+                            + parameters.count() + " parameters needs " + stateBytes());
+        }
+        ByteBuffer bytes = ByteBuffer.wrap(state);
+        steps = bytes.getLong();
+        learningRate = bytes.getDouble();
+        for (float[] buffer : buffers()) {
+            bytes.asFloatBuffer().get(buffer);
+            bytes.position(bytes.position() + 4 * buffer.length);
+        }
+    }
+
+    /** Moves one parameter; {@code step} counts from 1. */
+    abstract void update(int index, float[] value, float[] gradient, long step);
+
+    /** The optimizer's own arrays, always in the same order. */
+    abstract List<float[]> buffers();
+
+    /** One array of zeros as long as each parameter. */
+    static float[][] zerosLike(ArrayParameters parameters) {
+        float[][] zeros = new float[parameters.count()][];
+        for (int i = 0; i < zeros.length; i++) {
+            zeros[i] = new float[parameters.value(i).length];
+        }
+        return zeros;
+    }
+
+    private int stateBytes() {
+        return 16 + 4 * buffers().stream().mapToInt(buffer -> buffer.length).sum();
+    }
+}

@@ -1,0 +1,49 @@
+package io.hvd.optimizer;
+
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Trainable {@code float[]} arrays with their gradients, for trainers that compute both themselves.
+ *
+ * <pre>{@code
+ * var parameters = new ArrayParameters().add("w", w, wGradient).add("b", b, bGradient);
+ * var optimizer = DistributedOptimizer.wrap(new Sgd(parameters, 0.1)).build();
+ * }</pre>
+ */
+public final class ArrayParameters {
+    private final List<Parameter> parameters = new ArrayList<>();
+    private final List<float[]> values = new ArrayList<>();
+    private final List<float[]> gradients = new ArrayList<>();
+
+    /** Adds an array and the array in which its gradient is accumulated; both stay the caller's. */
+    public ArrayParameters add(String name, float[] value, float[] gradient) {
+        Shape shape = Shape.of(value.length);
+        parameters.add(new Parameter(
+                name,
+                Tensor.wrap(value, DType.FLOAT32, shape),
+                Tensor.wrap(gradient, DType.FLOAT32, Shape.of(gradient.length))));
+        values.add(value);
+        gradients.add(gradient);
+        return this;
+    }
+
+    List<Parameter> list() {
+        return List.copyOf(parameters);
+    }
+
+    int count() {
+        return parameters.size();
+    }
+
+    float[] value(int index) {
+        return values.get(index);
+    }
+
+    float[] gradient(int index) {
+        return gradients.get(index);
+    }
+}

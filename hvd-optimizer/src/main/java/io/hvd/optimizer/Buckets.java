@@ -1,0 +1,57 @@
+package io.hvd.optimizer;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Groups of parameters whose gradients travel together. Filled from the last parameter to the first,
+ * because that is the order in which backward computes gradients.
+ */
+final class Buckets {
+    /** A handful of groups lets the first ones travel while backward still works on the rest. */
+    private static final int GROUPS = 4;
+
+    private static final long SMALLEST_BYTES = 4 << 10;
+    private static final long LARGEST_BYTES = 25L << 20;
+
+    private final int[] bucketOf;
+    private final List<List<Integer>> buckets = new ArrayList<>();
+
+    /**
+     * @param capBytes a group is closed when it holds this much; 0 means a quarter of everything, within bounds
+     */
+    Buckets(List<Parameter> parameters, long capBytes) {
+        bucketOf = new int[parameters.size()];
+        long cap = capBytes > 0 ? capBytes : automaticCap(parameters);
+        long filled = cap;
+        for (int i = parameters.size() - 1; i >= 0; i--) {
+            if (filled >= cap) {
+                buckets.add(new ArrayList<>());
+                filled = 0;
+            }
+            bucketOf[i] = buckets.size() - 1;
+            buckets.get(buckets.size() - 1).add(i);
+            filled += parameters.get(i).gradient().bytes();
+        }
+    }
+
+    int count() {
+        return buckets.size();
+    }
+
+    int bucketOf(int parameter) {
+        return bucketOf[parameter];
+    }
+
+    /** Indices of the parameters in a bucket, in the order in which their gradients are expected. */
+    List<Integer> members(int bucket) {
+        return buckets.get(bucket);
+    }
+
+    private static long automaticCap(List<Parameter> parameters) {
+        long total = parameters.stream()
+                .mapToLong(parameter -> parameter.gradient().bytes())
+                .sum();
+        return Math.max(SMALLEST_BYTES, Math.min(LARGEST_BYTES, total / GROUPS));
+    }
+}

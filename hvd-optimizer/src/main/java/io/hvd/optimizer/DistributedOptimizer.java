@@ -1,0 +1,435 @@
+package io.hvd.optimizer;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
+import io.hvd.Handle;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.ObjectCodec;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Averages the gradients of all ranks before every step of the optimizer that it wraps.
+ *
+ * <p>Where the wrapped optimizer is a {@link GradientSource}, the allreduce of a group of gradients
+ * starts as soon as backward has computed them and runs beside the rest of backward. Otherwise all of
+ * them start in {@link #synchronize()}. With one rank it behaves as the wrapped optimizer.
+ *
+ * <p>Used by one thread at a time; backward may run on another one.
+ */
+public final class DistributedOptimizer implements Optimizer {
+    private static final Logger LOG = LoggerFactory.getLogger(DistributedOptimizer.class);
+
+    private final Optimizer inner;
+    /** Null where the wrapped optimizer does not announce its gradients. */
+    private final GradientSource source;
+
+    private final HvdContext hvd;
+    private final List<Parameter> parameters;
+    private final AllreduceOptions options;
+    private final LocalReduction localReduction;
+    private final Buckets buckets;
+    private final String scope;
+    private final boolean alone;
+    private final int[] passes;
+    private final boolean[] submitted;
+    private final int[] missing;
+    private final List<Flight> flights = new ArrayList<>();
+    private int passesPerStep;
+    private boolean synchronizedAlready;
+    private boolean skipping;
+    private StepStats lastStep = new StepStats(0, 0, 0);
+
+    private DistributedOptimizer(Builder builder) {
+        this.inner = builder.inner;
+        this.hvd = builder.hvd != null ? builder.hvd : Hvd.context();
+        this.parameters = OptimizerCheck.requireUsable(inner.parameters());
+        this.localReduction = builder.localReduction;
+        this.passesPerStep = builder.passesPerStep;
+        this.scope = builder.scope;
+        this.options = OptimizerCheck.options(builder.op, builder.predivide, builder.compression);
+        this.buckets = new Buckets(parameters, builder.bucketBytes);
+        this.alone = hvd.size() == 1 && localReduction == LocalReduction.SUM;
+        this.passes = new int[parameters.size()];
+        this.submitted = new boolean[parameters.size()];
+        this.missing = new int[buckets.count()];
+        this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
+        startOver();
+        if (source != null) {
+            source.listen(new Listener());
+        }
+    }
+
+    /** Wraps for the current context. */
+    public static Builder wrap(Optimizer inner) {
+        return new Builder(inner);
+    }
+
+    @Override
+    public List<Parameter> parameters() {
+        return parameters;
+    }
+
+    /**
+     * Waits until every gradient is the average over the ranks. Call it before the step only to look
+     * at or change averaged gradients, for instance to clip them; see {@link #skipSynchronize()}.
+     */
+    public void synchronize() {
+        if (alone) {
+            return;
+        }
+        long backwardEnded = System.nanoTime();
+        submitTheRest();
+        awaitAll();
+        if (source != null) {
+            for (int i = 0; i < parameters.size(); i++) {
+                source.adopt(i);
+            }
+        }
+        lastStep = stats(backwardEnded);
+        startOver();
+        synchronizedAlready = true;
+    }
+
+    /** Averages the gradients, unless told to skip that, and steps the wrapped optimizer. */
+    @Override
+    public void step() {
+        if (!skipping) {
+            if (synchronizedAlready) {
+                LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
+                        + " try (var skip = optimizer.skipSynchronize()) { optimizer.step(); }");
+            }
+            synchronize();
+        }
+        inner.step();
+        synchronizedAlready = false;
+    }
+
+    /**
+     * Until it is closed, {@link #step()} takes the gradients as {@link #synchronize()} left them.
+     *
+     * <pre>{@code
+     * optimizer.synchronize();
+     * clip(optimizer.parameters());
+     * try (var skip = optimizer.skipSynchronize()) {
+     *     optimizer.step();
+     * }
+     * }</pre>
+     */
+    public SkipSynchronize skipSynchronize() {
+        if (!synchronizedAlready && !alone) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "skipSynchronize() without synchronize(): the gradients of this rank would be used as they are."
+                            + " Call synchronize() first");
+        }
+        skipping = true;
+        return () -> skipping = false;
+    }
+
+    /** Ends the effect of {@link #skipSynchronize()}. */
+    public interface SkipSynchronize extends AutoCloseable {
+        @Override
+        void close();
+    }
+
+    /**
+     * @throws HvdException between backward and step, when gradients are on their way to other ranks
+     */
+    @Override
+    public void zeroGradients() {
+        if (isInFlight()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "zeroGradients() was called after backward and before step() or synchronize(), while gradients of "
+                            + flights.stream()
+                                    .map(flight -> flight.parameter.name())
+                                    .limit(3)
+                                    .toList()
+                            + " are being averaged. The order is zeroGradients(), backward, step()");
+        }
+        inner.zeroGradients();
+    }
+
+    /**
+     * For trainers with their own backward: the gradient of a parameter is complete and lies in its
+     * place, so its allreduce may start. Not needed with LibTorch, whose gradients announce themselves.
+     */
+    public void gradientReady(String name) {
+        for (int i = 0; i < parameters.size(); i++) {
+            if (parameters.get(i).name().equals(name)) {
+                if (!alone && countPass(i)) {
+                    ready(i);
+                }
+                return;
+            }
+        }
+        throw new HvdException(ErrorId.BAD_ARGUMENT, "gradientReady(\"" + name + "\"): there is no such parameter");
+    }
+
+    /** Local backward passes before each step; only between steps. */
+    public void backwardPassesPerStep(int count) {
+        OptimizerCheck.requirePasses(count);
+        if (isInFlight() || Arrays.stream(passes).anyMatch(done -> done > 0)) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "backwardPassesPerStep(" + count + ") between backward and step(): change it after a step");
+        }
+        passesPerStep = count;
+    }
+
+    /** Every rank gets the root's parameters, after a check that all ranks have the same ones. */
+    public void broadcastParameters(int root) {
+        Map<String, Tensor> values = new LinkedHashMap<>();
+        parameters.forEach(parameter -> values.put(parameter.name(), parameter.value()));
+        hvd.broadcastParameters(values, root);
+    }
+
+    /** Every rank gets the root's optimizer state: momentum and other buffers, counters, learning rate. */
+    public void broadcastOptimizerState(int root) {
+        byte[] mine = hvd.rank() == root ? inner.saveState() : null;
+        byte[] state = hvd.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);
+        if (hvd.rank() != root) {
+            loadState(state);
+        }
+    }
+
+    /** How the last step's communication went. */
+    public StepStats lastStep() {
+        return lastStep;
+    }
+
+    @Override
+    public double learningRate() {
+        return inner.learningRate();
+    }
+
+    @Override
+    public void learningRate(double rate) {
+        inner.learningRate(rate);
+    }
+
+    @Override
+    public byte[] saveState() {
+        return inner.saveState();
+    }
+
+    /** Takes over the state; gradients on their way are waited for and dropped. */
+    @Override
+    public void loadState(byte[] state) {
+        if (isInFlight()) {
+            awaitAll();
+        }
+        startOver();
+        inner.loadState(state);
+    }
+
+    private synchronized boolean isInFlight() {
+        return !flights.isEmpty();
+    }
+
+    /** Counts a backward pass; true if it was the last one before the step. */
+    private synchronized boolean countPass(int parameter) {
+        if (++passes[parameter] > passesPerStep) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "parameter \"" + parameters.get(parameter).name() + "\" has gone through backward pass "
+                            + passes[parameter] + " before step(), allowed are " + passesPerStep
+                            + ". Call step() in time, or raise backwardPassesPerStep");
+        }
+        return passes[parameter] == passesPerStep;
+    }
+
+    private synchronized void ready(int parameter) {
+        int bucket = buckets.bucketOf(parameter);
+        if (--missing[bucket] == 0) {
+            submit(buckets.members(bucket));
+        }
+    }
+
+    private synchronized void submitTheRest() {
+        List<Integer> rest = new ArrayList<>();
+        for (int bucket = 0; bucket < buckets.count(); bucket++) {
+            for (int parameter : buckets.members(bucket)) {
+                if (!submitted[parameter]) {
+                    stageIfUnfinished(parameter);
+                    rest.add(parameter);
+                }
+            }
+        }
+        submit(rest);
+    }
+
+    /** A parameter outside of this backward, or with fewer passes than planned, still takes part, if with zeros. */
+    private void stageIfUnfinished(int parameter) {
+        if (source != null && passes[parameter] < passesPerStep) {
+            source.stage(parameter);
+        }
+    }
+
+    private void submit(List<Integer> members) {
+        Map<String, Tensor> gradients = new LinkedHashMap<>();
+        for (int parameter : members) {
+            submitted[parameter] = true;
+            gradients.put(
+                    scope + parameters.get(parameter).name(),
+                    parameters.get(parameter).gradient());
+        }
+        AllreduceOptions how = localReduction == LocalReduction.MEAN
+                ? options.withPrescale(options.prescale() / passesPerStep)
+                : options;
+        List<Handle> handles = hvd.allreduceInPlaceAsync(gradients, how);
+        for (int i = 0; i < handles.size(); i++) {
+            flights.add(new Flight(parameters.get(members.get(i)), handles.get(i)));
+        }
+    }
+
+    /** Waits for all, also when one fails, so that no gradient is touched behind the caller's back. */
+    private void awaitAll() {
+        RuntimeException first = null;
+        for (Flight flight : List.copyOf(flights)) {
+            try {
+                flight.handle.synchronize();
+            } catch (RuntimeException e) {
+                first = first == null ? e : first;
+            }
+        }
+        if (first != null) {
+            startOver();
+            throw first;
+        }
+    }
+
+    private StepStats stats(long backwardEnded) {
+        long bytes = 0;
+        long hidden = 0;
+        for (Flight flight : flights) {
+            long size = flight.parameter.gradient().bytes();
+            bytes += size;
+            hidden += flight.doneNanos.get() - backwardEnded <= 0 ? size : 0;
+        }
+        return new StepStats(bytes, hidden, System.nanoTime() - backwardEnded);
+    }
+
+    private synchronized void startOver() {
+        flights.clear();
+        Arrays.fill(passes, 0);
+        Arrays.fill(submitted, false);
+        for (int bucket = 0; bucket < buckets.count(); bucket++) {
+            missing[bucket] = buckets.members(bucket).size();
+        }
+    }
+
+    /** A gradient on its way, and when it came back. */
+    private static final class Flight {
+        private final Parameter parameter;
+        private final Handle handle;
+        private final AtomicLong doneNanos = new AtomicLong(Long.MAX_VALUE);
+
+        Flight(Parameter parameter, Handle handle) {
+            this.parameter = parameter;
+            this.handle = handle;
+            handle.whenDone(() -> doneNanos.set(System.nanoTime()));
+        }
+    }
+
+    private final class Listener implements GradientSource.Listener {
+        @Override
+        public boolean passed(int parameter) {
+            return countPass(parameter);
+        }
+
+        @Override
+        public void ready(int parameter) {
+            DistributedOptimizer.this.ready(parameter);
+        }
+    }
+
+    /** Settings of a {@link DistributedOptimizer}; all ranks must choose the same. */
+    public static final class Builder {
+        private final Optimizer inner;
+        private HvdContext hvd;
+        private Compression compression = Compression.NONE;
+        private ReduceOp op = ReduceOp.AVERAGE;
+        private double predivide = 1.0;
+        private int passesPerStep = 1;
+        private LocalReduction localReduction = LocalReduction.SUM;
+        private long bucketBytes;
+        private String scope = "gradient.";
+
+        private Builder(Optimizer inner) {
+            this.inner = Objects.requireNonNull(inner, "optimizer");
+        }
+
+        /** The job to average over; by default the current one. */
+        public Builder context(HvdContext context) {
+            this.hvd = context;
+            return this;
+        }
+
+        /** The type in which floating-point gradients travel. Not applied with one rank. */
+        public Builder compression(Compression kind) {
+            this.compression = kind;
+            return this;
+        }
+
+        /** AVERAGE (the default) or SUM. */
+        public Builder op(ReduceOp reduceOp) {
+            this.op = reduceOp;
+            return this;
+        }
+
+        /**
+         * Splits the division of an average: 1/factor before the sum, factor/size after it. A factor of
+         * size cannot overflow in float16, a factor of 1 cannot underflow.
+         */
+        public Builder gradientPredivideFactor(double factor) {
+            this.predivide = factor;
+            return this;
+        }
+
+        /** Backward passes whose gradients are combined on this rank before they travel. */
+        public Builder backwardPassesPerStep(int count) {
+            OptimizerCheck.requirePasses(count);
+            this.passesPerStep = count;
+            return this;
+        }
+
+        /** How the gradients of these passes are combined. */
+        public Builder localReduction(LocalReduction reduction) {
+            this.localReduction = reduction;
+            return this;
+        }
+
+        /** Bytes at which a group of gradients is sent off; by default a quarter of all, at most 25 MiB. */
+        public Builder bucketBytes(long bytes) {
+            this.bucketBytes = bytes;
+            return this;
+        }
+
+        /** A prefix that keeps the gradients of several optimizers apart. */
+        public Builder scope(String prefix) {
+            this.scope = prefix + ".";
+            return this;
+        }
+
+        /**
+         * @throws HvdException if parameter names are missing or not distinct, or settings contradict each other
+         */
+        public DistributedOptimizer build() {
+            return new DistributedOptimizer(this);
+        }
+    }
+}

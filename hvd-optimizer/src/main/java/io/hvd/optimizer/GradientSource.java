@@ -1,0 +1,33 @@
+package io.hvd.optimizer;
+
+/**
+ * An optimizer whose gradients announce themselves during backward, so that communication can start
+ * before backward ends. Parameters are named by their index in {@link Optimizer#parameters()}.
+ */
+public interface GradientSource {
+    /** From now on the listener is told of every gradient, on the thread that runs backward. */
+    void listen(Listener listener);
+
+    /**
+     * Copies the gradient accumulated so far into {@link Parameter#gradient()}; zeros if there is none.
+     * Called for parameters that took no part in backward.
+     */
+    void stage(int parameter);
+
+    /** Makes {@link Parameter#gradient()} the gradient that the step will use. */
+    void adopt(int parameter);
+
+    /** What the source tells. */
+    interface Listener {
+        /**
+         * A backward pass has computed a gradient.
+         *
+         * @return true if it was the last pass before the step; then the source puts the sum of all
+         *     passes into {@link Parameter#gradient()} and calls {@link #ready}
+         */
+        boolean passed(int parameter);
+
+        /** {@link Parameter#gradient()} holds this rank's gradient and is left alone until the step. */
+        void ready(int parameter);
+    }
+}

@@ -1,0 +1,65 @@
+package io.hvd.optimizer;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.ReduceOp;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** Refuses at the door what could only go wrong later. */
+final class OptimizerCheck {
+    private OptimizerCheck() {}
+
+    static List<Parameter> requireUsable(List<Parameter> parameters) {
+        if (parameters.isEmpty()) {
+            throw misuse("the optimizer has no parameters, so there is nothing to average");
+        }
+        Set<String> names = new HashSet<>();
+        for (int i = 0; i < parameters.size(); i++) {
+            Parameter parameter = parameters.get(i);
+            if (parameter.name() == null || parameter.name().isBlank()) {
+                throw misuse("parameter " + i + " (" + parameter.value()
+                        + ") has no name; the ranks find each other's gradients by name");
+            }
+            if (!names.add(parameter.name())) {
+                throw misuse("two parameters are named \"" + parameter.name() + "\"");
+            }
+            if (!parameter.gradient().shape().equals(parameter.value().shape())) {
+                throw misuse("parameter \"" + parameter.name() + "\" has shape "
+                        + parameter.value().shape() + ", its gradient "
+                        + parameter.gradient().shape());
+            }
+        }
+        return List.copyOf(parameters);
+    }
+
+    static void requirePasses(int count) {
+        if (count < 1) {
+            throw misuse("backwardPassesPerStep is " + count + ", expected 1 or more");
+        }
+    }
+
+    static AllreduceOptions options(ReduceOp op, double predivide, Compression compression) {
+        if (op != ReduceOp.AVERAGE && op != ReduceOp.SUM) {
+            throw misuse("gradients are combined by AVERAGE or SUM, found " + op);
+        }
+        if (predivide != 1.0 && op != ReduceOp.AVERAGE) {
+            throw misuse(
+                    "gradientPredivideFactor is " + predivide + " with " + op + "; it splits the division of AVERAGE");
+        }
+        if (!(predivide > 0)) {
+            throw misuse("gradientPredivideFactor is " + predivide + ", expected a positive number");
+        }
+        return AllreduceOptions.of(op)
+                .withPrescale(1 / predivide)
+                .withPostscale(predivide)
+                .withCompression(compression);
+    }
+
+    private static HvdException misuse(String message) {
+        return new HvdException(ErrorId.OPTIMIZER_MISUSE, message);
+    }
+}

@@ -1,0 +1,43 @@
+package io.hvd.optimizer;
+
+import java.util.List;
+
+/**
+ * Stochastic gradient descent on plain arrays, with the conventions of torch: weight decay joins the
+ * gradient, the velocity is v = momentum * v + gradient, and the step is value -= rate * v.
+ */
+public final class Sgd extends ArrayOptimizer {
+    private final float momentum;
+    private final float weightDecay;
+    private final float[][] velocity;
+
+    public Sgd(ArrayParameters parameters, double learningRate) {
+        this(parameters, learningRate, 0, 0);
+    }
+
+    public Sgd(ArrayParameters parameters, double learningRate, double momentum, double weightDecay) {
+        super(parameters, learningRate);
+        this.momentum = (float) momentum;
+        this.weightDecay = (float) weightDecay;
+        this.velocity = momentum == 0 ? new float[0][] : zerosLike(parameters);
+    }
+
+    @Override
+    void update(int index, float[] value, float[] gradient, long step) {
+        float rate = (float) learningRate();
+        float[] own = momentum == 0 ? null : velocity[index];
+        for (int i = 0; i < value.length; i++) {
+            float direction = gradient[i] + weightDecay * value[i];
+            if (own != null) {
+                direction += momentum * own[i];
+                own[i] = direction;
+            }
+            value[i] -= rate * direction;
+        }
+    }
+
+    @Override
+    List<float[]> buffers() {
+        return List.of(velocity);
+    }
+}

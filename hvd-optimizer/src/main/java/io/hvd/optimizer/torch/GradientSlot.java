@@ -1,0 +1,85 @@
+package io.hvd.optimizer.torch;
+
+import static org.bytedeco.pytorch.global.torch.zeros_like;
+
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Tensor;
+
+/** Where one parameter's gradient is collected for the allreduce and left for the optimizer. */
+final class GradientSlot {
+    private final String name;
+    private final Tensor value;
+    private final Tensor slot;
+    private final io.hvd.tensor.Tensor alias;
+
+    GradientSlot(String name, Tensor value) {
+        this.name = name;
+        this.value = value;
+        this.slot = zeros_like(value.detach());
+        this.alias = TorchTensors.alias(name, slot);
+    }
+
+    String name() {
+        return name;
+    }
+
+    Tensor value() {
+        return value;
+    }
+
+    /** The slot's memory. */
+    io.hvd.tensor.Tensor alias() {
+        return alias;
+    }
+
+    /**
+     * Puts the sum of earlier passes and this one into the slot. Called from a hook, before LibTorch
+     * accumulates the new gradient itself.
+     */
+    void collect(Tensor gradient) {
+        try (NoGradGuard guard = new NoGradGuard()) {
+            Tensor earlier = detachedGradient();
+            slot.copy_(gradient);
+            if (earlier.defined()) {
+                slot.add_(earlier);
+            }
+        }
+    }
+
+    /** Puts what has been accumulated into the slot, or zeros. */
+    void stage() {
+        try (NoGradGuard guard = new NoGradGuard()) {
+            Tensor accumulated = value.grad();
+            if (!accumulated.defined()) {
+                slot.zero_();
+            } else if (!isSlot(accumulated)) {
+                slot.copy_(accumulated);
+            }
+        }
+    }
+
+    /** From here on {@code value.grad()} is the slot. */
+    void becomeGradient() {
+        if (!isSlot(value.grad())) {
+            value.mutable_grad().put(slot);
+        }
+    }
+
+    /**
+     * The gradient of earlier passes, in memory of its own: if it still is the slot (nobody zeroed it
+     * since the last step), LibTorch would add to the slot while it travels.
+     */
+    private Tensor detachedGradient() {
+        Tensor gradient = value.grad();
+        if (isSlot(gradient)) {
+            gradient = gradient.clone();
+            value.mutable_grad().put(gradient);
+        }
+        return gradient;
+    }
+
+    private boolean isSlot(Tensor gradient) {
+        return gradient.defined()
+                && gradient.data_ptr().address() == slot.data_ptr().address();
+    }
+}

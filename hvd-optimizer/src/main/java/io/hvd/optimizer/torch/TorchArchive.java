@@ -1,0 +1,58 @@
+package io.hvd.optimizer.torch;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.io.ByteArrayOutputStream;
+import java.util.function.Consumer;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.ArchiveWriter;
+import org.bytedeco.pytorch.InputArchive;
+import org.bytedeco.pytorch.OutputArchive;
+
+/** LibTorch's own archive format, in memory. */
+final class TorchArchive {
+    private TorchArchive() {}
+
+    static byte[] write(Consumer<OutputArchive> save) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (OutputArchive archive = new OutputArchive();
+                Collector collector = new Collector(bytes)) {
+            save.accept(archive);
+            archive.save_to(collector);
+        }
+        return bytes.toByteArray();
+    }
+
+    static void read(byte[] bytes, Consumer<InputArchive> load) {
+        try (InputArchive archive = new InputArchive();
+                BytePointer memory = new BytePointer(bytes)) {
+            archive.load_from(memory, bytes.length);
+            load.accept(archive);
+        } catch (RuntimeException e) {
+            throw new HvdException(
+                    ErrorId.STATE_MISMATCH,
+                    "the optimizer state does not fit: it was written by another kind of optimizer or for other"
+                            + " parameters. LibTorch says: "
+                            + e.getMessage().lines().findFirst().orElse(""),
+                    e);
+        }
+    }
+
+    /** Takes the archive's bytes as LibTorch writes them. */
+    private static final class Collector extends ArchiveWriter {
+        private final ByteArrayOutputStream bytes;
+
+        Collector(ByteArrayOutputStream bytes) {
+            this.bytes = bytes;
+        }
+
+        @Override
+        public long call(Pointer data, long length) {
+            byte[] part = new byte[Math.toIntExact(length)];
+            new BytePointer(data).get(part);
+            bytes.writeBytes(part);
+            return length;
+        }
+    }
+}

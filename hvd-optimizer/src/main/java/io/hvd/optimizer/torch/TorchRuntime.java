@@ -1,0 +1,83 @@
+package io.hvd.optimizer.torch;
+
+import io.hvd.Hvd;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.openblas.global.openblas_nolapack;
+import org.bytedeco.pytorch.global.torch;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes LibTorch ready to be touched. {@code Hvd.init()} does it; a program that touches LibTorch
+ * before that calls {@link #prepare()} first.
+ *
+ * <p>JavaCPP unpacks native libraries into a cache when a class needs them. With an empty cache that
+ * crashes the JVM: a library is opened while another process, or even this one, has not written its
+ * sibling yet. So everything is unpacked first, by one process at a time.
+ */
+public final class TorchRuntime {
+    private static final Logger LOG = LoggerFactory.getLogger(TorchRuntime.class);
+    private static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
+    private static final String LOCK = ".hvd.lock";
+
+    private TorchRuntime() {}
+
+    /** Unpacks LibTorch's native libraries into JavaCPP's cache unless they are there; safe to call at any time. */
+    public static synchronized void prepare() {
+        try {
+            Path cache = Loader.getCacheDir().toPath();
+            try (FileChannel file =
+                            FileChannel.open(cache.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                    FileLock lock = file.lock()) {
+                unpack(cache);
+            }
+        } catch (IOException e) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "LibTorch could not be unpacked: " + e
+                            + ". Point -Dorg.bytedeco.javacpp.cachedir to a folder that can be written",
+                    e);
+        }
+    }
+
+    /**
+     * Gives LibTorch and OpenBLAS this rank's share of the host's cores; more threads than cores cost
+     * most of the speed. OMP_NUM_THREADS, if set, is left to decide.
+     */
+    static void shareCores() {
+        if (System.getenv("OMP_NUM_THREADS") != null) {
+            return;
+        }
+        int wanted = HvdConfig.fromEnvironment().threadsPerRank();
+        int localSize = Hvd.isInitialized() ? Hvd.localSize() : 1;
+        int threads = wanted > 0 ? wanted : Math.max(1, Runtime.getRuntime().availableProcessors() / localSize);
+        torch.set_num_threads(threads);
+        openblas_nolapack.blas_set_num_threads(threads);
+    }
+
+    private static void unpack(Path cache) throws IOException {
+        boolean cold = !Files.isDirectory(cache) || isEmpty(cache);
+        if (cold) {
+            LOG.info("unpacking LibTorch into {} (once per version)", cache);
+        }
+        for (String library : LIBRARIES) {
+            Loader.cacheResources("/org/bytedeco/" + library + "/" + Loader.getPlatform());
+        }
+    }
+
+    private static boolean isEmpty(Path cache) throws IOException {
+        try (var entries = Files.newDirectoryStream(cache, "pytorch-*")) {
+            return !entries.iterator().hasNext();
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package io.hvd.optimizer.torch;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.util.TreeMap;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.StringTensorDict;
+import org.bytedeco.pytorch.StringTensorDictItemVector;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/** LibTorch tensors as hvd sees them: the same memory, nothing copied. */
+public final class TorchTensors {
+    private TorchTensors() {}
+
+    /**
+     * The same elements as an hvd tensor. Valid as long as the LibTorch tensor keeps its storage.
+     *
+     * @param name for messages
+     * @throws HvdException if the tensor is not contiguous or has a type that hvd does not carry
+     */
+    public static Tensor alias(String name, org.bytedeco.pytorch.Tensor tensor) {
+        if (!tensor.is_contiguous()) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "tensor \"" + name + "\" is not contiguous; hvd reads and writes plain memory");
+        }
+        DType type = typeOf(name, tensor.scalar_type().intern());
+        Shape shape = Shape.of(tensor.sizes().vec().get());
+        if (tensor.is_cuda()) {
+            Device device = Device.cuda(tensor.device().index());
+            return Tensor.onDevice(tensor.data_ptr().address(), device, 0, type, shape);
+        }
+        if (tensor.numel() == 0) {
+            return Tensor.zeros(type, shape);
+        }
+        Pointer data = tensor.data_ptr();
+        return Tensor.wrap(new BytePointer(data).capacity(tensor.nbytes()).asByteBuffer(), type, shape);
+    }
+
+    /** A module's parameters by name, sorted; for {@code HvdContext.broadcastParameters}. */
+    public static TreeMap<String, Tensor> parameters(Module module) {
+        return aliases(module.named_parameters());
+    }
+
+    /** A module's parameters and buffers (such as running statistics) by name, sorted. */
+    public static TreeMap<String, Tensor> state(Module module) {
+        TreeMap<String, Tensor> all = parameters(module);
+        all.putAll(aliases(module.named_buffers()));
+        return all;
+    }
+
+    private static TreeMap<String, Tensor> aliases(StringTensorDict named) {
+        TreeMap<String, Tensor> aliases = new TreeMap<>();
+        StringTensorDictItemVector items = named.items();
+        for (long i = 0; i < items.size(); i++) {
+            String name = items.get(i).key().getString();
+            aliases.put(name, alias(name, items.get(i).access()));
+        }
+        return aliases;
+    }
+
+    private static DType typeOf(String name, ScalarType type) {
+        return switch (type) {
+            case Float -> DType.FLOAT32;
+            case Double -> DType.FLOAT64;
+            case Int -> DType.INT32;
+            case Long -> DType.INT64;
+            case Char -> DType.INT8;
+            case Byte -> DType.UINT8;
+            case Half -> DType.FLOAT16;
+            case BFloat16 -> DType.BFLOAT16;
+            default ->
+                throw new HvdException(
+                        ErrorId.UNSUPPORTED,
+                        "tensor \"" + name + "\" has type " + type + ", hvd carries "
+                                + java.util.Arrays.toString(DType.values()));
+        };
+    }
+}
