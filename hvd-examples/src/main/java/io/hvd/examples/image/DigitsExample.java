@@ -11,7 +11,7 @@ import org.apache.commons.cli.Options;
 public final class DigitsExample implements Example {
     private static final int EPOCHS = 20;
     private static final int BATCH = 16;
-    private static final double RATE = 0.01;
+    private static final double RATE = 0.005;
     private static final double MOMENTUM = 0.9;
 
     @Override

@@ -56,7 +56,11 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
 
     /** Every parameter that the optimizer steps must have a name, or its gradient would never be averaged. */
     private void requireSameAs(org.bytedeco.pytorch.Optimizer optimizer) {
-        long stepped = optimizer.parameters().size();
+        long stepped = 0;
+        OptimizerParamGroupVector groups = optimizer.param_groups();
+        for (long i = 0; i < groups.size(); i++) {
+            stepped += groups.get(i).params().size();
+        }
         if (stepped != slots.size()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
