@@ -124,14 +124,21 @@ final class HorovodrunIT {
     }
 
     @Test
-    void aSignalToTheWholeGroupReachesMpirunOnceAndLeavesNoOrphans() throws Exception {
+    void aSignalToTheWholeGroupReachesMpirunOnceSoThatRanksHaveTheirSecondToSave() throws Exception {
         List<String> inItsOwnGroup = new ArrayList<>(List.of("setsid"));
-        inItsOwnGroup.addAll(command(STUBBORN_RANKS));
+        inItsOwnGroup.addAll(command(
+                "-np",
+                "2",
+                "sh",
+                "-c",
+                "trap 'sleep 0.3; echo saved; exit' TERM; echo ready; while :; do sleep 0.1; done"));
         launcher = new ProcessBuilder(inItsOwnGroup).start();
         List<ProcessHandle> family = familyWhenReady(2);
 
         new ProcessBuilder("kill", "-TERM", "--", "-" + launcher.pid()).start();
 
+        assertThat(launcher.inputReader().readLine()).isEqualTo("saved");
+        assertThat(launcher.inputReader().readLine()).isEqualTo("saved");
         assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
         assertGone(family);
         assertThat(temporaryFiles()).isEmpty();
