@@ -9,14 +9,19 @@ import java.util.concurrent.TimeUnit;
 /**
  * The running mpirun. The main thread starts it and waits; a shutdown hook may end it from another thread.
  *
- * <p>mpirun gets a session of its own where setsid is there: a Ctrl-C or a signal to the whole
- * group then reaches the launcher alone, which passes on exactly one. mpirun leaves at once on a
- * second signal, and its ranks stay behind.
+ * <p>mpirun must be told to end only once: it leaves at once on a second signal, and its ranks
+ * stay behind. In the foreground of a terminal it gets Ctrl-C from there, so the launcher waits
+ * before it adds a signal of its own. Anywhere else mpirun is put into a session of its own (where
+ * setsid is there), so that a signal to the whole group reaches the launcher alone. In the
+ * foreground it has to stay in the group: it reads a terminal from nowhere else.
  */
 final class MpiJob {
 
     /** mpirun itself gives its ranks one second between SIGTERM and SIGKILL. */
     private static final long GRACE_SECONDS = 10;
+
+    /** After a Ctrl-C mpirun is gone within that second and the time to notice. */
+    private static final long TERMINAL_GRACE_SECONDS = 3;
 
     private final ProcessBuilder builder;
     private Process mpirun;
@@ -24,7 +29,9 @@ final class MpiJob {
 
     MpiJob(List<String> line, Map<String, String> environment) {
         List<String> words = new ArrayList<>(line);
-        MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
+        if (!Terminal.isForeground()) {
+            MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
+        }
         builder = new ProcessBuilder(words).inheritIO();
         builder.environment().clear();
         builder.environment().putAll(environment);
@@ -48,8 +55,12 @@ final class MpiJob {
             return;
         }
         List<ProcessHandle> family = mpirun.descendants().toList();
-        mpirun.destroy();
-        if (!ended()) {
+        boolean ended = Terminal.isForeground() && endsWithin(TERMINAL_GRACE_SECONDS);
+        if (!ended) {
+            mpirun.destroy();
+            ended = endsWithin(GRACE_SECONDS);
+        }
+        if (!ended) {
             mpirun.destroyForcibly();
         }
         family.forEach(ProcessHandle::destroyForcibly);
@@ -59,9 +70,9 @@ final class MpiJob {
         return ending;
     }
 
-    private boolean ended() {
+    private boolean endsWithin(long seconds) {
         try {
-            return mpirun.waitFor(GRACE_SECONDS, TimeUnit.SECONDS);
+            return mpirun.waitFor(seconds, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return false;

@@ -33,6 +33,7 @@ final class HorovodrunIT {
     private Path folder;
 
     private Process launcher;
+    private List<ProcessHandle> family = List.of();
 
     private record Outcome(int exitCode, String out, String err) {}
 
@@ -42,6 +43,7 @@ final class HorovodrunIT {
             launcher.descendants().forEach(ProcessHandle::destroyForcibly);
             launcher.destroyForcibly();
         }
+        family.forEach(ProcessHandle::destroyForcibly);
     }
 
     @Test
@@ -113,13 +115,13 @@ final class HorovodrunIT {
     @Test
     void sigtermToTheLauncherLeavesNoProcessAndNoFileBehind() throws Exception {
         launcher = new ProcessBuilder(command(STUBBORN_RANKS)).start();
-        List<ProcessHandle> family = familyWhenReady(2);
+        awaitReady(2);
 
         launcher.destroy();
 
         assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
         assertThat(launcher.exitValue()).isEqualTo(128 + 15);
-        assertGone(family);
+        assertFamilyGone();
         assertThat(temporaryFiles()).isEmpty();
     }
 
@@ -133,14 +135,14 @@ final class HorovodrunIT {
                 "-c",
                 "trap 'sleep 0.3; echo saved; exit' TERM; echo ready; while :; do sleep 0.1; done"));
         launcher = new ProcessBuilder(inItsOwnGroup).start();
-        List<ProcessHandle> family = familyWhenReady(2);
+        awaitReady(2);
 
         new ProcessBuilder("kill", "-TERM", "--", "-" + launcher.pid()).start();
 
         assertThat(launcher.inputReader().readLine()).isEqualTo("saved");
         assertThat(launcher.inputReader().readLine()).isEqualTo("saved");
         assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
-        assertGone(family);
+        assertFamilyGone();
         assertThat(temporaryFiles()).isEmpty();
     }
 
@@ -279,18 +281,17 @@ final class HorovodrunIT {
         launcher = builder.start();
     }
 
-    /** The launcher's children and theirs, once that many ranks have said so on standard output. */
-    private List<ProcessHandle> familyWhenReady(int ranks) throws IOException {
+    /** Waits until that many ranks have said so on standard output, and notes all processes of the job. */
+    private void awaitReady(int ranks) throws IOException {
         BufferedReader out = launcher.inputReader();
         for (int i = 0; i < ranks; i++) {
             assertThat(out.readLine()).isEqualTo("ready");
         }
-        List<ProcessHandle> family = launcher.descendants().toList();
+        family = launcher.descendants().toList();
         assertThat(family).as("mpirun and its ranks").hasSizeGreaterThan(ranks);
-        return family;
     }
 
-    private static void assertGone(List<ProcessHandle> family) throws Exception {
+    private void assertFamilyGone() throws Exception {
         for (ProcessHandle process : family) {
             process.onExit().get(LIMIT_SECONDS, TimeUnit.SECONDS);
         }
