@@ -47,7 +47,7 @@ public final class Hvd {
         requireDistinct(ranks);
         ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
         BackendProvider provider = choose(config);
-        JobGuard guard = new JobGuard(new FailureReport(config));
+        JobGuard guard = new JobGuard(new FailureNotice(config));
         Membership membership = Membership.join(provider, config, ranks, guard::jobFailed);
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
