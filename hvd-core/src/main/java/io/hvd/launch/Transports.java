@@ -40,11 +40,18 @@ final class Transports {
         if (job.ranksHere() == 0) {
             return List.of(Argument.note("transports: left to Open MPI, no rank runs on this machine"));
         }
-        String memory = job.version().startsWithPrrte() ? "sm" : "vader";
         return List.of(
-                Argument.of("no InfiniBand, RoCE or EFA here: no search for fabrics", "--mca", "pml", "ob1"),
-                Argument.of(
-                        "shared memory inside a host, TCP between hosts", "--mca", "btl", "self," + memory + ",tcp"));
+                Argument.of("no InfiniBand, RoCE or EFA here: no search for fabrics", "--mca", "pml", "ob1"), memory());
+    }
+
+    /** On one host Open MPI 5 reports TCP routes that it cannot pair, for every rank, although none is used. */
+    private Argument memory() {
+        boolean prrte = job.version().startsWithPrrte();
+        if (prrte && job.allRanksHere()) {
+            return Argument.of("one host: shared memory", "--mca", "btl", "self,sm");
+        }
+        String list = prrte ? "self,sm,tcp" : "self,vader,tcp";
+        return Argument.of("shared memory inside a host, TCP between hosts", "--mca", "btl", list);
     }
 
     private Argument copies() {
@@ -60,11 +67,15 @@ final class Transports {
     }
 
     private List<Argument> interfaces(String list) {
+        List<Argument> arguments = new ArrayList<>();
         String asked = "network interfaces asked for";
-        return List.of(
-                Argument.of(asked + ", for data", "--mca", "btl_tcp_if_include", list),
-                Argument.of(asked + ", for start-up", job.version().startUpSwitch(), "oob_tcp_if_include", list),
-                Argument.of(asked + ", for NCCL", "-x", "NCCL_SOCKET_IFNAME=" + list));
+        arguments.add(Argument.of(asked + ", for data", "--mca", "btl_tcp_if_include", list));
+        if (!job.allRanksHere()) {
+            String parameter = job.version().startsWithPrrte() ? "prte_if_include" : "oob_tcp_if_include";
+            arguments.add(Argument.of(asked + ", for start-up", job.version().startUpSwitch(), parameter, list));
+        }
+        arguments.add(Argument.of(asked + ", for NCCL", "-x", "NCCL_SOCKET_IFNAME=" + list));
+        return arguments;
     }
 
     /** The JVM turns SIGSEGV and its kin into exceptions; whoever else catches them breaks it or reports crashes that are none. */

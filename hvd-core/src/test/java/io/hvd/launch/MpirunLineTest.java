@@ -34,7 +34,7 @@ final class MpirunLineTest {
     void theWholeLineForOneHostAndOpenMpi5() {
         assertThat(line(V5, root(container(PLAIN)), "-np", "8", "java", "-jar", "a b.jar"))
                 .isEqualTo("mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot:OVERSUBSCRIBE"
-                        + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm,tcp"
+                        + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm"
                         + " --mca smsc ^cma --mca opal_signal 31"
                         + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR java -jar 'a b.jar'");
     }
@@ -200,7 +200,22 @@ final class MpirunLineTest {
                 .contains("-x NCCL_SOCKET_IFNAME=eth0,eth1");
         assertThat(line(V5, PLAIN, args))
                 .contains("--prtemca plm_ssh_args '-p 2222 -i /k'")
-                .contains("--mca btl_tcp_if_include eth0,eth1 --prtemca oob_tcp_if_include eth0,eth1");
+                .contains("--mca btl_tcp_if_include eth0,eth1 --prtemca prte_if_include eth0,eth1");
+    }
+
+    @Test
+    void onOneHostNoInterfaceIsNeededToStart() {
+        for (MpiVersion version : List.of(V4, V5)) {
+            assertThat(line(version, PLAIN, "-np", "2", "--network-interfaces", "lo", "true"))
+                    .contains("--mca btl_tcp_if_include lo")
+                    .doesNotContain("oob_tcp", "prte_if");
+        }
+    }
+
+    @Test
+    void betweenHostsTcpJoinsSharedMemory() {
+        assertThat(line(V5, PLAIN, "-np", "2", "-H", "here:1,b:1", "true")).contains("--mca btl self,sm,tcp ");
+        assertThat(line(V5, PLAIN, "-np", "2", "-H", "here:2,b:1", "true")).contains("--mca btl self,sm ");
     }
 
     @Test
