@@ -83,7 +83,7 @@ public final class NcclProvider implements BackendProvider {
             Optional<String> obstacle = muster.obstacle(insisted);
             if (insisted && obstacle.isPresent()) {
                 throw new HvdException(
-                        ErrorId.NO_DEVICE,
+                        ErrorId.UNSUPPORTED,
                         "HVD_BACKEND=nccl, but NCCL cannot be used: " + obstacle.get()
                                 + ". HVD_BACKEND=mpi does without; hvd-doctor shows what is installed");
             }
