@@ -64,15 +64,20 @@ abstract class CollectiveContract {
             int n = hvd.size();
             float sum = n * (n - 1) / 2f;
             Map<ReduceOp, Float> expected = new EnumMap<>(Map.of(
-                    ReduceOp.AVERAGE, sum / n,
-                    ReduceOp.SUM, sum,
-                    ReduceOp.MIN, 0f,
-                    ReduceOp.MAX, n - 1f,
-                    ReduceOp.PRODUCT, 0f));
-            expected.forEach((op, value) ->
-                    assertThat(reduce(hvd, "op." + op, Tensor.of((float) hvd.rank()), op).item())
-                            .as(op.name())
-                            .isEqualTo(value));
+                    ReduceOp.AVERAGE,
+                    sum / n,
+                    ReduceOp.SUM,
+                    sum,
+                    ReduceOp.MIN,
+                    0f,
+                    ReduceOp.MAX,
+                    n - 1f,
+                    ReduceOp.PRODUCT,
+                    0f));
+            expected.forEach((op, value) -> assertThat(reduce(hvd, "op." + op, Tensor.of((float) hvd.rank()), op)
+                            .item())
+                    .as(op.name())
+                    .isEqualTo(value));
             float factorial = IntStream.rangeClosed(1, n).asLongStream().reduce(1, (a, b) -> a * b);
             assertThat(reduce(hvd, "op.factorial", Tensor.of(hvd.rank() + 1f), ReduceOp.PRODUCT)
                             .item())
