@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Hvd {
     private static final InheritableThreadLocal<HvdContext> BOUND = new InheritableThreadLocal<>();
-    private static volatile HvdContext process;
+    private static volatile ProcessJob process;
 
     private Hvd() {}
 
@@ -48,13 +48,13 @@ public final class Hvd {
         requireDistinct(ranks);
         ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
         BackendProvider provider = choose(config);
-        JobGuard guard = new JobGuard(new FailureNotice(config));
+        JobGuard guard = process != null ? process.guard : new JobGuard(new FailureNotice(config));
         Membership membership = Membership.join(provider, config, ranks, guard::jobFailed);
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
-        process = new HvdContext(membership);
-        logStart(process);
-        return process;
+        process = new ProcessJob(new HvdContext(membership), guard);
+        logStart(process.context);
+        return process.context;
     }
 
     /**
@@ -133,8 +133,14 @@ public final class Hvd {
 
     private static HvdContext currentOrNull() {
         HvdContext bound = BOUND.get();
-        return bound != null ? bound : process;
+        if (bound != null) {
+            return bound;
+        }
+        return process != null ? process.context : null;
     }
+
+    /** This process's latest context, and the guard that watches it and its successors. */
+    private record ProcessJob(HvdContext context, JobGuard guard) {}
 
     private static BackendProvider choose(HvdConfig config) {
         BackendChoice choice = config.backend();

@@ -30,10 +30,20 @@ final class JobGuard {
         this.report = report;
     }
 
-    /** Starts to watch this process: uncaught exceptions in any thread, and exits with the context still open. */
+    /**
+     * Watches this process for as long as it lives: uncaught exceptions in any thread, and exits with
+     * the context still open. Called again after a shutdown, for the next context.
+     */
     void watch(Membership watched) {
+        boolean first = membership == null;
         membership = watched;
         report.speakFor(watched.topology());
+        if (first) {
+            install();
+        }
+    }
+
+    private void install() {
         Thread.UncaughtExceptionHandler previous = Thread.getDefaultUncaughtExceptionHandler();
         Thread.setDefaultUncaughtExceptionHandler((thread, cause) -> uncaught(previous, thread, cause));
         Runtime.getRuntime().addShutdownHook(new Thread(this::exiting, "hvd-exit"));
@@ -74,8 +84,14 @@ final class JobGuard {
     private void endJob(String why) {
         if (failing.compareAndSet(false, true)) {
             membership.fail(report.sentence(why), TELL_MILLIS);
-            membership.abort(EXIT_CODE, why);
+            abort(why);
         }
+    }
+
+    /** Ends this process in any case; where it is the only one of its job, nothing else would. */
+    private void abort(String why) {
+        membership.abort(EXIT_CODE, why);
+        Runtime.getRuntime().halt(EXIT_CODE);
     }
 
     private void abortAfterGrace(String why) {
@@ -84,7 +100,7 @@ final class JobGuard {
         } catch (InterruptedException e) {
             // Then at once.
         }
-        membership.abort(EXIT_CODE, why);
+        abort(why);
     }
 
     /** In the exit hook. MPI_Finalize is never called here while the context is open: it would hang. */
@@ -105,14 +121,14 @@ final class JobGuard {
 
     /** After shutdown() on all ranks MPI is still up; ending it is a matter of milliseconds unless a rank has died since. */
     private void finishWhatShutdownLeft() {
-        FutureTask<Void> finish = new FutureTask<>(membership::finishOnce, null);
+        FutureTask<Void> finish = new FutureTask<>(membership::finish, null);
         Thread worker = new Thread(finish, "hvd-finish");
         worker.setDaemon(true);
         worker.start();
         try {
             finish.get(FINISH_MILLIS, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            membership.abort(EXIT_CODE, "MPI could not be ended in order: " + e);
+            abort("MPI could not be ended in order: " + e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -12,7 +12,6 @@ import io.hvd.tensor.Device;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. */
@@ -20,7 +19,6 @@ final class Membership {
     private final BackendProvider provider;
     private final Backend backend;
     private final Engine engine;
-    private final AtomicBoolean finished = new AtomicBoolean();
     private volatile boolean open = true;
     private volatile String failure = "";
     private volatile Device device = Device.CPU;
@@ -109,13 +107,13 @@ final class Membership {
         engine.close();
         open = false;
         if (last) {
-            finishOnce();
+            finish();
         }
     }
 
-    /** Ends MPI on the thread that started it, unless the job has failed or MPI has ended already. */
-    void finishOnce() {
-        if (failure.isEmpty() && finished.compareAndSet(false, true)) {
+    /** Ends MPI on the thread that started it, unless the job has failed. */
+    void finish() {
+        if (failure.isEmpty()) {
             CompletableFuture.runAsync(provider::finish, provider.communicationThread())
                     .join();
         }
