@@ -51,7 +51,13 @@ final class JobGuard {
 
     /** The engine has learned that the job cannot go on. If nobody ends this process, it ends itself. */
     void jobFailed(String why) {
-        Thread last = new Thread(() -> abortAfterGrace(why), "hvd-guard");
+        Thread last = new Thread(
+                () -> {
+                    sleepForGrace();
+                    report.failure("ended, because the job cannot go on: " + why, "hvd-guard", "", true);
+                    abort(why);
+                },
+                "hvd-guard");
         last.setDaemon(true);
         last.start();
     }
@@ -66,7 +72,8 @@ final class JobGuard {
             return;
         }
         if (consequence) {
-            abortAfterGrace(cause.toString());
+            sleepForGrace();
+            abort(cause.toString());
         } else {
             endJob("thread " + thread.getName() + " threw " + cause);
         }
@@ -94,13 +101,12 @@ final class JobGuard {
         Runtime.getRuntime().halt(EXIT_CODE);
     }
 
-    private void abortAfterGrace(String why) {
+    private static void sleepForGrace() {
         try {
             Thread.sleep(GRACE_MILLIS);
         } catch (InterruptedException e) {
             // Then at once.
         }
-        abort(why);
     }
 
     /** In the exit hook. MPI_Finalize is never called here while the context is open: it would hang. */
