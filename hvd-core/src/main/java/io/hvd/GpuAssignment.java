@@ -39,7 +39,8 @@ final class GpuAssignment {
                     "host " + topology.host() + " has " + topology.localSize() + " ranks but only " + visible.size()
                             + " visible GPU(s): " + visible + "; rank " + topology.rank() + " (local rank "
                             + topology.localRank() + ") has none of its own. Start fewer ranks on this host, widen"
-                            + " CUDA_VISIBLE_DEVICES, or set HVD_SHARE_GPU=1");
+                            + " CUDA_VISIBLE_DEVICES, or set HVD_SHARE_GPU=1; where the launcher shows every rank"
+                            + " its own GPU only, set HVD_PIN_GPU=0");
         }
         return Device.cuda(visible.get(topology.localRank() % visible.size()).index());
     }

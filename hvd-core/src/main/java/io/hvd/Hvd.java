@@ -2,6 +2,7 @@ package io.hvd;
 
 import io.hvd.backend.local.LocalProvider;
 import io.hvd.backend.mpi.MpiProvider;
+import io.hvd.backend.nccl.NcclProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
@@ -47,7 +48,7 @@ public final class Hvd {
         requireDistinct(ranks);
         ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
         BackendProvider provider = choose(config);
-        JobGuard guard = new JobGuard(new FailureReport(config));
+        JobGuard guard = new JobGuard(new FailureNotice(config));
         Membership membership = Membership.join(provider, config, ranks, guard::jobFailed);
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
@@ -138,11 +139,12 @@ public final class Hvd {
     private static BackendProvider choose(HvdConfig config) {
         BackendChoice choice = config.backend();
         if (choice == BackendChoice.AUTO) {
-            choice = config.startedByLauncher() ? BackendChoice.MPI : BackendChoice.LOCAL;
+            choice = config.startedByLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
             case MPI -> MpiProvider.ofThisProcess();
-            case NCCL -> throw new HvdException(ErrorId.UNSUPPORTED, "the NCCL back end is not linked in yet");
+            // Without a GPU, or without NCCL, it is MPI alone, unless the setting asks for NCCL by name.
+            case NCCL -> new NcclProvider(MpiProvider.ofThisProcess(), GpuAssignment::assign);
             default -> LocalProvider.team(1, config.stageBytes()).get(0);
         };
     }

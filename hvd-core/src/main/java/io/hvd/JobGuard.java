@@ -22,11 +22,11 @@ final class JobGuard {
     private static final long FINISH_MILLIS = 5_000;
     private static final int EXIT_CODE = 1;
 
-    private final FailureReport report;
+    private final FailureNotice report;
     private final AtomicBoolean failing = new AtomicBoolean();
     private volatile Membership membership;
 
-    JobGuard(FailureReport report) {
+    JobGuard(FailureNotice report) {
         this.report = report;
     }
 

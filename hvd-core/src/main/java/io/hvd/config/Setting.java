@@ -5,7 +5,8 @@ public enum Setting {
     BACKEND(
             "HVD_BACKEND",
             "auto",
-            "auto, local, mpi or nccl; auto takes mpi when started by mpirun or srun, else local"),
+            "auto, local, mpi or nccl; auto takes mpi when started by mpirun or srun, with nccl for tensors on GPUs"
+                    + " where it can be used, else local"),
     OPENMPI_HOME("HVD_OPENMPI_HOME", "", "prefix of the Open MPI to use; otherwise the one of the mpirun on PATH"),
     MPI_JAR("HVD_MPI_JAR", "", "mpi.jar to use instead of the one found; its version must be Open MPI's"),
     FUSION_THRESHOLD(

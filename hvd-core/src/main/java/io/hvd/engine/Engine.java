@@ -5,6 +5,7 @@ import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Backend;
+import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.ReduceOp;
@@ -12,6 +13,7 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -186,12 +188,13 @@ public final class Engine {
         }
         List<PendingOp> ops = batch.names().stream().map(queue::take).toList();
         Request first = ops.get(0).request();
-        if (!backend.collectives().reaches(first.device())) {
-            HvdException unreachable = new HvdException(
+        Optional<String> refusal = refusal(first);
+        if (refusal.isPresent()) {
+            HvdException unsupported = new HvdException(
                     ErrorId.UNSUPPORTED,
                     first.kind() + " of " + batch.names() + ": the back end " + backend.description()
-                            + " reaches no tensors on " + first.device());
-            ops.forEach(op -> op.fail(unreachable));
+                            + " cannot do it: " + refusal.get());
+            ops.forEach(op -> op.fail(unsupported));
             return;
         }
         try {
@@ -204,6 +207,17 @@ public final class Engine {
             ops.forEach(op -> op.fail(error));
             throw error;
         }
+    }
+
+    /** Asked of what the ranks have agreed on, so every rank gets the same answer and nobody waits for another. */
+    private Optional<String> refusal(Request agreed) {
+        Collectives data = backend.collectives();
+        return switch (agreed.kind()) {
+            case ALLREDUCE -> data.refusesAllreduce(agreed.device(), agreed.dtype(), reduction(agreed));
+            case ALLGATHER -> data.refusesAllgather(agreed.device());
+            case BROADCAST -> data.refusesBroadcast(agreed.device());
+            case BARRIER -> Optional.empty();
+        };
     }
 
     private void refuse(Plan.Batch batch) {

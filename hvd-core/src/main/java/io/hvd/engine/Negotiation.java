@@ -108,8 +108,7 @@ public final class Negotiation {
                         entry.getKey(),
                         Plan.Verdict.RANK_GONE,
                         "tensor \"" + entry.getKey() + "\" can never be complete: ranks " + RankSet.format(gone)
-                                + " have closed their context without submitting it, while ranks "
-                                + RankSet.format(entry.getValue().submitters()) + " wait for them"));
+                                + " have closed their context without submitting it"));
             }
         }
     }
@@ -130,16 +129,6 @@ public final class Negotiation {
 
         boolean isComplete() {
             return missing == 0;
-        }
-
-        List<Integer> submitters() {
-            List<Integer> ranks = new ArrayList<>();
-            for (int rank = 0; rank < requests.size(); rank++) {
-                if (requests.get(rank) != null) {
-                    ranks.add(rank);
-                }
-            }
-            return ranks;
         }
     }
 }

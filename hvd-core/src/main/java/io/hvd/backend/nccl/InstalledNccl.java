@@ -1,0 +1,254 @@
+package io.hvd.backend.nccl;
+
+import static org.bytedeco.cuda.global.cudart.cudaEventCreateWithFlags;
+import static org.bytedeco.cuda.global.cudart.cudaEventDestroy;
+import static org.bytedeco.cuda.global.cudart.cudaEventRecord;
+import static org.bytedeco.cuda.global.cudart.cudaGetErrorString;
+import static org.bytedeco.cuda.global.cudart.cudaSetDevice;
+import static org.bytedeco.cuda.global.cudart.cudaStreamCreateWithFlags;
+import static org.bytedeco.cuda.global.cudart.cudaStreamDestroy;
+import static org.bytedeco.cuda.global.cudart.cudaStreamSynchronize;
+import static org.bytedeco.cuda.global.cudart.cudaStreamWaitEvent;
+import static org.bytedeco.cuda.global.nccl.ncclAllReduce;
+import static org.bytedeco.cuda.global.nccl.ncclBroadcast;
+import static org.bytedeco.cuda.global.nccl.ncclCommDestroy;
+import static org.bytedeco.cuda.global.nccl.ncclCommInitRank;
+import static org.bytedeco.cuda.global.nccl.ncclGetErrorString;
+import static org.bytedeco.cuda.global.nccl.ncclGetUniqueId;
+import static org.bytedeco.cuda.global.nccl.ncclGetVersion;
+import static org.bytedeco.cuda.global.nccl.ncclGroupEnd;
+import static org.bytedeco.cuda.global.nccl.ncclGroupStart;
+import static org.bytedeco.cuda.global.nccl.ncclRedOpCreatePreMulSum;
+import static org.bytedeco.cuda.global.nccl.ncclRedOpDestroy;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.bytedeco.cuda.cudart.CUevent_st;
+import org.bytedeco.cuda.cudart.CUstream_st;
+import org.bytedeco.cuda.global.cudart;
+import org.bytedeco.cuda.global.nccl;
+import org.bytedeco.cuda.nccl.ncclComm;
+import org.bytedeco.cuda.nccl.ncclUniqueId;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.javacpp.Pointer;
+
+/**
+ * NCCL and the CUDA runtime as they are installed, through JavaCPP. Besides the driver the loader must
+ * find libnccl.so.2 and the libcudart.so that JavaCPP's presets are made for.
+ */
+final class InstalledNccl implements NcclCalls {
+    /** What this class calls has been in NCCL since then, or longer. */
+    private static final int OLDEST = 21800;
+
+    private final int version;
+
+    private InstalledNccl(int version) {
+        this.version = version;
+    }
+
+    /** Throws LinkageError if JavaCPP, its presets, the CUDA runtime or NCCL is missing. */
+    static InstalledNccl load() {
+        unpack();
+        Loader.load(nccl.class);
+        int[] version = new int[1];
+        check("ncclGetVersion", ncclGetVersion(version));
+        if (version[0] < OLDEST) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "NCCL " + NcclCodes.version(version[0]) + " is installed, hvd needs " + NcclCodes.version(OLDEST)
+                            + " or newer");
+        }
+        return new InstalledNccl(version[0]);
+    }
+
+    /** JavaCPP loads a library while another process still unpacks the one beside it, unless all is there already. */
+    private static void unpack() {
+        try {
+            LibraryCache.ofThisUser().alone("javacpp", () -> {
+                Loader.cacheResources("/org/bytedeco/javacpp/" + Loader.getPlatform());
+                Loader.cacheResources("/org/bytedeco/cuda/" + Loader.getPlatform());
+            });
+        } catch (IOException e) {
+            throw new UncheckedIOException("unpacking JavaCPP's libraries", e);
+        }
+    }
+
+    @Override
+    public String version() {
+        return NcclCodes.version(version);
+    }
+
+    @Override
+    public void selectDevice(int index) {
+        checkCuda("cudaSetDevice(" + index + ")", cudaSetDevice(index));
+    }
+
+    @Override
+    public byte[] uniqueId() {
+        try (ncclUniqueId id = new ncclUniqueId()) {
+            check("ncclGetUniqueId", ncclGetUniqueId(id));
+            byte[] bytes = new byte[nccl.NCCL_UNIQUE_ID_BYTES];
+            new BytePointer(id).get(bytes);
+            return bytes;
+        }
+    }
+
+    @Override
+    public long join(byte[] uniqueId, int size, int rank) {
+        try (ncclUniqueId id = new ncclUniqueId()) {
+            new BytePointer(id).put(uniqueId);
+            ncclComm communicator = new ncclComm();
+            check("ncclCommInitRank", ncclCommInitRank(communicator, size, id, rank));
+            return communicator.address();
+        }
+    }
+
+    @Override
+    public void leave(long communicator) {
+        check("ncclCommDestroy", ncclCommDestroy(communicator(communicator)));
+    }
+
+    @Override
+    public long createStream() {
+        CUstream_st stream = new CUstream_st();
+        checkCuda("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(stream, cudart.cudaStreamNonBlocking));
+        return stream.address();
+    }
+
+    @Override
+    public void destroyStream(long stream) {
+        checkCuda("cudaStreamDestroy", cudaStreamDestroy(stream(stream)));
+    }
+
+    @Override
+    public void waitFor(long stream) {
+        checkCuda("cudaStreamSynchronize", cudaStreamSynchronize(stream(stream)));
+    }
+
+    @Override
+    public long createEvent() {
+        CUevent_st event = new CUevent_st();
+        checkCuda("cudaEventCreateWithFlags", cudaEventCreateWithFlags(event, cudart.cudaEventDisableTiming));
+        return event.address();
+    }
+
+    @Override
+    public void destroyEvent(long event) {
+        checkCuda("cudaEventDestroy", cudaEventDestroy(event(event)));
+    }
+
+    @Override
+    public void recordEvent(long event, long stream) {
+        checkCuda("cudaEventRecord", cudaEventRecord(event(event), stream(stream)));
+    }
+
+    @Override
+    public void holdUntil(long stream, long event) {
+        checkCuda("cudaStreamWaitEvent", cudaStreamWaitEvent(stream(stream), event(event), 0));
+    }
+
+    @Override
+    public void groupStart() {
+        check("ncclGroupStart", ncclGroupStart());
+    }
+
+    @Override
+    public void groupEnd() {
+        check("ncclGroupEnd", ncclGroupEnd());
+    }
+
+    @Override
+    public int operator(ReduceOp op) {
+        return NcclCodes.operator(op);
+    }
+
+    @Override
+    public int createScaledSum(double factor, DType type, long communicator) {
+        int[] operator = new int[1];
+        try (BytePointer scalar = new BytePointer(NcclCodes.scalar(factor, type))) {
+            check(
+                    "ncclRedOpCreatePreMulSum",
+                    ncclRedOpCreatePreMulSum(
+                            operator,
+                            scalar,
+                            NcclCodes.type(type),
+                            nccl.ncclScalarHostImmediate,
+                            communicator(communicator)));
+        }
+        return operator[0];
+    }
+
+    @Override
+    public void destroyOperator(int operator, long communicator) {
+        check("ncclRedOpDestroy", ncclRedOpDestroy(operator, communicator(communicator)));
+    }
+
+    @Override
+    public void allReduce(long from, long to, long count, DType type, int operator, long communicator, long stream) {
+        check(
+                "ncclAllReduce",
+                ncclAllReduce(
+                        new Address(from),
+                        new Address(to),
+                        count,
+                        NcclCodes.type(type),
+                        operator,
+                        communicator(communicator),
+                        stream(stream)));
+    }
+
+    @Override
+    public void broadcast(long from, long to, long count, DType type, int root, long communicator, long stream) {
+        check(
+                "ncclBroadcast",
+                ncclBroadcast(
+                        new Address(from),
+                        new Address(to),
+                        count,
+                        NcclCodes.type(type),
+                        root,
+                        communicator(communicator),
+                        stream(stream)));
+    }
+
+    private static ncclComm communicator(long handle) {
+        return new ncclComm(new Address(handle));
+    }
+
+    private static CUstream_st stream(long handle) {
+        return new CUstream_st(new Address(handle));
+    }
+
+    private static CUevent_st event(long handle) {
+        return new CUevent_st(new Address(handle));
+    }
+
+    private static void checkCuda(String call, int code) {
+        if (code != cudart.cudaSuccess) {
+            throw new HvdException(
+                    ErrorId.BACK_END,
+                    call + " failed: " + cudaGetErrorString(code).getString() + " (" + code + ")");
+        }
+    }
+
+    private static void check(String call, int code) {
+        if (code != nccl.ncclSuccess) {
+            throw new HvdException(
+                    ErrorId.BACK_END,
+                    call + " failed: " + ncclGetErrorString(code).getString() + " (" + code
+                            + "); NCCL_DEBUG=WARN in the environment makes NCCL say more");
+        }
+    }
+
+    /** A number that another library gave, as a JavaCPP pointer that owns nothing. */
+    private static final class Address extends Pointer {
+        Address(long address) {
+            this.address = address;
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package io.hvd.backend.nccl;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+import jcuda.JCudaVersion;
+import jcuda.LibUtils;
+import jcuda.driver.JCudaDriver;
+import jcuda.runtime.JCuda;
+
+/**
+ * Loads JCuda's native libraries without the trap in its own way of doing it: it unpacks them to
+ * fixed names in {@code java.io.tmpdir} and takes a file that exists for a finished one, so that ranks
+ * which start together load each other's half-written files and crash.
+ *
+ * <p>JCuda looks into {@code java.library.path} first and reads {@code java.io.tmpdir} at the moment of
+ * unpacking. So the libraries are unpacked safely into a cache folder of ours, and the property points
+ * there while JCuda's runtime and driver classes initialise. Its other parts (NVRTC, cuBLAS and so on) are
+ * the program's own business.
+ */
+final class JCudaLibraries {
+    private static final String TEMPORARY_FOLDER = "java.io.tmpdir";
+
+    private JCudaLibraries() {}
+
+    /** Throws LinkageError if a library is found neither in java.library.path nor in JCuda's jar of natives. */
+    static void load() {
+        Map<String, byte[]> natives = packedNatives();
+        if (natives.isEmpty()) {
+            initialise();
+            return;
+        }
+        Path folder = LibraryCache.ofThisUser().folderWith("jcuda-" + JCudaVersion.get(), natives);
+        String before = System.getProperty(TEMPORARY_FOLDER);
+        System.setProperty(TEMPORARY_FOLDER, folder.toString());
+        try {
+            initialise();
+        } finally {
+            System.setProperty(TEMPORARY_FOLDER, before);
+        }
+    }
+
+    private static void initialise() {
+        JCuda.initialize();
+        try {
+            Class.forName(JCudaDriver.class.getName());
+        } catch (LinkageError | ClassNotFoundException e) {
+            // Only the runtime is needed here; a program that uses the driver interface will hear of it.
+            return;
+        }
+    }
+
+    /** The libraries as the jar of natives holds them; empty if it is not on the class path. */
+    private static Map<String, byte[]> packedNatives() {
+        Map<String, byte[]> natives = new TreeMap<>();
+        for (String part : new String[] {"JCudaRuntime-", "JCudaDriver-"}) {
+            String name = LibUtils.createLibraryFileName(LibUtils.createPlatformLibraryName(part + JCudaVersion.get()));
+            try (InputStream packed = LibUtils.class.getResourceAsStream("/lib/" + name)) {
+                if (packed != null) {
+                    natives.put(name, packed.readAllBytes());
+                }
+            } catch (IOException e) {
+                throw new java.io.UncheckedIOException("reading " + name + " from JCuda's jar of natives", e);
+            }
+        }
+        return natives;
+    }
+}

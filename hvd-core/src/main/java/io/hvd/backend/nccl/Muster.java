@@ -1,0 +1,91 @@
+package io.hvd.backend.nccl;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Decides from what all ranks have said whether NCCL can be used. Every rank has the same cards and
+ * so comes to the same answer.
+ *
+ * @param cards by rank
+ * @param hosts by rank, for messages
+ */
+record Muster(List<RankCard> cards, List<String> hosts) {
+    /** True if CUDA shows a GPU to some rank. */
+    boolean hasGpus() {
+        return cards.stream().anyMatch(card -> !card.gpu().isEmpty());
+    }
+
+    /** Throws if a rank cannot go on, or if two ranks got the same GPU without having been allowed to. */
+    void requireSound(boolean sharing) {
+        for (int rank = 0; rank < cards.size(); rank++) {
+            if (!cards.get(rank).error().isEmpty()) {
+                throw new HvdException(
+                        ErrorId.NO_DEVICE, place(rank) + ": " + cards.get(rank).error());
+            }
+        }
+        Optional<String> shared = sharedGpu();
+        if (shared.isPresent() && !sharing) {
+            throw new HvdException(
+                    ErrorId.NO_DEVICE,
+                    shared.get() + ". Give every rank its own (HVD_PIN_GPU, CUDA_VISIBLE_DEVICES), or set"
+                            + " HVD_SHARE_GPU=1");
+        }
+    }
+
+    /**
+     * What stands in the way of NCCL; empty if nothing does.
+     *
+     * @param insisted true if NCCL was asked for by name: then ranks that share a GPU may try it
+     */
+    Optional<String> obstacle(boolean insisted) {
+        Optional<String> missing = differing(RankCard::missing);
+        if (missing.isPresent()) {
+            return missing;
+        }
+        if (cards.stream().map(RankCard::nccl).distinct().count() > 1) {
+            return differing(RankCard::nccl).map(versions -> "the ranks have different versions of NCCL: " + versions);
+        }
+        return insisted
+                ? Optional.empty()
+                : sharedGpu()
+                        .map(shared -> shared + ", which NCCL refuses unless each has its own NCCL_HOSTID; set"
+                                + " HVD_BACKEND=nccl to try it");
+    }
+
+    private Optional<String> sharedGpu() {
+        Map<String, Integer> owners = new LinkedHashMap<>();
+        for (int rank = 0; rank < cards.size(); rank++) {
+            RankCard card = cards.get(rank);
+            Integer owner = card.gpu().isEmpty() ? null : owners.putIfAbsent(card.machine() + " " + card.gpu(), rank);
+            if (owner != null) {
+                return Optional.of(place(owner) + " and " + place(rank) + " have the same GPU, " + card.gpu());
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** The values that are not empty, each with its ranks; empty if there are none. */
+    private Optional<String> differing(Function<RankCard, String> field) {
+        Map<String, List<Integer>> ranks = new LinkedHashMap<>();
+        for (int rank = 0; rank < cards.size(); rank++) {
+            String value = field.apply(cards.get(rank));
+            if (!value.isEmpty()) {
+                ranks.computeIfAbsent(value, v -> new ArrayList<>()).add(rank);
+            }
+        }
+        return ranks.entrySet().stream()
+                .map(entry -> entry.getKey() + " on ranks " + entry.getValue())
+                .reduce((a, b) -> a + "; " + b);
+    }
+
+    private String place(int rank) {
+        return "rank " + rank + " (" + hosts.get(rank) + ")";
+    }
+}

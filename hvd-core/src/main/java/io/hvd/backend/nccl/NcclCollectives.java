@@ -1,0 +1,80 @@
+package io.hvd.backend.nccl;
+
+import io.hvd.spi.Collectives;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.util.List;
+import java.util.Optional;
+
+/** Tensors on the CPU go the host's way, tensors on GPUs through NCCL. */
+final class NcclCollectives implements Collectives {
+    private final Collectives host;
+    private final NcclCommunicator communicator;
+
+    NcclCollectives(Collectives host, NcclCommunicator communicator) {
+        this.host = host;
+        this.communicator = communicator;
+    }
+
+    @Override
+    public boolean reaches(Device.Kind device) {
+        return device == Device.Kind.CUDA || host.reaches(device);
+    }
+
+    @Override
+    public Optional<String> refusesAllreduce(Device.Kind device, DType dtype, Reduction how) {
+        return device == Device.Kind.CUDA ? refusesOnGpu(dtype, how) : host.refusesAllreduce(device, dtype, how);
+    }
+
+    @Override
+    public Optional<String> refusesAllgather(Device.Kind device) {
+        return device == Device.Kind.CUDA
+                ? Optional.of("allgather on the GPU is not there yet; copy the tensor to the host")
+                : host.refusesAllgather(device);
+    }
+
+    @Override
+    public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        if (inputs.get(0).device().isCpu()) {
+            host.allreduce(inputs, outputs, how);
+        } else {
+            communicator.allreduce(inputs, outputs, how);
+        }
+    }
+
+    @Override
+    public void allgather(Tensor input, Tensor output, long[] elements) {
+        host.allgather(input, output, elements);
+    }
+
+    @Override
+    public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
+        if (inputs.get(0).device().isCpu()) {
+            host.broadcast(inputs, outputs, root);
+        } else {
+            communicator.broadcast(inputs, outputs, root);
+        }
+    }
+
+    /** NCCL multiplies before it sums and in the tensor's own type, which is right for floating sums only. */
+    private static Optional<String> refusesOnGpu(DType dtype, Reduction how) {
+        if (how.wire() != dtype) {
+            return Optional.of("compression on the GPU is not there yet (" + dtype + " as " + how.wire() + ")");
+        }
+        if (how.prescale() == 1 && how.postscale() == 1) {
+            return Optional.empty();
+        }
+        String scales = "scale factors " + how.prescale() + " and " + how.postscale();
+        if (how.op() != ReduceOp.SUM) {
+            return Optional.of(scales + " on the GPU go with sums and averages only, not with " + how.op());
+        }
+        return dtype.isFloating()
+                ? Optional.empty()
+                : Optional.of(scales + " on " + dtype + ": an average or a scaled sum of integers is computed in"
+                        + " floating point and truncated, which NCCL does not offer; sum on the GPU and divide"
+                        + " afterwards, or use the host or a floating type");
+    }
+}

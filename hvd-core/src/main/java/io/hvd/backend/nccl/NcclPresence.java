@@ -1,0 +1,36 @@
+package io.hvd.backend.nccl;
+
+import io.hvd.error.HvdException;
+import io.hvd.spi.GpuDriver.Gpu;
+import java.util.List;
+
+/**
+ * Whether this process can use NCCL. Looked for once, and NCCL only where CUDA shows a GPU.
+ *
+ * @param calls null if something is missing
+ * @param gpus visible to this process
+ * @param missing why there is no NCCL; empty if there is
+ */
+record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
+    private static NcclPresence process;
+
+    static synchronized NcclPresence ofThisProcess() {
+        if (process == null) {
+            process = look(CudaPresence.ofThisProcess());
+        }
+        return process;
+    }
+
+    private static NcclPresence look(CudaPresence cuda) {
+        if (cuda.gpus().isEmpty()) {
+            return new NcclPresence(null, List.of(), "no GPU: " + cuda.missing());
+        }
+        try {
+            return new NcclPresence(InstalledNccl.load(), cuda.gpus(), "");
+        } catch (HvdException e) {
+            return new NcclPresence(null, cuda.gpus(), e.getMessage());
+        } catch (LinkageError | RuntimeException e) {
+            return new NcclPresence(null, cuda.gpus(), "NCCL did not load: " + CudaPresence.firstLine(e));
+        }
+    }
+}

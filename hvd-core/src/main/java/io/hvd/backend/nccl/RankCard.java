@@ -1,0 +1,39 @@
+package io.hvd.backend.nccl;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+/**
+ * What a rank tells the others about itself before a communicator is made.
+ *
+ * @param machine same for ranks whose GPUs hang on the same machine
+ * @param gpu PCI id of this rank's GPU; empty without one
+ * @param nccl its version; empty if it does not load
+ * @param missing why NCCL cannot be used on this rank; empty if it can
+ * @param error why this rank cannot go on at all; empty if it can
+ */
+record RankCard(String machine, String gpu, String nccl, String missing, String error) {
+    byte[] encode() {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (DataOutputStream out = new DataOutputStream(bytes)) {
+            for (String field : new String[] {machine, gpu, nccl, missing, error}) {
+                out.writeUTF(field);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return bytes.toByteArray();
+    }
+
+    static RankCard decode(byte[] bytes) {
+        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
+            return new RankCard(in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

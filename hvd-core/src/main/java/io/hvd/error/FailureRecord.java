@@ -1,0 +1,146 @@
+package io.hvd.error;
+
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Properties;
+
+/**
+ * What one rank leaves behind when it fails, so that the launcher can show the first cause last.
+ *
+ * <p>A rank writes it into the directory named by {@link #DIRECTORY_VARIABLE}, which the launcher
+ * makes and deletes; the launcher reads all of them once mpirun has ended. On disk it is one
+ * UTF-8 properties file, closed by a line {@code end=true}: without it the file counts as cut off.
+ *
+ * @param time when the failure was noticed on this rank
+ * @param rank global rank, or -1 where the failure came before the rank was known
+ * @param thread name of the thread that failed
+ * @param reason one sentence
+ * @param stack stack trace, or empty
+ * @param consequence true if this rank only failed because another one had
+ */
+public record FailureRecord(
+        Instant time,
+        int rank,
+        String host,
+        long pid,
+        String thread,
+        String reason,
+        String stack,
+        boolean consequence) {
+
+    /** Environment variable by which the launcher tells its ranks where to write; unset without a launcher. */
+    public static final String DIRECTORY_VARIABLE = "HVD_FAILURE_DIR";
+
+    private static final String SUFFIX = ".failure";
+
+    private static final Comparator<FailureRecord> CAUSES_FIRST =
+            Comparator.comparing(FailureRecord::consequence).thenComparing(FailureRecord::time);
+
+    public FailureRecord {
+        Objects.requireNonNull(time, "time");
+        Objects.requireNonNull(host, "host");
+        Objects.requireNonNull(thread, "thread");
+        Objects.requireNonNull(reason, "reason");
+        Objects.requireNonNull(stack, "stack");
+    }
+
+    /**
+     * Writes this record atomically: a reader sees all of it or nothing. A rank may write several;
+     * none replaces another.
+     *
+     * @param directory must exist
+     * @return the file written; its name holds rank and pid
+     */
+    public Path write(Path directory) throws IOException {
+        Path unfinished = Files.createTempFile(directory, "rank-" + rank + "-pid-" + pid + "-", ".tmp");
+        try {
+            Files.writeString(unfinished, text());
+            String name = unfinished.getFileName().toString();
+            Path finished = directory.resolve(name.substring(0, name.length() - ".tmp".length()) + SUFFIX);
+            return Files.move(unfinished, finished, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            Files.deleteIfExists(unfinished);
+            throw e;
+        }
+    }
+
+    /**
+     * Reads every complete record: causes before consequences, each by time. Half-written and
+     * foreign files are passed over, and a directory that is not there holds no records.
+     */
+    public static List<FailureRecord> readAll(Path directory) throws IOException {
+        List<FailureRecord> records = new ArrayList<>();
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*" + SUFFIX)) {
+            for (Path file : files) {
+                read(file).ifPresent(records::add);
+            }
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return List.of();
+        }
+        records.sort(CAUSES_FIRST);
+        return List.copyOf(records);
+    }
+
+    private String text() {
+        var fields = new Properties();
+        fields.setProperty("time", time.toString());
+        fields.setProperty("rank", Integer.toString(rank));
+        fields.setProperty("host", host);
+        fields.setProperty("pid", Long.toString(pid));
+        fields.setProperty("thread", thread);
+        fields.setProperty("reason", reason);
+        fields.setProperty("stack", stack);
+        fields.setProperty("consequence", Boolean.toString(consequence));
+        var out = new StringWriter();
+        try {
+            fields.store(out, null);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e); // a StringWriter never throws
+        }
+        return out + "end=true\n";
+    }
+
+    private static Optional<FailureRecord> read(Path file) {
+        var fields = new Properties();
+        try (var in = Files.newBufferedReader(file)) {
+            fields.load(in);
+            return "true".equals(fields.getProperty("end")) ? Optional.of(of(fields)) : Optional.empty();
+        } catch (IOException | IllegalArgumentException | DateTimeException e) {
+            return Optional.empty(); // not ours, or not whole
+        }
+    }
+
+    private static FailureRecord of(Properties fields) {
+        return new FailureRecord(
+                Instant.parse(required(fields, "time")),
+                Integer.parseInt(required(fields, "rank")),
+                required(fields, "host"),
+                Long.parseLong(required(fields, "pid")),
+                required(fields, "thread"),
+                required(fields, "reason"),
+                required(fields, "stack"),
+                Boolean.parseBoolean(required(fields, "consequence")));
+    }
+
+    private static String required(Properties fields, String name) {
+        String value = fields.getProperty(name);
+        if (value == null) {
+            throw new IllegalArgumentException("no field " + name);
+        }
+        return value;
+    }
+}

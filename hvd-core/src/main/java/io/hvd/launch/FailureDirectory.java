@@ -1,0 +1,42 @@
+package io.hvd.launch;
+
+import io.hvd.error.FailureRecord;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+
+/** The private folder in which the ranks of one job leave their failure records; it goes when the job has ended. */
+final class FailureDirectory implements AutoCloseable {
+
+    private final Path path;
+
+    FailureDirectory() throws IOException {
+        path = Files.createTempDirectory(
+                "hvd-failures-", PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    }
+
+    Path path() {
+        return path;
+    }
+
+    List<FailureRecord> records() throws IOException {
+        return FailureRecord.readAll(path);
+    }
+
+    /** Idempotent; the end of the job and a signal may both call it. */
+    @Override
+    public void close() throws IOException {
+        if (!Files.isDirectory(path)) {
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(path)) {
+            for (Path file : files) {
+                Files.deleteIfExists(file);
+            }
+        }
+        Files.deleteIfExists(path);
+    }
+}

@@ -1,0 +1,88 @@
+package io.hvd.launch;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/** One host of a job and how many ranks it may hold. */
+record HostSlots(String host, int slots) {
+
+    private static final Pattern TOKEN = Pattern.compile("([^\\s:,=]+):(\\d{1,6})");
+    private static final Pattern LINE =
+            Pattern.compile("([^\\s:,=]+)\\s+slots\\s*=\\s*(\\d{1,6})(\\s+max[_-]slots\\s*=\\s*\\d+)?");
+
+    /** Reads the value of {@code -H}, for example {@code a:2,b:4}; a host named twice has the sum. */
+    static List<HostSlots> parse(String hosts) {
+        List<HostSlots> found = new ArrayList<>();
+        for (String token : hosts.split(",", -1)) {
+            found.add(match(TOKEN, token.strip())
+                    .orElseThrow(() -> new UsageException(
+                            "host-format",
+                            "-H " + hosts + ": \"" + token.strip()
+                                    + "\" is not of the form host:slots with at least one slot, as in node1:4")));
+        }
+        return merge(found);
+    }
+
+    /** Reads a file with one {@code host slots=N} per line; blank lines and {@code #} comments are allowed. */
+    static List<HostSlots> readFile(Path file) {
+        List<HostSlots> found = new ArrayList<>();
+        List<String> lines = lines(file);
+        for (int i = 0; i < lines.size(); i++) {
+            String line = lines.get(i).replaceFirst("#.*", "").strip();
+            int number = i + 1;
+            if (!line.isEmpty()) {
+                found.add(match(LINE, line)
+                        .orElseThrow(() -> new UsageException(
+                                "hostfile-format",
+                                file + " line " + number + ": \"" + line
+                                        + "\" is not of the form: host slots=N with at least one slot")));
+            }
+        }
+        if (found.isEmpty()) {
+            throw new UsageException("hostfile-empty", file + " names no host; expected lines: host slots=N");
+        }
+        return merge(found);
+    }
+
+    /** The form that {@code -H} takes. */
+    static String join(List<HostSlots> hosts) {
+        return hosts.stream().map(h -> h.host + ":" + h.slots).collect(Collectors.joining(","));
+    }
+
+    static int total(List<HostSlots> hosts) {
+        return hosts.stream().mapToInt(HostSlots::slots).sum();
+    }
+
+    private static List<String> lines(Path file) {
+        try {
+            return Files.readAllLines(file);
+        } catch (IOException e) {
+            throw new UsageException("hostfile-unreadable", "hostfile " + file + " cannot be read: " + e);
+        }
+    }
+
+    private static Optional<HostSlots> match(Pattern form, String text) {
+        Matcher matcher = form.matcher(text);
+        if (!matcher.matches() || Integer.parseInt(matcher.group(2)) < 1) {
+            return Optional.empty();
+        }
+        return Optional.of(new HostSlots(matcher.group(1), Integer.parseInt(matcher.group(2))));
+    }
+
+    private static List<HostSlots> merge(List<HostSlots> hosts) {
+        Map<String, Integer> slots = new LinkedHashMap<>();
+        hosts.forEach(h -> slots.merge(h.host, h.slots, Math::addExact));
+        return slots.entrySet().stream()
+                .map(e -> new HostSlots(e.getKey(), e.getValue()))
+                .toList();
+    }
+}

@@ -1,0 +1,45 @@
+package io.hvd.launch;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Facts about the machine the launcher runs on.
+ *
+ * @param cores cores that ranks can compute on at the same time: physical ones, within affinity and quota
+ * @param uid numeric user id
+ * @param container whether this is a container
+ * @param fabric the high-speed network found, in words, or empty
+ * @param names host names and addresses that mean this machine
+ * @param environment what the job inherits
+ */
+record Machine(
+        int cores,
+        int uid,
+        boolean container,
+        Optional<String> fabric,
+        Set<String> names,
+        Map<String, String> environment) {
+
+    /** Whether a host of the host list is this machine; a full name matches its first label. */
+    boolean is(String host) {
+        boolean address = host.matches("[0-9.]+");
+        return names.contains(host) || !address && names.contains(host.replaceFirst("\\..*", ""));
+    }
+
+    /** Who has already settled the hosts of this job, so that mpirun asks there: a resource manager or a default hostfile. */
+    Optional<String> allocation() {
+        if (environment.containsKey("SLURM_JOB_ID") && environment.containsKey("SLURM_JOB_NODELIST")) {
+            return Optional.of("Slurm job " + environment.get("SLURM_JOB_ID"));
+        }
+        for (String name : new String[] {
+            "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"
+        }) {
+            if (environment.containsKey(name)) {
+                return Optional.of(name + "=" + environment.get(name));
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,109 @@
+package io.hvd.launch;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.NetworkInterface;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Collects the facts about this machine: the one place of the launcher that looks at /proc and /sys. */
+final class MachineSurvey {
+
+    private final Path root;
+    private final Map<String, String> environment;
+
+    /** @param root the root directory; a test gives another */
+    MachineSurvey(Path root, Map<String, String> environment) {
+        this.root = root;
+        this.environment = environment;
+    }
+
+    /** @param hosts decides whether the network addresses of this machine are needed, which takes a while */
+    Machine survey(List<HostSlots> hosts) {
+        return new Machine(
+                Math.min(cores(), Runtime.getRuntime().availableProcessors()),
+                uid(),
+                container(),
+                new FabricSearch(root.resolve("sys/class/infiniband")).find(),
+                names(hosts),
+                environment);
+    }
+
+    /** Distinct physical cores among the processors this process may run on, as mpirun counts its slots. */
+    int cores() {
+        Set<String> cores = new HashSet<>();
+        for (int cpu : allowedCpus()) {
+            Path topology = root.resolve("sys/devices/system/cpu/cpu" + cpu + "/topology");
+            cores.add(read(topology.resolve("physical_package_id"), "0") + "/"
+                    + read(topology.resolve("core_id"), "cpu" + cpu));
+        }
+        return cores.isEmpty() ? Runtime.getRuntime().availableProcessors() : cores.size();
+    }
+
+    private Set<Integer> allowedCpus() {
+        Set<Integer> cpus = new HashSet<>();
+        for (String line : read(root.resolve("proc/self/status"), "").split("\n")) {
+            if (line.startsWith("Cpus_allowed_list:")) {
+                for (String range :
+                        line.substring("Cpus_allowed_list:".length()).strip().split(",")) {
+                    String[] ends = range.split("-");
+                    for (int cpu = Integer.parseInt(ends[0]); cpu <= Integer.parseInt(ends[ends.length - 1]); cpu++) {
+                        cpus.add(cpu);
+                    }
+                }
+            }
+        }
+        return cpus;
+    }
+
+    private int uid() {
+        try {
+            return (Integer) Files.getAttribute(root.resolve("proc/self"), "unix:uid");
+        } catch (IOException | UnsupportedOperationException | IllegalArgumentException e) {
+            return "root".equals(System.getProperty("user.name")) ? 0 : -1;
+        }
+    }
+
+    private boolean container() {
+        return Files.exists(root.resolve(".dockerenv"))
+                || Files.exists(root.resolve("run/.containerenv"))
+                || environment.containsKey("KUBERNETES_SERVICE_HOST")
+                || environment.containsKey("container");
+    }
+
+    private Set<String> names(List<HostSlots> hosts) {
+        String name = read(root.resolve("proc/sys/kernel/hostname"), "localhost");
+        Set<String> names = new HashSet<>(Set.of("localhost", "127.0.0.1"));
+        names.add(name);
+        names.add(name.replaceFirst("\\..*", ""));
+        if (hosts.stream().anyMatch(host -> host.host().matches("[0-9.]+"))) {
+            names.addAll(addresses());
+        }
+        return Set.copyOf(names);
+    }
+
+    private static Set<String> addresses() {
+        Set<String> addresses = new HashSet<>();
+        try {
+            NetworkInterface.networkInterfaces()
+                    .flatMap(NetworkInterface::inetAddresses)
+                    .map(InetAddress::getHostAddress)
+                    .forEach(addresses::add);
+        } catch (IOException e) {
+            return Set.of(); // a machine without network: only its names are known
+        }
+        return addresses;
+    }
+
+    private static String read(Path file, String otherwise) {
+        try {
+            return Files.readString(file).strip();
+        } catch (IOException e) {
+            return otherwise;
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package io.hvd.launch;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Whether this process is the one that its terminal's Ctrl-C goes to. */
+final class Terminal {
+
+    private Terminal() {}
+
+    static boolean isForeground() {
+        try {
+            return isForeground(Files.readString(Path.of("/proc/self/stat")));
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** @param stat as in proc(5): pid (name) state ppid pgrp session tty_nr tpgid ...; the name may hold anything */
+    static boolean isForeground(String stat) {
+        String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+        String group = fields[2];
+        String terminal = fields[4];
+        String foregroundGroup = fields[5];
+        return !terminal.equals("0") && group.equals(foregroundGroup);
+    }
+}

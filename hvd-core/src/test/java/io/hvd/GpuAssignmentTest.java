@@ -1,0 +1,76 @@
+package io.hvd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.GpuDriver.Gpu;
+import io.hvd.spi.Topology;
+import io.hvd.tensor.Device;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class GpuAssignmentTest {
+    private static final List<Gpu> TWO =
+            List.of(new Gpu(0, "H100", "0000:65:00.0"), new Gpu(1, "H100", "0000:b3:00.0"));
+
+    @Test
+    void theLocalRankPicksTheGpuNotTheRank() {
+        // Two nodes with two ranks each: ranks 2 and 3 are local ranks 0 and 1 again.
+        List<String> nodes = List.of("a", "a", "b", "b");
+        assertThat(IntStream.range(0, 4).mapToObj(rank -> choose(Topology.of(rank, nodes, nodes), TWO, Map.of())))
+                .containsExactly(Device.cuda(0), Device.cuda(1), Device.cuda(0), Device.cuda(1));
+    }
+
+    @Test
+    void theIndexIsIntoTheVisibleListWhateverTheOrderOfTheBus() {
+        // CUDA_VISIBLE_DEVICES=1,0: the driver numbers what it shows from 0, in that order.
+        List<Gpu> turned = List.of(new Gpu(0, "H100", "0000:b3:00.0"), new Gpu(1, "H100", "0000:65:00.0"));
+        assertThat(choose(onOneNode(0, 2), turned, Map.of())).isEqualTo(Device.cuda(0));
+        assertThat(choose(onOneNode(1, 2), turned, Map.of())).isEqualTo(Device.cuda(1));
+    }
+
+    @Test
+    void moreRanksThanGpusIsAnErrorThatNamesRanksGpusAndPciIds() {
+        for (int rank = 0; rank < 3; rank++) {
+            Topology topology = onOneNode(rank, 3);
+            assertThatThrownBy(() -> choose(topology, TWO, Map.of()))
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.NO_DEVICE))
+                    .hasMessageContainingAll(
+                            "node7",
+                            "3 ranks",
+                            "2 visible GPU(s)",
+                            "0000:65:00.0",
+                            "0000:b3:00.0",
+                            "rank " + rank,
+                            "HVD_SHARE_GPU=1");
+        }
+    }
+
+    @Test
+    void ranksShareGpusInTurnOnceThatIsAllowed() {
+        Map<String, String> sharing = Map.of("HVD_SHARE_GPU", "1");
+        assertThat(IntStream.range(0, 5).mapToObj(rank -> choose(onOneNode(rank, 5), TWO, sharing)))
+                .containsExactly(Device.cuda(0), Device.cuda(1), Device.cuda(0), Device.cuda(1), Device.cuda(0));
+    }
+
+    @Test
+    void withPinningSwitchedOffTheFirstVisibleGpuIsNamedAndNothingIsCounted() {
+        assertThat(choose(onOneNode(2, 3), TWO.subList(0, 1), Map.of("HVD_PIN_GPU", "0")))
+                .isEqualTo(Device.cuda(0));
+    }
+
+    private static Device choose(Topology topology, List<Gpu> visible, Map<String, String> environment) {
+        return GpuAssignment.choose(topology, visible, HvdConfig.from(environment));
+    }
+
+    private static Topology onOneNode(int rank, int size) {
+        List<String> node = java.util.Collections.nCopies(size, "node7");
+        return Topology.of(rank, node, node);
+    }
+}

@@ -1,0 +1,137 @@
+package io.hvd.backend.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.backend.local.LocalProvider;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.GpuDriver.Gpu;
+import io.hvd.tensor.Device;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.IntFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What two ranks make of what they find; with a fake in the place of NCCL, so no device is proved to work. */
+@Timeout(20)
+class NcclProviderTest {
+    private static final Map<String, String> BY_NAME = Map.of("HVD_BACKEND", "nccl");
+    private static final List<Gpu> GPUS =
+            List.of(new Gpu(0, "H100", "0000:65:00.0"), new Gpu(1, "H100", "0000:b3:00.0"));
+    private static final NcclPresence NO_GPU = new NcclPresence(null, List.of(), "no GPU: no driver is loaded");
+
+    @Test
+    void theUniqueIdOfRank0ReachesEveryRankAndEachJoinsWithItsOwnGpu() throws Exception {
+        List<RecordingNccl> nccl = List.of(new RecordingNccl(), new RecordingNccl());
+        assertThat(open(BY_NAME, rank -> new NcclPresence(nccl.get(rank), GPUS, ""), Device::cuda))
+                .allSatisfy(outcome -> assertThat(outcome).startsWith("nccl 2.18.5 over local"));
+        assertThat(nccl.get(0).takeCalls()).startsWith("select 0", "unique id", "join [4, 2] as 0 of 2");
+        assertThat(nccl.get(1).takeCalls()).startsWith("select 1", "join [4, 2] as 1 of 2");
+    }
+
+    @Test
+    void askedForByNameWithoutAGpuTheErrorSaysWhatIsMissingAndWhatElseToDo() throws Exception {
+        assertThat(open(BY_NAME, rank -> NO_GPU, Device::cuda))
+                .allSatisfy(outcome -> assertThat(outcome)
+                        .contains(
+                                ErrorId.UNSUPPORTED.code(),
+                                "HVD_BACKEND=nccl",
+                                "no driver is loaded",
+                                "[0, 1]",
+                                "HVD_BACKEND=mpi"));
+    }
+
+    @Test
+    void askedForByNameAndMissingOnOneRankAllRanksFailAndNameIt() throws Exception {
+        NcclPresence noLibrary = new NcclPresence(null, GPUS, "NCCL did not load: libnccl.so.2");
+        assertThat(open(BY_NAME, rank -> rank == 0 ? there() : noLibrary, Device::cuda))
+                .allSatisfy(outcome -> assertThat(outcome).contains("libnccl.so.2", "[1]"));
+    }
+
+    @Test
+    void leftToChooseTheHostsBackEndWorksAloneWithoutGpus() throws Exception {
+        assertThat(open(Map.of(), rank -> NO_GPU, Device::cuda)).containsOnly("local (2 ranks as threads of one JVM)");
+    }
+
+    @Test
+    void leftToChooseWithGpusButWithoutNcclTheBackEndSaysWhy() throws Exception {
+        NcclPresence noLibrary = new NcclPresence(null, GPUS, "NCCL did not load: libnccl.so.2");
+        assertThat(open(Map.of(), rank -> noLibrary, Device::cuda))
+                .allSatisfy(
+                        outcome -> assertThat(outcome).startsWith("local").contains("without NCCL", "libnccl.so.2"));
+    }
+
+    @Test
+    void aRankThatGetsNoGpuFailsAllRanksWithItsOwnReason() throws Exception {
+        IntFunction<Device> onlyOne = rank -> {
+            if (rank == 1) {
+                throw new HvdException(ErrorId.NO_DEVICE, "host has 2 ranks but only 1 visible GPU(s)");
+            }
+            return Device.cuda(0);
+        };
+        assertThat(open(Map.of(), rank -> there(), onlyOne))
+                .allSatisfy(outcome ->
+                        assertThat(outcome).contains(ErrorId.NO_DEVICE.code(), "rank 1", "only 1 visible GPU(s)"));
+    }
+
+    @Test
+    void twoRanksWithTheSameGpuFailOnBothAndAreBothNamed() throws Exception {
+        assertThat(open(Map.of(), rank -> there(), rank -> Device.cuda(1)))
+                .allSatisfy(outcome -> assertThat(outcome)
+                        .contains("rank 0", "rank 1", "the same GPU", "0000:b3:00.0", "HVD_SHARE_GPU=1"));
+    }
+
+    @Test
+    void ranksThatMayShareAGpuTryNcclOnlyWhenItIsAskedForByName() throws Exception {
+        assertThat(open(Map.of("HVD_SHARE_GPU", "1"), rank -> there(), rank -> Device.cuda(0)))
+                .allSatisfy(outcome -> assertThat(outcome).contains("without NCCL", "NCCL_HOSTID"));
+        assertThat(open(Map.of("HVD_SHARE_GPU", "1", "HVD_BACKEND", "nccl"), rank -> there(), rank -> Device.cuda(0)))
+                .allSatisfy(outcome -> assertThat(outcome).startsWith("nccl 2.18.5"));
+    }
+
+    @Test
+    void aProgramThatPinsItsGpuItselfIsNotHeldToWhatCudaShowsFirst() throws Exception {
+        assertThat(open(Map.of("HVD_PIN_GPU", "0"), rank -> there(), rank -> Device.cuda(0)))
+                .allSatisfy(outcome -> assertThat(outcome).startsWith("local").contains("without NCCL"));
+    }
+
+    private static NcclPresence there() {
+        return new NcclPresence(new RecordingNccl(), GPUS, "");
+    }
+
+    /** Opens two ranks at once; for each, the back end's description or the message of what it threw. */
+    private static List<String> open(
+            Map<String, String> environment, IntFunction<NcclPresence> found, IntFunction<Device> assigned)
+            throws Exception {
+        List<LocalProvider> team = LocalProvider.team(2, 4096);
+        ExecutorService threads = Executors.newFixedThreadPool(2);
+        try {
+            List<Future<String>> outcomes = new ArrayList<>();
+            for (int i = 0; i < 2; i++) {
+                int rank = i;
+                NcclProvider provider = new NcclProvider(
+                        team.get(rank),
+                        (topology, config) -> assigned.apply(topology.localRank()),
+                        () -> found.apply(rank));
+                outcomes.add(threads.submit(() -> outcome(provider, environment)));
+            }
+            return List.of(outcomes.get(0).get(), outcomes.get(1).get());
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    private static String outcome(NcclProvider provider, Map<String, String> environment) {
+        try {
+            return provider.open(HvdConfig.from(environment), List.of()).description();
+        } catch (HvdException e) {
+            return e.getMessage();
+        }
+    }
+}

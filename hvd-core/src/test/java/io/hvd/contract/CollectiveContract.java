@@ -1,0 +1,587 @@
+package io.hvd.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
+import io.hvd.Handle;
+import io.hvd.HvdContext;
+import io.hvd.ObjectCodec;
+import io.hvd.error.DuplicateNameException;
+import io.hvd.error.HvdException;
+import io.hvd.error.RankMismatchException;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.HalfFloat;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.lang.reflect.Array;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What every back end must do, with any number of ranks. Each test is run by all ranks at the same
+ * time; its inputs depend on the rank.
+ */
+@Timeout(120)
+abstract class CollectiveContract {
+    /** Nothing, one, odd, more than a conversion block, more than a stage of any back end. */
+    private static final int[] SIZES = {0, 1, 7, 5_001, 1_300_003};
+
+    abstract Ranks ranks();
+
+    @Test
+    void ranksAreNumberedAndCountedOnOneHost() throws Exception {
+        ranks().run(hvd -> {
+            Tensor all = hvd.allgather("ranks", Tensor.of(hvd.rank()));
+
+            assertThat((int[]) all.toArray())
+                    .isEqualTo(IntStream.range(0, hvd.size()).toArray());
+            assertThat(hvd.localRank()).isEqualTo(hvd.rank());
+            assertThat(hvd.localSize()).isEqualTo(hvd.size());
+            assertThat(hvd.crossRank()).isZero();
+            assertThat(hvd.crossSize()).isEqualTo(1);
+            return null;
+        });
+    }
+
+    @Test
+    void floatsAreReducedByEveryOperation() throws Exception {
+        ranks().run(hvd -> {
+            int n = hvd.size();
+            float sum = n * (n - 1) / 2f;
+            Map<ReduceOp, Float> expected = new EnumMap<>(Map.of(
+                    ReduceOp.AVERAGE,
+                    sum / n,
+                    ReduceOp.SUM,
+                    sum,
+                    ReduceOp.MIN,
+                    0f,
+                    ReduceOp.MAX,
+                    n - 1f,
+                    ReduceOp.PRODUCT,
+                    0f));
+            expected.forEach((op, value) -> assertThat(reduce(hvd, "op." + op, Tensor.of((float) hvd.rank()), op)
+                            .item())
+                    .as(op.name())
+                    .isEqualTo(value));
+            float factorial = IntStream.rangeClosed(1, n).asLongStream().reduce(1, (a, b) -> a * b);
+            assertThat(reduce(hvd, "op.factorial", Tensor.of(hvd.rank() + 1f), ReduceOp.PRODUCT)
+                            .item())
+                    .isEqualTo(factorial);
+            return null;
+        });
+    }
+
+    @Test
+    void integersAreAveragedInFloatingPointAndTruncated() throws Exception {
+        ranks().run(hvd -> {
+            int n = hvd.size();
+            int sum = n * (n - 1) / 2;
+            Tensor average = hvd.allreduce("int.average", Tensor.of(hvd.rank(), -hvd.rank()));
+
+            assertThat((int[]) average.toArray()).containsExactly(sum / n, -sum / n);
+            return null;
+        });
+    }
+
+    @Test
+    void everyElementTypeAndSizeIsReduced() throws Exception {
+        ranks().run(hvd -> {
+            for (DType type : DType.values()) {
+                for (int size : SIZES) {
+                    for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX)) {
+                        String name = "types." + type + "." + size + "." + op;
+                        Tensor result = reduce(hvd, name, ramp(type, size, hvd.rank()), op);
+                        assertThat(result.toFloatArray()).as(name).isEqualTo(expected(type, size, hvd.size(), op));
+                    }
+                }
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void outOfPlaceLeavesTheInputAndInPlaceOverwritesIt() throws Exception {
+        ranks().run(hvd -> {
+            float[] input = {hvd.rank() + 1};
+            Tensor result = reduce(hvd, "place.out", Tensor.of(input), ReduceOp.SUM);
+            assertThat(input[0]).isEqualTo(hvd.rank() + 1);
+
+            Tensor same = Tensor.of(input);
+            assertThat(hvd.allreduceInPlace("place.in", same, AllreduceOptions.sum()))
+                    .isSameAs(same);
+            assertThat(input[0]).isEqualTo(result.item());
+            return null;
+        });
+    }
+
+    @Test
+    void directBuffersAndPartsOfArraysAreReducedWhereTheyLie() throws Exception {
+        ranks().run(hvd -> {
+            int n = hvd.size();
+            ByteBuffer direct = ByteBuffer.allocateDirect(4 * 3_000).order(ByteOrder.nativeOrder());
+            for (int i = 0; i < 3_000; i++) {
+                direct.putFloat(4 * i, hvd.rank() + i);
+            }
+            hvd.allreduceInPlace(
+                    "memory.direct", Tensor.wrap(direct, DType.FLOAT32, Shape.of(30, 100)), AllreduceOptions.sum());
+            assertThat(direct.getFloat(4 * 2_999)).isEqualTo(n * (n - 1) / 2f + 2_999f * n);
+
+            float[] array = {100, hvd.rank(), hvd.rank(), 200};
+            hvd.allreduceInPlace(
+                    "memory.part", Tensor.wrap(array, 1, 2, DType.FLOAT32, Shape.of(2)), AllreduceOptions.sum());
+            assertThat(array).containsExactly(100, n * (n - 1) / 2f, n * (n - 1) / 2f, 200);
+            return null;
+        });
+    }
+
+    @Test
+    void factorsApplyBeforeAndAfterTheReduction() throws Exception {
+        ranks().run(hvd -> {
+            float sum = hvd.size() * (hvd.size() - 1) / 2f;
+            AllreduceOptions options = AllreduceOptions.sum().withPrescale(2).withPostscale(0.5);
+            assertThat(hvd.allreduce("scale", Tensor.of((float) hvd.rank()), options)
+                            .item())
+                    .isEqualTo(sum);
+            AllreduceOptions max = AllreduceOptions.of(ReduceOp.MAX).withPrescale(-1);
+            assertThat(hvd.allreduce("scale.max", Tensor.of((float) hvd.rank()), max)
+                            .item())
+                    .isEqualTo(-0f);
+            return null;
+        });
+    }
+
+    @Test
+    void compressedFloatsTravelAsHalvesAndKeepTheirType() throws Exception {
+        ranks().run(hvd -> {
+            for (Compression kind : List.of(Compression.FP16, Compression.BF16)) {
+                AllreduceOptions options = AllreduceOptions.average().withCompression(kind);
+                Tensor floats = hvd.allreduce("half.float." + kind, Tensor.of(1.5f, hvd.rank()), options);
+                assertThat(floats.dtype()).isEqualTo(DType.FLOAT32);
+                assertThat(floats.toFloatArray()[0]).isEqualTo(1.5f);
+                Tensor doubles = hvd.allreduce("half.double." + kind, Tensor.of(0.25, 1.0), options);
+                assertThat((double[]) doubles.toArray()).containsExactly(0.25, 1.0);
+                Tensor ints = hvd.allreduce("half.int." + kind, Tensor.of(70_001), options);
+                assertThat((int[]) ints.toArray())
+                        .as("integers are not converted")
+                        .containsExactly(70_001);
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void halfPrecisionOverflowsUnlessDividedBefore() throws Exception {
+        ranks().run(hvd -> {
+            int n = hvd.size();
+            AllreduceOptions fp16 = AllreduceOptions.average().withCompression(Compression.FP16);
+            float large = hvd.allreduce("half.large", Tensor.of(30_000f), fp16).item();
+            assertThat(large).isEqualTo(n * 30_000f > 65_504 ? Float.POSITIVE_INFINITY : 30_000f);
+            float divided = hvd.allreduce(
+                            "half.divided",
+                            Tensor.of(30_000f),
+                            fp16.withPrescale(1.0 / n).withPostscale(n))
+                    .item();
+            assertThat(divided).isBetween(29_960f, 30_040f);
+            float tiny = hvd.allreduce("half.tiny", Tensor.of(1e-7f), fp16).item();
+            assertThat(tiny).isEqualTo(1.1920929e-7f, org.assertj.core.data.Offset.offset(1e-13f));
+            return null;
+        });
+    }
+
+    @Test
+    void manyTensorsSubmittedInDifferentOrdersFindEachOther() throws Exception {
+        ranks().run(hvd -> {
+            List<Integer> order = new ArrayList<>(IntStream.range(0, 60).boxed().toList());
+            java.util.Collections.rotate(order, 7 * hvd.rank());
+            Map<Integer, Handle> handles = new TreeMap<>();
+            for (int i : order) {
+                Tensor tensor = Tensor.of(new float[100 + i]);
+                Arrays.fill(((float[]) ((io.hvd.tensor.HeapMemory) tensor.memory()).array()), i + hvd.rank());
+                handles.put(i, hvd.allreduceInPlaceAsync("many." + i, tensor, AllreduceOptions.sum()));
+            }
+            int n = hvd.size();
+            handles.forEach((i, handle) -> assertThat(handle.synchronize().toFloatArray())
+                    .hasSize(100 + i)
+                    .containsOnly(n * i + n * (n - 1) / 2f));
+            return null;
+        });
+    }
+
+    @Test
+    void tensorsSubmittedTogetherComeBackTogether() throws Exception {
+        ranks().run(hvd -> {
+            Map<String, Tensor> tensors = new LinkedHashMap<>();
+            for (int i = 0; i < 20; i++) {
+                tensors.put("together." + i, Tensor.of(new float[] {i, hvd.rank()}));
+            }
+            hvd.allreduceInPlaceAsync(tensors, AllreduceOptions.average()).forEach(Handle::synchronize);
+            for (int i = 0; i < 20; i++) {
+                assertThat(tensors.get("together." + i).toFloatArray()).containsExactly(i, (hvd.size() - 1) / 2f);
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void operationsWithoutNamesAreMatchedByTheirOrder() throws Exception {
+        ranks().run(hvd -> {
+            for (int i = 0; i < 3; i++) {
+                assertThat(reduce(hvd, null, Tensor.of((float) i), ReduceOp.SUM).item())
+                        .isEqualTo(i * hvd.size());
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void allgatherConcatenatesRowsThatMayDifferInNumber() throws Exception {
+        ranks().run(hvd -> {
+            for (DType type : List.of(DType.FLOAT32, DType.INT64, DType.BFLOAT16, DType.UINT8)) {
+                int rows = hvd.rank() + 1;
+                Tensor mine = Tensor.zeros(type, Shape.of(rows, 3));
+                Tensor all = hvd.allgather("gather." + type, mine);
+                int n = hvd.size();
+                assertThat(all.shape()).isEqualTo(Shape.of(n * (n + 1) / 2, 3));
+            }
+            float[] own = new float[hvd.rank() == 0 ? 0 : 2 * hvd.rank()];
+            Arrays.fill(own, hvd.rank());
+            float[] all = hvd.allgather("gather.values", Tensor.wrap(own, DType.FLOAT32, Shape.of(hvd.rank(), 2)))
+                    .toFloatArray();
+            int at = 0;
+            for (int rank = 0; rank < hvd.size(); rank++) {
+                for (int i = 0; i < 2 * rank; i++) {
+                    assertThat(all[at++]).isEqualTo(rank);
+                }
+            }
+            assertThat(all).hasSize(at);
+            return null;
+        });
+    }
+
+    @Test
+    void allgatherCarriesMoreThanAStage() throws Exception {
+        ranks().run(hvd -> {
+            int rows = 700_001 + hvd.rank();
+            float[] own = new float[rows];
+            Arrays.fill(own, hvd.rank() + 0.5f);
+            float[] all = hvd.allgather("gather.large", Tensor.of(own)).toFloatArray();
+            int at = 0;
+            for (int rank = 0; rank < hvd.size(); rank++) {
+                assertThat(all[at]).isEqualTo(rank + 0.5f);
+                at += 700_001 + rank;
+                assertThat(all[at - 1]).isEqualTo(rank + 0.5f);
+            }
+            assertThat(all).hasSize(at);
+            return null;
+        });
+    }
+
+    @Test
+    void allgatherOfAScalarIsRefusedAtTheDoor() throws Exception {
+        ranks().run(hvd -> {
+            Tensor scalar = Tensor.wrap(new float[1], DType.FLOAT32, Shape.scalar());
+            assertThatThrownBy(() -> hvd.allgather("gather.scalar", scalar))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("gather.scalar")
+                    .hasMessageContaining("scalar");
+            return null;
+        });
+    }
+
+    @Test
+    void broadcastGivesEveryRankTheRootsValues() throws Exception {
+        ranks().run(hvd -> {
+            for (int root = 0; root < hvd.size(); root++) {
+                for (int size : SIZES) {
+                    Tensor mine = ramp(DType.FLOAT32, size, hvd.rank());
+                    Tensor result = hvd.broadcast("broadcast." + root + "." + size, mine, root);
+                    assertThat(result.toFloatArray())
+                            .isEqualTo(ramp(DType.FLOAT32, size, root).toFloatArray());
+                    assertThat(mine.toFloatArray())
+                            .as("the input stays")
+                            .isEqualTo(ramp(DType.FLOAT32, size, hvd.rank()).toFloatArray());
+                    hvd.broadcastInPlace("broadcast.in." + root + "." + size, mine, root);
+                    assertThat(mine.toFloatArray()).isEqualTo(result.toFloatArray());
+                }
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void broadcastFromNobodyIsRefusedAtTheDoor() throws Exception {
+        ranks().run(hvd -> {
+            assertThatThrownBy(() -> hvd.broadcast("broadcast.nobody", Tensor.of(1f), hvd.size()))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("broadcast.nobody")
+                    .hasMessageContaining("[0, " + (hvd.size() - 1) + "]");
+            return null;
+        });
+    }
+
+    @Test
+    void barrierOpensOnlyWhenAllHaveCome() throws Exception {
+        ranks().run(hvd -> {
+            if (hvd.rank() == 0) {
+                Handle barrier = hvd.barrierAsync();
+                if (hvd.size() > 1) {
+                    assertThat(barrier.poll())
+                            .as("open before the others have come")
+                            .isFalse();
+                }
+                hvd.broadcast("barrier.go", Tensor.of(1f), 0);
+                barrier.synchronize();
+            } else {
+                hvd.broadcast("barrier.go", Tensor.of(0f), 0);
+                hvd.barrier();
+            }
+            hvd.barrier();
+            return null;
+        });
+    }
+
+    @Test
+    void objectsOfDifferentSizesAreBroadcast() throws Exception {
+        ranks().run(hvd -> {
+            int root = hvd.size() - 1;
+            String mine = "from rank " + hvd.rank() + " " + "x".repeat(1000 * hvd.rank());
+            String all = hvd.broadcastObject("object", mine, ObjectCodec.utf8(), root);
+            assertThat(all).isEqualTo("from rank " + root + " " + "x".repeat(1000 * root));
+            String empty = hvd.broadcastObject("object.empty", hvd.rank() == 0 ? "" : "no", ObjectCodec.utf8(), 0);
+            assertThat(empty).isEmpty();
+            return null;
+        });
+    }
+
+    @Test
+    void parametersBecomeTheRoots() throws Exception {
+        ranks().run(hvd -> {
+            float[] weights = {hvd.rank(), 1 + hvd.rank()};
+            double[] more = {10.0 * hvd.rank()};
+            hvd.broadcastParameters(Map.of("w", Tensor.of(weights), "more", Tensor.of(more)), hvd.size() - 1);
+            assertThat(weights).containsExactly(hvd.size() - 1, hvd.size());
+            assertThat(more).containsExactly(10.0 * (hvd.size() - 1));
+            return null;
+        });
+    }
+
+    @Test
+    void parametersThatDifferAreNamedAndNothingIsOverwritten() throws Exception {
+        ranks().run(hvd -> {
+            if (hvd.size() == 1) {
+                return null;
+            }
+            int odd = hvd.size() - 1;
+            float[] weights = new float[hvd.rank() == odd ? 3 : 2];
+            Arrays.fill(weights, hvd.rank());
+            Map<String, Tensor> parameters = Map.of("a.same", Tensor.of(1f), "b.weight", Tensor.of(weights));
+            assertThatThrownBy(() -> hvd.broadcastParameters(parameters, 0))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("b.weight")
+                    .hasMessageContaining("float32 [2]")
+                    .hasMessageContaining("float32 [3] on ranks [" + odd + "]");
+            assertThat(weights).containsOnly(hvd.rank());
+            return null;
+        });
+    }
+
+    @Test
+    void elementTypesThatDifferFailOnEveryRank() throws Exception {
+        mismatch(
+                "dtype",
+                (hvd, odd) -> hvd.allreduce("dtype", odd ? Tensor.of(1.0) : Tensor.of(1f)),
+                "float32",
+                "float64");
+    }
+
+    @Test
+    void operationsThatDifferFailOnEveryRank() throws Exception {
+        mismatch(
+                "kind",
+                (hvd, odd) -> odd ? hvd.allgather("kind", Tensor.of(1f)) : hvd.allreduce("kind", Tensor.of(1f)),
+                "allreduce",
+                "allgather");
+    }
+
+    @Test
+    void shapesThatDifferFailOnEveryRank() throws Exception {
+        mismatch("shape", (hvd, odd) -> hvd.allreduce("shape", Tensor.of(new float[odd ? 5 : 4])), "[4]", "[5]");
+        mismatch(
+                "shape.broadcast",
+                (hvd, odd) -> hvd.broadcast("shape.broadcast", Tensor.of(new float[odd ? 5 : 4]), 0),
+                "[4]",
+                "[5]");
+    }
+
+    @Test
+    void factorsThatDifferFailOnEveryRank() throws Exception {
+        mismatch(
+                "factor",
+                (hvd, odd) -> hvd.allreduce(
+                        "factor", Tensor.of(1f), AllreduceOptions.sum().withPrescale(odd ? 3 : 2)),
+                "prescale 2.0",
+                "prescale 3.0");
+    }
+
+    @Test
+    void reduceOperationsThatDifferFailOnEveryRank() throws Exception {
+        mismatch("op", (hvd, odd) -> reduce(hvd, "op", Tensor.of(1f), odd ? ReduceOp.MAX : ReduceOp.SUM), "SUM", "MAX");
+    }
+
+    @Test
+    void compressionsThatDifferFailOnEveryRank() throws Exception {
+        mismatch(
+                "wire",
+                (hvd, odd) -> hvd.allreduce(
+                        "wire",
+                        Tensor.of(1f),
+                        AllreduceOptions.sum().withCompression(odd ? Compression.FP16 : Compression.NONE)),
+                "float32",
+                "float16");
+    }
+
+    @Test
+    void trailingDimensionsThatDifferFailOnEveryRank() throws Exception {
+        mismatch(
+                "rows",
+                (hvd, odd) -> hvd.allgather("rows", Tensor.zeros(DType.FLOAT32, Shape.of(2, odd ? 4 : 3))),
+                "dimension 1",
+                "3",
+                "4");
+        mismatch(
+                "dims",
+                (hvd, odd) -> hvd.allgather("dims", Tensor.zeros(DType.FLOAT32, odd ? Shape.of(2, 1) : Shape.of(2))),
+                "number of dimensions",
+                "1",
+                "2");
+    }
+
+    @Test
+    void rootsThatDifferFailOnEveryRank() throws Exception {
+        mismatch("root", (hvd, odd) -> hvd.broadcast("root", Tensor.of(1f), odd ? 1 : 0), "root", "0", "1");
+    }
+
+    @Test
+    void devicesThatDifferFailOnEveryRank() throws Exception {
+        mismatch(
+                "device",
+                (hvd, odd) -> hvd.allreduceInPlace(
+                        "device",
+                        odd ? Tensor.onDevice(4096, Device.cuda(0), 0, DType.FLOAT32, Shape.of(1)) : Tensor.of(1f),
+                        AllreduceOptions.sum()),
+                "CPU",
+                "CUDA");
+    }
+
+    @Test
+    void aNameInProgressIsRefusedAndTheFirstOperationStillCompletes() throws Exception {
+        ranks().run(hvd -> {
+            if (hvd.size() == 1) {
+                return null; // alone, the first operation is done before the second comes
+            }
+            Handle first;
+            if (hvd.rank() == 0) {
+                first = hvd.allreduceAsync("twice", Tensor.of(1f), AllreduceOptions.sum());
+                assertThatThrownBy(() -> hvd.allreduce("twice", Tensor.of(1f)))
+                        .isInstanceOf(DuplicateNameException.class)
+                        .hasMessageContaining("twice")
+                        .hasMessageContaining("allreduce");
+                hvd.broadcast("twice.go", Tensor.of(1f), 0);
+            } else {
+                hvd.broadcast("twice.go", Tensor.of(1f), 0);
+                first = hvd.allreduceAsync("twice", Tensor.of(1f), AllreduceOptions.sum());
+            }
+            assertThat(first.synchronize().item()).isEqualTo(hvd.size());
+            return null;
+        });
+    }
+
+    @Test
+    void adasumIsRefusedAsNotThereYet() throws Exception {
+        ranks().run(hvd -> {
+            assertThatThrownBy(() -> reduce(hvd, "adasum", Tensor.of(1f), ReduceOp.ADASUM))
+                    .hasMessageContaining("ADASUM");
+            return null;
+        });
+    }
+
+    /** The last rank asks for something else: all fail with the facts, and go on afterwards. */
+    private void mismatch(String name, Call call, String... facts) throws Exception {
+        ranks().run(hvd -> {
+            if (hvd.size() == 1) {
+                return null;
+            }
+            boolean odd = hvd.rank() == hvd.size() - 1;
+            RankMismatchException error = assertThrows(RankMismatchException.class, () -> call.on(hvd, odd));
+            assertThat(error)
+                    .hasMessageContaining("\"" + name + "\"")
+                    .hasMessageContainingAll(facts)
+                    .hasMessageContaining("{" + (hvd.size() - 1) + "}");
+            Tensor after = reduce(hvd, "after." + name, Tensor.of(1f), ReduceOp.SUM);
+            assertThat(after.item()).isEqualTo(hvd.size());
+            return null;
+        });
+    }
+
+    private interface Call {
+        Object on(HvdContext hvd, boolean odd);
+    }
+
+    private static Tensor reduce(HvdContext hvd, String name, Tensor tensor, ReduceOp op) {
+        return hvd.allreduce(name, tensor, AllreduceOptions.of(op));
+    }
+
+    /** Small whole numbers, exact in every type, that depend on place and rank. */
+    private static int value(int index, int rank) {
+        return index % 5 + rank % 4;
+    }
+
+    private static Tensor ramp(DType type, int size, int rank) {
+        Object array = Array.newInstance(type.arrayType().getComponentType(), size);
+        for (int i = 0; i < size; i++) {
+            int value = value(i, rank);
+            switch (type) {
+                case FLOAT32 -> ((float[]) array)[i] = value;
+                case FLOAT64 -> ((double[]) array)[i] = value;
+                case INT32 -> ((int[]) array)[i] = value;
+                case INT64 -> ((long[]) array)[i] = value;
+                case INT8, UINT8 -> ((byte[]) array)[i] = (byte) value;
+                case FLOAT16 -> ((short[]) array)[i] = HalfFloat.toFloat16(value);
+                case BFLOAT16 -> ((short[]) array)[i] = HalfFloat.toBfloat16(value);
+            }
+        }
+        return Tensor.wrap(array, type, Shape.of(size));
+    }
+
+    private static float[] expected(DType type, int size, int ranks, ReduceOp op) {
+        float[] values = new float[size];
+        for (int i = 0; i < size; i++) {
+            int result = value(i, 0);
+            for (int rank = 1; rank < ranks; rank++) {
+                int other = value(i, rank);
+                result = switch (op) {
+                    case SUM -> result + other;
+                    case MIN -> Math.min(result, other);
+                    default -> Math.max(result, other);
+                };
+            }
+            values[i] = result;
+        }
+        return values;
+    }
+}

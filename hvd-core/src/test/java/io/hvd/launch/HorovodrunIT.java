@@ -1,0 +1,314 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The launcher in a JVM of its own, with the mpirun of this machine. */
+@Timeout(180)
+final class HorovodrunIT {
+
+    private static final int LIMIT_SECONDS = 90;
+    private static final String JAVA =
+            Path.of(System.getProperty("java.home"), "bin", "java").toString();
+
+    /** Two ranks that say when they are there, and that no SIGTERM ends. */
+    private static final String[] STUBBORN_RANKS = {
+        "-np", "2", "sh", "-c", "trap '' TERM INT; echo ready; while :; do sleep 600; done"
+    };
+
+    @TempDir
+    private Path folder;
+
+    private Process launcher;
+    private List<ProcessHandle> family = List.of();
+
+    private record Outcome(int exitCode, String out, String err) {}
+
+    @AfterEach
+    void endWhatAFailedTestLeft() {
+        if (launcher != null) {
+            launcher.descendants().forEach(ProcessHandle::destroyForcibly);
+            launcher.destroyForcibly();
+        }
+        family.forEach(ProcessHandle::destroyForcibly);
+    }
+
+    @Test
+    void aJobThatSucceedsExitsWithZeroAndItsOutputPassesThrough() throws Exception {
+        Outcome outcome = horovodrun("-np", "2", "sh", "-c", "echo rank $OMPI_COMM_WORLD_RANK of 2; echo to-err >&2");
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.out().lines()).containsExactlyInAnyOrder("rank 0 of 2", "rank 1 of 2");
+        assertThat(outcome.err().lines()).containsExactly("to-err", "to-err");
+    }
+
+    @Test
+    void moreRanksThanCoresRunWithoutFurtherAdo() throws Exception {
+        int ranks = Runtime.getRuntime().availableProcessors() + 2;
+
+        Outcome outcome = horovodrun("-np", "" + ranks, "sh", "-c", "echo $OMPI_COMM_WORLD_RANK");
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.out().lines()).hasSize(ranks);
+    }
+
+    @Test
+    void standardInputReachesRankZero() throws Exception {
+        Path input = Files.writeString(folder.resolve("input"), "first\nsecond\n");
+        start(command("-np", "1", "cat"), Map.of(), ProcessBuilder.Redirect.from(input.toFile()));
+
+        assertThat(finish().out()).isEqualTo("first\nsecond\n");
+    }
+
+    @Test
+    void theExitCodeOfARankIsPassedOn() throws Exception {
+        Outcome outcome = horovodrun("-np", "2", "sh", "-c", "exit 3");
+
+        assertThat(outcome.exitCode()).isEqualTo(3);
+        assertThat(outcome.err().lines().reduce((a, b) -> b))
+                .hasValueSatisfying(last -> assertThat(last).contains("exit code 3"));
+    }
+
+    @Test
+    void aKilledRankGivesOneHundredThirtySeven() throws Exception {
+        Outcome outcome =
+                horovodrun("-np", "2", "sh", "-c", "[ $OMPI_COMM_WORLD_RANK = 0 ] || kill -9 $$; exec sleep 600");
+
+        assertThat(outcome.exitCode()).isEqualTo(137);
+        assertThat(outcome.err()).contains("signal 9");
+    }
+
+    @Test
+    void theFirstCauseIsPrintedLastAndNothingIsLeftBehind() throws Exception {
+        Outcome outcome = horovodrun(
+                "-np", "2", JAVA, "-cp", System.getProperty("java.class.path"), RecordingRank.class.getName());
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isEqualTo(5);
+        assertThat(outcome.out()).contains("rank 0 of 2", "rank 1 of 2");
+        String block = outcome.err().substring(outcome.err().lastIndexOf("\n\n"));
+        assertThat(block)
+                .containsSubsequence(
+                        "first failure: rank 1 on node",
+                        "the test asked for it",
+                        "java.lang.Error: planted",
+                        "at Somewhere",
+                        "consequence: rank 0 on node",
+                        "rank 1 has left",
+                        "exit code 5")
+                .endsWith("exit code 5\n");
+        assertThat(temporaryFiles()).isEmpty();
+    }
+
+    @Test
+    void sigtermToTheLauncherLeavesNoProcessAndNoFileBehind() throws Exception {
+        launcher = new ProcessBuilder(command(STUBBORN_RANKS)).start();
+        awaitReady(2);
+
+        launcher.destroy();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(launcher.exitValue()).isEqualTo(128 + 15);
+        assertFamilyGone();
+        assertThat(temporaryFiles()).isEmpty();
+    }
+
+    @Test
+    void aSignalToTheWholeGroupReachesMpirunOnceSoThatARankHasItsSecondToSave() throws Exception {
+        // One rank: the end of the first cuts mpirun's second short for the others.
+        List<String> inItsOwnGroup = new ArrayList<>(List.of("setsid"));
+        inItsOwnGroup.addAll(command(
+                "-np",
+                "1",
+                "sh",
+                "-c",
+                "trap 'sleep 0.2; touch " + folder + "/saved-$OMPI_COMM_WORLD_RANK; exit' TERM;"
+                        + " echo ready; while :; do sleep 0.1; done"));
+        launcher = new ProcessBuilder(inItsOwnGroup).start();
+        awaitReady(1);
+
+        new ProcessBuilder("kill", "-TERM", "--", "-" + launcher.pid()).start();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(folder.resolve("saved-0")).exists(); // a file: mpirun itself may lose last words
+        assertFamilyGone();
+        assertThat(temporaryFiles()).isEmpty();
+    }
+
+    @Test
+    void whatCannotBeCarriedOutEndsWithTwoInOneLine() throws Exception {
+        Outcome outcome = horovodrun("-np", "5", "-H", "a:2,b:2", "true");
+
+        assertThat(outcome.exitCode()).isEqualTo(2);
+        assertThat(outcome.err().lines()).hasSize(1).first().asString().contains("5 ranks", "4 slots");
+        assertThat(outcome.out()).isEmpty();
+    }
+
+    @Test
+    void withoutMpirunTheLineSaysWhatToInstall() throws Exception {
+        start(command("-np", "1", "true"), Map.of("PATH", folder.toString()));
+
+        Outcome outcome = finish();
+
+        assertThat(outcome.exitCode()).isEqualTo(2);
+        assertThat(outcome.err().lines()).hasSize(1).first().asString().contains("openmpi-bin");
+    }
+
+    @Test
+    void verbosePrintsTheLineThatIsRunAndTheReasonOfItsTransports() throws Exception {
+        Outcome outcome = horovodrun("-np", "1", "--verbose", "true");
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.err())
+                .contains("Open MPI ", "mpirun ", "-np 1 ")
+                .containsAnyOf("no search for fabrics", "left to Open MPI");
+    }
+
+    @Test
+    void dryRunStartsNothing() throws Exception {
+        Outcome outcome = horovodrun(
+                "-np", "1", "--dry-run", "touch", folder.resolve("touched").toString());
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.out()).contains("# ranks asked for", "mpirun ", " touch ");
+        assertThat(folder.resolve("touched")).doesNotExist();
+    }
+
+    @Test
+    void checkBuildHasABoxPerItem() throws Exception {
+        Outcome outcome = horovodrun("--check-build");
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.out())
+                .contains(
+                        "[X] MPI (Open MPI ", "[X] local", "[X] plain arrays", "NCCL", "LibTorch", "JDK ", "mpi.jar ");
+    }
+
+    @Test
+    void theScriptStartsWhatTheBuildMade() throws Exception {
+        start(List.of(script().toString(), "-np", "2", "echo", "hello"), Map.of());
+
+        Outcome outcome = finish();
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.out()).isEqualTo("hello\nhello\n");
+    }
+
+    @Test
+    void theScriptWorksBesideALibFolder() throws Exception {
+        Files.createDirectories(folder.resolve("app/bin"));
+        Files.createDirectories(folder.resolve("app/lib"));
+        copyInto(folder.resolve("app/lib"), Path.of("target"), "glob:**/hvd-core-*SNAPSHOT.jar");
+        copyInto(folder.resolve("app/lib"), Path.of("target/lib"), "glob:**.jar");
+        Path installed = Files.copy(script(), folder.resolve("app/bin/horovodrun"));
+        Path link = Files.createSymbolicLink(folder.resolve("link"), installed);
+        start(List.of(link.toString(), "--version"), Map.of());
+
+        Outcome outcome = finish();
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.out()).containsPattern("^\\d+\\.\\d+");
+    }
+
+    @Test
+    void theScriptSaysWhatToRunWhenNothingIsBuilt() throws Exception {
+        Files.createDirectories(folder.resolve("fresh/mpirun-scripts"));
+        Path copy = Files.copy(script(), folder.resolve("fresh/mpirun-scripts/horovodrun"));
+        start(List.of(copy.toString(), "--version"), Map.of());
+
+        Outcome outcome = finish();
+
+        assertThat(outcome.exitCode()).isEqualTo(2);
+        assertThat(outcome.err())
+                .contains("nothing is built", "mvn", folder.resolve("fresh").toString());
+    }
+
+    private static Path script() {
+        return Path.of("..", "mpirun-scripts", "horovodrun").toAbsolutePath().normalize();
+    }
+
+    private static void copyInto(Path target, Path source, String pattern) throws IOException {
+        var matcher = source.getFileSystem().getPathMatcher(pattern);
+        try (Stream<Path> files = Files.list(source)) {
+            for (Path file : files.filter(matcher::matches).toList()) {
+                Files.copy(file, target.resolve(file.getFileName()));
+            }
+        }
+    }
+
+    private Outcome horovodrun(String... args) throws IOException, InterruptedException {
+        start(command(args), Map.of());
+        return finish();
+    }
+
+    private List<String> command(String... args) throws IOException {
+        Files.createDirectories(folder.resolve("tmp"));
+        List<String> command = new ArrayList<>(List.of(
+                JAVA,
+                "-Djava.io.tmpdir=" + folder.resolve("tmp"),
+                "-cp",
+                System.getProperty("java.class.path"),
+                Horovodrun.class.getName()));
+        command.addAll(List.of(args));
+        return command;
+    }
+
+    private void start(List<String> command, Map<String, String> environment) throws IOException {
+        start(
+                command,
+                environment,
+                ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()));
+    }
+
+    private void start(List<String> command, Map<String, String> environment, ProcessBuilder.Redirect input)
+            throws IOException {
+        var builder = new ProcessBuilder(command)
+                .redirectInput(input)
+                .redirectOutput(folder.resolve("out").toFile())
+                .redirectError(folder.resolve("err").toFile());
+        builder.environment().putAll(environment);
+        launcher = builder.start();
+    }
+
+    /** Waits until that many ranks have said so on standard output, and notes all processes of the job. */
+    private void awaitReady(int ranks) throws IOException {
+        BufferedReader out = launcher.inputReader();
+        for (int i = 0; i < ranks; i++) {
+            assertThat(out.readLine()).isEqualTo("ready");
+        }
+        family = launcher.descendants().toList();
+        assertThat(family).as("mpirun and its ranks").hasSizeGreaterThan(ranks);
+    }
+
+    private void assertFamilyGone() throws Exception {
+        for (ProcessHandle process : family) {
+            process.onExit().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+        }
+    }
+
+    private List<Path> temporaryFiles() throws IOException {
+        try (Stream<Path> files = Files.list(folder.resolve("tmp"))) {
+            return files.toList();
+        }
+    }
+
+    private Outcome finish() throws IOException, InterruptedException {
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS))
+                .as("the launcher ends within %d s", LIMIT_SECONDS)
+                .isTrue();
+        return new Outcome(
+                launcher.exitValue(), Files.readString(folder.resolve("out")), Files.readString(folder.resolve("err")));
+    }
+}

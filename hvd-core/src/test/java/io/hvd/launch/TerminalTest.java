@@ -1,0 +1,23 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+final class TerminalTest {
+
+    @Test
+    void theForegroundGroupOfATerminalIsInTheForeground() {
+        assertThat(Terminal.isForeground("42 (java) S 7 42 7 34816 42 4194304 0"))
+                .isTrue();
+        assertThat(Terminal.isForeground("42 (a) S 1 (b) S 7 42 7 34816 42 4194304 0"))
+                .isTrue();
+    }
+
+    @Test
+    void anotherGroupOrNoTerminalIsNot() {
+        assertThat(Terminal.isForeground("42 (java) S 7 42 7 34816 7 4194304 0"))
+                .isFalse();
+        assertThat(Terminal.isForeground("42 (java) S 7 42 7 0 -1 4194304 0")).isFalse();
+    }
+}

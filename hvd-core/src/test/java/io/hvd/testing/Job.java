@@ -1,0 +1,100 @@
+package io.hvd.testing;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A real job of real processes that a test starts and waits for, with a limit. A missing mpirun makes
+ * it fail; nothing is ever skipped.
+ *
+ * @param exitCode of horovodrun or mpirun
+ * @param output of all ranks and of the launcher, both streams together
+ * @param seconds from start to end
+ */
+public record Job(int exitCode, String output, double seconds) {
+    private static final long LIMIT_SECONDS = 180;
+
+    /** Runs a main class of the test class path on {@code ranks} ranks under horovodrun. */
+    public static Job horovodrun(int ranks, Map<String, String> environment, Class<?> main, String... args) {
+        List<String> command = java();
+        command.add("io.hvd.launch.Horovodrun");
+        command.addAll(List.of("-np", String.valueOf(ranks)));
+        command.addAll(program(main, args));
+        return run(command, environment);
+    }
+
+    public static Job horovodrun(int ranks, Class<?> main, String... args) {
+        return horovodrun(ranks, Map.of(), main, args);
+    }
+
+    /** Runs any command line. */
+    public static Job run(List<String> command, Map<String, String> environment) {
+        try {
+            Path log = Files.createTempFile("hvd-job", ".log");
+            try {
+                return run(command, environment, log);
+            } finally {
+                Files.delete(log);
+            }
+        } catch (IOException e) {
+            throw new AssertionError(command + " could not be started: " + e, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError(command + " was interrupted", e);
+        }
+    }
+
+    /** The command line of a Java program on this class path, with this JVM. */
+    public static List<String> program(Class<?> main, String... args) {
+        List<String> command = java();
+        command.add(main.getName());
+        command.addAll(List.of(args));
+        return command;
+    }
+
+    /** Lines of the output that contain a text. */
+    public List<String> lines(String text) {
+        return output.lines().filter(line -> line.contains(text)).toList();
+    }
+
+    private static Job run(List<String> command, Map<String, String> environment, Path log)
+            throws IOException, InterruptedException {
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectInput(new File("/dev/null"))
+                .redirectOutput(log.toFile());
+        builder.environment().putAll(environment);
+        long start = System.nanoTime();
+        Process process = builder.start();
+        boolean ended = process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+        double seconds = (System.nanoTime() - start) / 1e9;
+        if (!ended) {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly().waitFor();
+            throw new AssertionError(command + " did not end within " + LIMIT_SECONDS + " s; its output:\n"
+                    + Files.readString(log, StandardCharsets.UTF_8));
+        }
+        return new Job(process.exitValue(), Files.readString(log, StandardCharsets.UTF_8), seconds);
+    }
+
+    private static List<String> java() {
+        // Surefire and failsafe start their JVM with a jar that only names the class path.
+        String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC"));
+        if (Runtime.version().feature() >= 22) {
+            command.add("--enable-native-access=ALL-UNNAMED");
+        }
+        command.addAll(List.of("-cp", classPath));
+        return command;
+    }
+}

@@ -1,0 +1,42 @@
+package io.hvd.examples;
+
+/**
+ * One check and what came of it.
+ *
+ * @param reason what was seen, or why nothing was
+ */
+record CheckLine(String name, Outcome outcome, String reason) {
+    /** From good to bad. */
+    enum Outcome {
+        PASS("pass"),
+        /** hvd does not have what would be checked. */
+        NOT_THERE_YET("not-run"),
+        NOT_RUN("not-run"),
+        FAIL("fail");
+
+        private final String word;
+
+        Outcome(String word) {
+            this.word = word;
+        }
+    }
+
+    /** The one with the worse outcome; the first of two that are alike. */
+    static CheckLine worse(CheckLine a, CheckLine b) {
+        return b.outcome.compareTo(a.outcome) > 0 ? b : a;
+    }
+
+    String encode() {
+        return name + "\n" + outcome + "\n" + reason;
+    }
+
+    static CheckLine decode(String text) {
+        String[] parts = text.split("\n", 3);
+        return new CheckLine(parts[0], Outcome.valueOf(parts[1]), parts[2]);
+    }
+
+    @Override
+    public String toString() {
+        return "CHECK " + name + " " + outcome.word + " " + reason;
+    }
+}

@@ -1,0 +1,125 @@
+package io.hvd.examples;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.ObjectCodec;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.examples.CheckLine.Outcome;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Checks the GPU part of hvd on a machine that has GPUs: which GPU each rank got (G1), and the
+ * collectives on GPUs against the same ones on the host (G2). Start it under mpirun with as many ranks
+ * as there are GPUs; with {@code --more-ranks-than-gpus} it is right if it is refused.
+ *
+ * <p>Rank 0 prints one {@code CHECK} line per check and a {@code RESULT} line. Exit code 1 if something
+ * failed, 2 if something that exists could not be run, for instance without a GPU, otherwise 0.
+ */
+public final class GpuCheck {
+    private static final int FAILED = 1;
+    private static final int NOT_RUN = 2;
+
+    private GpuCheck() {}
+
+    public static void main(String[] args) {
+        boolean expectRefusal = List.of(args).contains("--more-ranks-than-gpus");
+        int exitCode;
+        try (HvdContext hvd = init(expectRefusal)) {
+            exitCode = run(hvd, expectRefusal);
+        }
+        System.exit(exitCode);
+    }
+
+    /** Ends the process where the ranks are refused, rightly or not: no rank gets past this point then. */
+    private static HvdContext init(boolean expectRefusal) {
+        try {
+            return Hvd.init();
+        } catch (HvdException e) {
+            Outcome outcome = outcomeOfRefusal(e.id(), expectRefusal);
+            List<CheckLine> line = List.of(new CheckLine("G1", outcome, e.getMessage()));
+            report(line, 0);
+            System.exit(exitCode(line));
+            throw e;
+        }
+    }
+
+    private static Outcome outcomeOfRefusal(ErrorId id, boolean expected) {
+        if (id == ErrorId.UNSUPPORTED) {
+            return Outcome.NOT_RUN;
+        }
+        return expected && id == ErrorId.NO_DEVICE ? Outcome.PASS : Outcome.FAIL;
+    }
+
+    private static int exitCode(List<CheckLine> lines) {
+        if (count(lines, Outcome.FAIL) > 0) {
+            return FAILED;
+        }
+        return count(lines, Outcome.NOT_RUN) > 0 ? NOT_RUN : 0;
+    }
+
+    private static int run(HvdContext hvd, boolean expectRefusal) {
+        List<CheckLine> lines = new ArrayList<>();
+        List<String> devices =
+                fromAllRanks(hvd, "gpu_check.device", hvd.device().toString());
+        if (devices.contains("cpu")) {
+            String why = "no GPU: the ranks on " + hvd.hosts() + " have " + devices + ", back end " + hvd.backend();
+            lines.add(new CheckLine("G1", Outcome.NOT_RUN, why));
+            lines.add(new CheckLine("G2", Outcome.NOT_RUN, why));
+        } else if (expectRefusal) {
+            lines.add(new CheckLine("G1", Outcome.FAIL, hvd.localSize() + " ranks on this host were not refused"));
+        } else {
+            lines.add(GpuPlacement.check(hvd));
+            lines.addAll(GpuCollectives.check(hvd));
+        }
+        List<CheckLine> all = worstOfAllRanks(hvd, lines);
+        if (hvd.rank() == 0) {
+            report(all, hvd.size());
+        }
+        return exitCode(all);
+    }
+
+    /** What each rank has to say, by rank. */
+    static List<String> fromAllRanks(HvdContext hvd, String name, String mine) {
+        List<String> all = new ArrayList<>();
+        for (int rank = 0; rank < hvd.size(); rank++) {
+            all.add(hvd.broadcastObject(name + "." + rank, mine, ObjectCodec.utf8(), rank));
+        }
+        return all;
+    }
+
+    /** Every rank has run the same checks, each of which counts as its worst outcome. */
+    private static List<CheckLine> worstOfAllRanks(HvdContext hvd, List<CheckLine> mine) {
+        List<CheckLine> worst = new ArrayList<>();
+        for (CheckLine line : mine) {
+            fromAllRanks(hvd, "gpu_check." + line.name(), line.encode()).stream()
+                    .map(CheckLine::decode)
+                    .reduce(CheckLine::worse)
+                    .ifPresent(worst::add);
+        }
+        return worst;
+    }
+
+    private static void report(List<CheckLine> lines, int ranks) {
+        lines.forEach(System.out::println);
+        System.out.println("RESULT gpu_check=" + verdict(lines) + " ranks=" + ranks + " passed="
+                + count(lines, Outcome.PASS) + " failed=" + count(lines, Outcome.FAIL) + " not_run="
+                + (count(lines, Outcome.NOT_RUN) + count(lines, Outcome.NOT_THERE_YET)));
+    }
+
+    /** Only where everything was run and passed it says pass. */
+    private static String verdict(List<CheckLine> lines) {
+        if (count(lines, Outcome.FAIL) > 0) {
+            return "fail";
+        }
+        if (count(lines, Outcome.NOT_RUN) > 0) {
+            return "not-run";
+        }
+        return count(lines, Outcome.NOT_THERE_YET) > 0 ? "incomplete" : "pass";
+    }
+
+    private static long count(List<CheckLine> lines, Outcome outcome) {
+        return lines.stream().filter(line -> line.outcome() == outcome).count();
+    }
+}
