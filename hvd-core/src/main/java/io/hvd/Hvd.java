@@ -49,7 +49,7 @@ public final class Hvd {
         ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
         BackendProvider provider = choose(config);
         JobGuard guard = process != null ? process.guard : new JobGuard(new FailureNotice(config));
-        Membership membership = Membership.join(provider, config, ranks, guard::jobFailed);
+        Membership membership = Membership.join(provider, config, ranks, (member, why) -> guard.jobFailed(why));
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
         process = new ProcessJob(new HvdContext(membership), guard);

@@ -71,6 +71,11 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
     }
 
     @Override
+    public boolean isFlushed() {
+        return peers.values().stream().allMatch(peer -> peer.outgoing.isEmpty());
+    }
+
+    @Override
     public void receive(long nanos, Inbox inbox) {
         try {
             select(nanos);
