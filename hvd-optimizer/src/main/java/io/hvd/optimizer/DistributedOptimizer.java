@@ -146,6 +146,8 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     /**
+     * Forgets the gradients and the backward passes that led to them.
+     *
      * @throws HvdException between backward and step, when gradients are on their way to other ranks
      */
     @Override
@@ -160,6 +162,7 @@ public final class DistributedOptimizer implements Optimizer {
                                     .toList()
                             + " are being averaged. The order is zeroGradients(), backward, step()");
         }
+        startOver();
         inner.zeroGradients();
     }
 
@@ -324,6 +327,7 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     private synchronized void startOver() {
+        synchronizedAlready = false;
         flights.clear();
         Arrays.fill(passes, 0);
         Arrays.fill(submitted, false);
