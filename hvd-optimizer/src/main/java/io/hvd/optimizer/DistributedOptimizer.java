@@ -59,7 +59,8 @@ public final class DistributedOptimizer implements Optimizer {
         this.localReduction = builder.localReduction;
         this.passesPerStep = builder.passesPerStep;
         this.scope = builder.scope;
-        this.options = OptimizerCheck.options(builder.op, builder.predivide, builder.compression);
+        AllreduceOptions asked = OptimizerCheck.options(builder.op, builder.predivide, builder.compression);
+        this.options = hvd.size() == 1 ? AllreduceOptions.of(builder.op) : asked;
         this.buckets = new Buckets(parameters, builder.bucketBytes);
         this.alone = hvd.size() == 1 && localReduction == LocalReduction.SUM;
         this.passes = new int[parameters.size()];
