@@ -89,6 +89,7 @@ public final class DistributedOptimizer implements Optimizer {
      */
     public void synchronize() {
         if (alone) {
+            gatherOwn();
             return;
         }
         long backwardEnded = System.nanoTime();
@@ -104,10 +105,20 @@ public final class DistributedOptimizer implements Optimizer {
         synchronizedAlready = true;
     }
 
+    /** Where {@link #parameters()} promises them, so that a single rank can clip like many. */
+    private void gatherOwn() {
+        if (inner instanceof GradientSource own) {
+            for (int i = 0; i < parameters.size(); i++) {
+                own.stage(i);
+                own.adopt(i);
+            }
+        }
+    }
+
     /** Averages the gradients, unless told to skip that, and steps the wrapped optimizer. */
     @Override
     public void step() {
-        if (!skipping) {
+        if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
                         + " try (var skip = optimizer.skipSynchronize()) { optimizer.step(); }");
