@@ -28,6 +28,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<GradientHook> hooks = new ArrayList<>();
     private final boolean sparseAsDense;
+    private final TorchState state;
 
     /**
      * @param namedParameters of the module that {@code inner} steps, usually {@code module.named_parameters()}
@@ -52,6 +53,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         this.sparseAsDense = sparseAsDense;
         addSlots(namedParameters.items());
         requireSameAs(inner);
+        this.state = new TorchState(inner, parameters);
     }
 
     private void addSlots(StringTensorDictItemVector items) {
@@ -112,6 +114,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     @Override
     public void step() {
         inner.step().close();
+        state.stepped();
     }
 
     /** Forgets the gradients; LibTorch makes new ones in the next backward. */
@@ -136,12 +139,12 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
 
     @Override
     public byte[] saveState() {
-        return TorchArchive.write(inner::save);
+        return state.save();
     }
 
     @Override
-    public void loadState(byte[] state) {
-        TorchArchive.read(state, inner::load);
+    public void loadState(byte[] bytes) {
+        state.load(bytes);
     }
 
     @Override
