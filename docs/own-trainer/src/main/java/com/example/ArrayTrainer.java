@@ -9,22 +9,19 @@ import io.hvd.optimizer.Sgd;
 import java.util.Arrays;
 import java.util.List;
 
-/** Fits y = 3x + 1 with plain arrays, without LibTorch. With an argument, that many ranks run as threads of one JVM. */
+/** Fits y = 3x + 1 with plain arrays, without LibTorch. With the argument "threads", four ranks run in one JVM. */
 public class ArrayTrainer {
     private static final int SAMPLES = 96;
 
     public static void main(String[] args) {
-        if (args.length == 0) {
+        if (List.of(args).contains("threads")) {
+            List<float[]> lines = Hvd.spawn(4, hvd -> train(hvd)); // four ranks, one result each
+            lines.forEach(line -> System.out.println(Arrays.toString(line)));
+        } else {
             try (HvdContext hvd = Hvd.init()) {
                 print(hvd, train(hvd));
             }
-        } else {
-            spawn(Integer.parseInt(args[0])).forEach(line -> System.out.println(Arrays.toString(line)));
         }
-    }
-
-    static List<float[]> spawn(int ranks) {
-        return Hvd.spawn(ranks, hvd -> train(hvd)); // one result per rank
     }
 
     static float[] train(HvdContext hvd) {
