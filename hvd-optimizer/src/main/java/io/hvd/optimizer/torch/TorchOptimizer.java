@@ -100,6 +100,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         }
     }
 
+    /** Optimizers with the same settings and the same past write the same bytes, in any process. */
     @Override
     public byte[] saveState() {
         if (inner instanceof LBFGS) {
@@ -107,7 +108,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
                     ErrorId.UNSUPPORTED,
                     "the state of LBFGS cannot be moved between ranks: it holds a line search of one rank");
         }
-        return TorchArchive.write(inner::save);
+        return TorchArchive.writeState(inner);
     }
 
     @Override
