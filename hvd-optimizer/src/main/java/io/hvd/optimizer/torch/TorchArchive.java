@@ -6,15 +6,17 @@ import java.io.ByteArrayOutputStream;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.ArchiveWriter;
 import org.bytedeco.pytorch.InputArchive;
+import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.OutputArchive;
 
 /** LibTorch's own archive format, in memory. */
 final class TorchArchive {
     private TorchArchive() {}
 
-    static byte[] write(Consumer<OutputArchive> save) {
+    private static byte[] write(Consumer<OutputArchive> save) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (OutputArchive archive = new OutputArchive();
                 Collector collector = new Collector(bytes)) {
@@ -24,17 +26,31 @@ final class TorchArchive {
         return bytes.toByteArray();
     }
 
+    /** What {@link #read} takes, the same bytes for the same state. */
+    static byte[] writeState(Optimizer optimizer) {
+        byte[] addressed = write(optimizer::save);
+        try (PointerScope scope = new PointerScope()) {
+            return write(numbered -> open(addressed, archive -> NumberedArchive.copy(archive, numbered)));
+        }
+    }
+
     static void read(byte[] bytes, Consumer<InputArchive> load) {
-        try (InputArchive archive = new InputArchive();
-                BytePointer memory = new BytePointer(bytes)) {
-            archive.load_from(memory, bytes.length);
-            load.accept(archive);
+        try {
+            open(bytes, load);
         } catch (RuntimeException e) {
             throw new HvdException(
                     ErrorId.STATE_MISMATCH,
                     "the optimizer state is damaged; LibTorch says: "
                             + e.getMessage().lines().findFirst().orElse(""),
                     e);
+        }
+    }
+
+    private static void open(byte[] bytes, Consumer<InputArchive> use) {
+        try (InputArchive archive = new InputArchive();
+                BytePointer memory = new BytePointer(bytes)) {
+            archive.load_from(memory, bytes.length);
+            use.accept(archive);
         }
     }
 

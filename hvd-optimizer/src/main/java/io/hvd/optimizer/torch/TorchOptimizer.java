@@ -137,6 +137,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         }
     }
 
+    /** Optimizers with the same settings and the same past write the same bytes, in any process. */
     @Override
     public byte[] saveState() {
         return state.save();

@@ -52,7 +52,7 @@ final class TorchState {
             out.writeInt(words.length);
             out.write(words);
             out.writeBoolean(stepped);
-            out.write(TorchArchive.write(optimizer::save));
+            out.write(TorchArchive.writeState(optimizer));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
