@@ -127,6 +127,25 @@ class SpawnTest {
     }
 
     @Test
+    void whatABodyMakesOfItsConsequenceIsNotTakenForTheCause() {
+        for (int round = 0; round < 60; round++) {
+            assertThatThrownBy(() -> Hvd.spawn(3, hvd -> {
+                        if (hvd.rank() == 1) {
+                            throw new IllegalStateException("gave up");
+                        }
+                        try {
+                            hvd.barrier();
+                        } catch (ShutdownException e) {
+                            throw new UnsupportedOperationException("training stopped", e);
+                        }
+                        return null;
+                    }))
+                    .as("round %d", round)
+                    .hasCauseExactlyInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    @Test
     void anErrorOrACheckedExceptionIsPassedOnAsTheCauseToo() {
         assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
                     if (hvd.rank() == 0) {

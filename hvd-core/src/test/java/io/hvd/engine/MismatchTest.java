@@ -93,6 +93,8 @@ class MismatchTest {
                         Requests.gather("g", DType.FLOAT32, 2, 3, 7), Requests.gather("g", DType.FLOAT32, 5, 3, 8)))
                 .contains("\"g\"", "dimension 2", "allgather")
                 .contains("7 on ranks {0, 2}", "8 on ranks {1}");
+        assertThat(oddOneOut(Requests.gather("g", DType.FLOAT32, 2, 3), Requests.gather("g", DType.FLOAT32, 2, 4)))
+                .contains("dimension 1", "3 on ranks {0, 2}", "4 on ranks {1}");
     }
 
     @Test

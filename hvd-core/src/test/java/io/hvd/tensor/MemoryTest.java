@@ -37,6 +37,13 @@ class MemoryTest {
     }
 
     @Test
+    void aPartOfAnArrayIsWrittenAtItsOffset() {
+        long[] array = {1, 2, 3, 4, 5};
+        new HeapMemory(array, 2, 2).write(DType.INT64, 1, new long[] {40}, 1);
+        assertThat(array).containsExactly(1, 2, 3, 40, 5);
+    }
+
+    @Test
     void aRunBeyondTheEndIsRefusedThoughTheArrayGoesOn() {
         HeapMemory heap = new HeapMemory(new float[10], 2, 4);
         assertThatThrownBy(() -> heap.read(DType.FLOAT32, 3, new float[2], 2))

@@ -239,6 +239,31 @@ class SocketControlTest {
     }
 
     @Test
+    void saysWhetherEverythingIsOnItsWayAndForgetsWhatWasMeantForALostOne() throws Exception {
+        List<SocketControl> controls = Star.connect(2);
+        SocketControl zero = controls.get(0);
+        assertThat(zero.isFlushed()).isTrue();
+        zero.send(1, ByteBuffer.allocate(100_000_000));
+        assertThat(zero.isFlushed()).as("nobody reads at the other end").isFalse();
+        controls.get(1).close();
+        List<Integer> lost = new ArrayList<>();
+        while (lost.isEmpty()) {
+            zero.receive(Long.MAX_VALUE, new ControlChannel.Inbox() {
+                @Override
+                public void message(int fromRank, ByteBuffer message) {}
+
+                @Override
+                public void lost(int rank, String why) {
+                    lost.add(rank);
+                }
+            });
+        }
+        assertThat(lost).containsExactly(1);
+        assertThat(zero.isFlushed()).isTrue();
+        zero.close();
+    }
+
+    @Test
     void rankZeroLostIsNoticedByEveryOtherRank() throws Exception {
         List<End> ends = ends(3);
         End zero = ends.get(0);
