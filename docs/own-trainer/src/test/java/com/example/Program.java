@@ -13,12 +13,18 @@ import java.util.concurrent.TimeUnit;
 /** Runs a main class in processes of its own and gives back what was printed. */
 final class Program {
     private static final long LIMIT_SECONDS = 180;
+    private static final String JAVA =
+            Path.of(System.getProperty("java.home"), "bin", "java").toString();
 
     private Program() {}
 
     /** As a user starts it without mpirun. */
     static String alone(Class<?> main, String... args) throws Exception {
         return run(java(main.getName(), args));
+    }
+
+    static String jar(Path jar) throws Exception {
+        return run(List.of(JAVA, "-jar", jar.toString()));
     }
 
     /** Under mpirun, through the launcher in hvd-core, which knows what mpirun needs on this machine. */
@@ -29,9 +35,8 @@ final class Program {
     }
 
     private static List<String> java(String main, String... args) {
-        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        List<String> command = new ArrayList<>(List.of(java, "-cp", classPath, main));
+        List<String> command = new ArrayList<>(List.of(JAVA, "-cp", classPath, main));
         command.addAll(List.of(args));
         return command;
     }

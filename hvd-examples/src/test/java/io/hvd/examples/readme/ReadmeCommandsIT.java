@@ -55,7 +55,7 @@ class ReadmeCommandsIT {
     void horovodrunMakesAnMpirunLineOfIt(String command) {
         Job job = assertSucceeds(words(command.replace("horovodrun", "horovodrun --dry-run")));
 
-        assertThat(job.output().lines().reduce((a, b) -> b).orElseThrow()).contains("mpirun ", " -np ", TRAIN_JAR);
+        assertThat(job.output().lines().reduce((a, b) -> b).orElseThrow()).contains("mpirun ", " -np ", ".jar");
     }
 
     static List<String> horovodrunMakesAnMpirunLineOfIt() {
