@@ -64,18 +64,16 @@ final class JobGuard {
 
     private void uncaught(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
         boolean consequence = isConsequence(cause);
-        report.failure("thread " + thread.getName() + " threw " + cause, thread.getName(), stackOf(cause), consequence);
-        if (!membership.isOpen()) {
-            if (previous != null) {
-                previous.uncaughtException(thread, cause);
-            }
-            return;
-        }
+        String why = "thread " + thread.getName() + " threw " + cause;
+        report.failure(why, thread.getName(), stackOf(cause), consequence);
         if (consequence) {
+            // If this process left first, mpirun would end the culprit before it has said what went wrong.
             sleepForGrace();
-            abort(cause.toString());
-        } else {
-            endJob("thread " + thread.getName() + " threw " + cause);
+        }
+        if (membership.isOpen()) {
+            endJob(why);
+        } else if (previous != null) {
+            previous.uncaughtException(thread, cause);
         }
     }
 
