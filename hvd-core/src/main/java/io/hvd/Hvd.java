@@ -46,7 +46,7 @@ public final class Hvd {
         }
         HvdConfig config = HvdConfig.fromEnvironment();
         requireDistinct(ranks);
-        ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
+        runStartupHooks();
         BackendProvider provider = choose(config);
         JobGuard guard = process != null ? process.guard : new JobGuard(new FailureNotice(config));
         Membership membership = Membership.join(provider, config, ranks, (member, why) -> guard.jobFailed(why));
@@ -65,6 +65,7 @@ public final class Hvd {
      * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed
      */
     public static <R> List<R> spawn(int size, RankBody<R> body) {
+        runStartupHooks();
         return new RankThreads(size, HvdConfig.fromEnvironment()).run(body);
     }
 
@@ -153,6 +154,10 @@ public final class Hvd {
             case NCCL -> new NcclProvider(MpiProvider.ofThisProcess(), GpuAssignment::assign);
             default -> LocalProvider.team(1, config.stageBytes()).get(0);
         };
+    }
+
+    private static void runStartupHooks() {
+        ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
     }
 
     private static void requireDistinct(List<Integer> ranks) {

@@ -54,9 +54,15 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      */
     public void write(Path file) throws IOException {
         Path folder = file.toAbsolutePath().getParent();
-        Path temporary = Files.createTempFile(folder, file.getFileName().toString(), ".tmp");
+        // Not createTempFile: the finished file is to have the permissions that the user's files have.
+        Path temporary = folder.resolve(
+                "." + file.getFileName() + "." + ProcessHandle.current().pid() + ".tmp");
         try {
-            try (FileChannel channel = FileChannel.open(temporary, StandardOpenOption.WRITE)) {
+            try (FileChannel channel = FileChannel.open(
+                    temporary,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.TRUNCATE_EXISTING,
+                    StandardOpenOption.WRITE)) {
                 byte[] header = header();
                 ByteBuffer length =
                         ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(header.length);
