@@ -78,12 +78,14 @@ class ReadmeCommandsIT {
 
     @Test
     void theDocumentedLineTrains() {
-        assertTrains(words(startingWith("mpirun-scripts/horovodrun ").get(0)));
+        assertTrains(words(startingWith("mpirun-scripts/horovodrun -np 4 java -jar " + TRAIN_JAR)
+                .get(0)));
     }
 
     @Test
     void thePlainLineTrains() {
-        assertTrains(forThisMachine(startingWith("mpirun ").get(0)));
+        assertTrains(forThisMachine(
+                startingWith("mpirun -np 4 java -jar " + TRAIN_JAR).get(0)));
     }
 
     @Test
