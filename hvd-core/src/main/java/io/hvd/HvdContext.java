@@ -110,15 +110,21 @@ public final class HvdContext implements AutoCloseable {
     }
 
     /**
-     * Starts in-place allreduces that are announced together, at once, so that they can travel as one.
+     * Starts in-place allreduces that are announced together, at once, so that they can travel as one; if a name is
+     * taken, none of them starts.
      *
      * @param tensors by name
      * @return one handle per tensor, in the map's order
      */
     public List<Handle> allreduceInPlaceAsync(Map<String, Tensor> tensors, AllreduceOptions options) {
-        List<Handle> handles = new ArrayList<>(tensors.size());
-        tensors.forEach((name, tensor) -> handles.add(submitAllreduce(name, tensor, tensor, options, false)));
-        engine.hurry();
+        List<Request> requests = new ArrayList<>(tensors.size());
+        tensors.forEach((name, tensor) -> requests.add(allreduceRequest(name, tensor, options)));
+        List<CompletableFuture<Tensor>> results =
+                membership.open("allreduce").submitTogether(requests, List.copyOf(tensors.values()));
+        List<Handle> handles = new ArrayList<>(results.size());
+        for (int i = 0; i < results.size(); i++) {
+            handles.add(handle(requests.get(i).name(), results.get(i)));
+        }
         return handles;
     }
 
@@ -212,14 +218,18 @@ public final class HvdContext implements AutoCloseable {
     }
 
     private Handle submitAllreduce(String name, Tensor input, Tensor output, AllreduceOptions options, boolean hurry) {
+        Request request = allreduceRequest(name, input, options);
+        return handle(request.name(), membership.open("allreduce").submit(request, input, output, hurry));
+    }
+
+    private Request allreduceRequest(String name, Tensor input, AllreduceOptions options) {
         Objects.requireNonNull(input, "tensor");
         if (options.op() == ReduceOp.ADASUM) {
             throw new HvdException(ErrorId.UNSUPPORTED, "allreduce of " + name + ": ADASUM is not there yet");
         }
-        String known = nameOr(name, "allreduce");
         DType wire = options.compression().wireFor(input.dtype());
-        Request request = Request.allreduce(known, input, options.op(), wire, options.prescale(), options.postscale());
-        return handle(known, membership.open("allreduce").submit(request, input, output, hurry));
+        return Request.allreduce(
+                nameOr(name, "allreduce"), input, options.op(), wire, options.prescale(), options.postscale());
     }
 
     private Handle submitAllgather(String name, Tensor input, boolean hurry) {

@@ -12,6 +12,7 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
@@ -67,6 +68,23 @@ public final class Engine {
             backend.control().wakeUp();
         }
         return op.result();
+    }
+
+    /**
+     * Queues in-place operations that are announced together, at once; all of them or, if one name is
+     * taken, none.
+     *
+     * @param tensors one per request, in their order
+     */
+    public List<CompletableFuture<Tensor>> submitTogether(List<Request> requests, List<Tensor> tensors) {
+        List<PendingOp> ops = new ArrayList<>(requests.size());
+        for (int i = 0; i < requests.size(); i++) {
+            ops.add(new PendingOp(requests.get(i), tensors.get(i), tensors.get(i)));
+        }
+        if (!ops.isEmpty() && queue.submit(ops, true)) {
+            backend.control().wakeUp();
+        }
+        return ops.stream().map(PendingOp::result).toList();
     }
 
     /** Somebody waits for what was submitted: it is announced at once. */

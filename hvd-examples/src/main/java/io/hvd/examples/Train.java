@@ -1,5 +1,6 @@
 package io.hvd.examples;
 
+import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.DigitsExample;
 import io.hvd.examples.image.MnistExample;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package io.hvd.examples;
+package io.hvd.examples.gpu;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;

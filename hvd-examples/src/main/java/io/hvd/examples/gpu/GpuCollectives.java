@@ -1,10 +1,10 @@
-package io.hvd.examples;
+package io.hvd.examples.gpu;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.examples.CheckLine.Outcome;
+import io.hvd.examples.gpu.CheckLine.Outcome;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.ReduceOp;

@@ -1,7 +1,7 @@
-package io.hvd.examples;
+package io.hvd.examples.gpu;
 
 import io.hvd.HvdContext;
-import io.hvd.examples.CheckLine.Outcome;
+import io.hvd.examples.gpu.CheckLine.Outcome;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -1,11 +1,12 @@
-package io.hvd.examples;
+package io.hvd.examples.gpu;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.examples.CheckLine.Outcome;
+import io.hvd.examples.Example;
+import io.hvd.examples.gpu.CheckLine.Outcome;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.commons.cli.CommandLine;

@@ -1,4 +1,4 @@
-package io.hvd.examples;
+package io.hvd.examples.gpu;
 
 /**
  * One check and what came of it.
