@@ -512,6 +512,33 @@ abstract class CollectiveContract {
     }
 
     @Test
+    void aGroupWithANameInProgressStartsNothing() throws Exception {
+        ranks().run(hvd -> {
+            if (hvd.size() == 1) {
+                return null; // alone, the first operation is done before the group comes
+            }
+            Handle taken = null;
+            if (hvd.rank() == 0) {
+                taken = hvd.allreduceAsync("group.taken", Tensor.of(1f), AllreduceOptions.sum());
+                Map<String, Tensor> group = new LinkedHashMap<>();
+                group.put("group.free", Tensor.of(1f));
+                group.put("group.taken", Tensor.of(1f));
+                assertThatThrownBy(() -> hvd.allreduceInPlaceAsync(group, AllreduceOptions.sum()))
+                        .isInstanceOf(DuplicateNameException.class)
+                        .hasMessageContaining("group.taken");
+            }
+            hvd.broadcast("group.go", Tensor.of(1f), 0);
+            if (taken == null) {
+                taken = hvd.allreduceAsync("group.taken", Tensor.of(1f), AllreduceOptions.sum());
+            }
+            assertThat(taken.synchronize().item()).isEqualTo(hvd.size());
+            assertThat(reduce(hvd, "group.free", Tensor.of(1f), ReduceOp.SUM).item())
+                    .isEqualTo(hvd.size());
+            return null;
+        });
+    }
+
+    @Test
     void adasumIsRefusedAsNotThereYet() throws Exception {
         ranks().run(hvd -> {
             assertThatThrownBy(() -> reduce(hvd, "adasum", Tensor.of(1f), ReduceOp.ADASUM))
