@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Hvd {
     private static final InheritableThreadLocal<HvdContext> BOUND = new InheritableThreadLocal<>();
-    private static volatile HvdContext process;
+    private static volatile ProcessJob process;
 
     private Hvd() {}
 
@@ -46,15 +46,15 @@ public final class Hvd {
         }
         HvdConfig config = HvdConfig.fromEnvironment();
         requireDistinct(ranks);
-        ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
+        runStartupHooks();
         BackendProvider provider = choose(config);
-        JobGuard guard = new JobGuard(new FailureNotice(config));
-        Membership membership = Membership.join(provider, config, ranks, guard::jobFailed);
+        JobGuard guard = process != null ? process.guard : new JobGuard(new FailureNotice(config));
+        Membership membership = Membership.join(provider, config, ranks, (member, why) -> guard.jobFailed(why));
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
-        process = new HvdContext(membership);
-        logStart(process);
-        return process;
+        process = new ProcessJob(new HvdContext(membership), guard);
+        logStart(process.context);
+        return process.context;
     }
 
     /**
@@ -65,6 +65,7 @@ public final class Hvd {
      * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed
      */
     public static <R> List<R> spawn(int size, RankBody<R> body) {
+        runStartupHooks();
         return new RankThreads(size, HvdConfig.fromEnvironment()).run(body);
     }
 
@@ -133,8 +134,14 @@ public final class Hvd {
 
     private static HvdContext currentOrNull() {
         HvdContext bound = BOUND.get();
-        return bound != null ? bound : process;
+        if (bound != null) {
+            return bound;
+        }
+        return process != null ? process.context : null;
     }
+
+    /** This process's latest context, and the guard that watches it and its successors. */
+    private record ProcessJob(HvdContext context, JobGuard guard) {}
 
     private static BackendProvider choose(HvdConfig config) {
         BackendChoice choice = config.backend();
@@ -147,6 +154,10 @@ public final class Hvd {
             case NCCL -> new NcclProvider(MpiProvider.ofThisProcess(), GpuAssignment::assign);
             default -> LocalProvider.team(1, config.stageBytes()).get(0);
         };
+    }
+
+    private static void runStartupHooks() {
+        ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
     }
 
     private static void requireDistinct(List<Integer> ranks) {

@@ -30,10 +30,20 @@ final class JobGuard {
         this.report = report;
     }
 
-    /** Starts to watch this process: uncaught exceptions in any thread, and exits with the context still open. */
+    /**
+     * Watches this process for as long as it lives: uncaught exceptions in any thread, and exits with
+     * the context still open. Called again after a shutdown, for the next context.
+     */
     void watch(Membership watched) {
+        boolean first = membership == null;
         membership = watched;
         report.speakFor(watched.topology());
+        if (first) {
+            install();
+        }
+    }
+
+    private void install() {
         Thread.UncaughtExceptionHandler previous = Thread.getDefaultUncaughtExceptionHandler();
         Thread.setDefaultUncaughtExceptionHandler((thread, cause) -> uncaught(previous, thread, cause));
         Runtime.getRuntime().addShutdownHook(new Thread(this::exiting, "hvd-exit"));
@@ -41,24 +51,29 @@ final class JobGuard {
 
     /** The engine has learned that the job cannot go on. If nobody ends this process, it ends itself. */
     void jobFailed(String why) {
-        Thread last = new Thread(() -> abortAfterGrace(why), "hvd-guard");
+        Thread last = new Thread(
+                () -> {
+                    sleepForGrace();
+                    report.failure("ended, because the job cannot go on: " + why, "hvd-guard", "", true);
+                    abort(why);
+                },
+                "hvd-guard");
         last.setDaemon(true);
         last.start();
     }
 
     private void uncaught(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
         boolean consequence = isConsequence(cause);
-        report.failure("thread " + thread.getName() + " threw " + cause, thread.getName(), stackOf(cause), consequence);
-        if (!membership.isOpen()) {
-            if (previous != null) {
-                previous.uncaughtException(thread, cause);
-            }
-            return;
-        }
+        String why = "thread " + thread.getName() + " threw " + cause;
+        report.failure(why, thread.getName(), stackOf(cause), consequence);
         if (consequence) {
-            abortAfterGrace(cause.toString());
-        } else {
-            endJob("thread " + thread.getName() + " threw " + cause);
+            // If this process left first, mpirun would end the culprit before it has said what went wrong.
+            sleepForGrace();
+        }
+        if (membership.isOpen()) {
+            endJob(why);
+        } else if (previous != null) {
+            previous.uncaughtException(thread, cause);
         }
     }
 
@@ -74,17 +89,22 @@ final class JobGuard {
     private void endJob(String why) {
         if (failing.compareAndSet(false, true)) {
             membership.fail(report.sentence(why), TELL_MILLIS);
-            membership.abort(EXIT_CODE, why);
+            abort(why);
         }
     }
 
-    private void abortAfterGrace(String why) {
+    /** Ends this process in any case; where it is the only one of its job, nothing else would. */
+    private void abort(String why) {
+        membership.abort(EXIT_CODE, why);
+        Runtime.getRuntime().halt(EXIT_CODE);
+    }
+
+    private static void sleepForGrace() {
         try {
             Thread.sleep(GRACE_MILLIS);
         } catch (InterruptedException e) {
             // Then at once.
         }
-        membership.abort(EXIT_CODE, why);
     }
 
     /** In the exit hook. MPI_Finalize is never called here while the context is open: it would hang. */
@@ -105,14 +125,14 @@ final class JobGuard {
 
     /** After shutdown() on all ranks MPI is still up; ending it is a matter of milliseconds unless a rank has died since. */
     private void finishWhatShutdownLeft() {
-        FutureTask<Void> finish = new FutureTask<>(membership::finishOnce, null);
+        FutureTask<Void> finish = new FutureTask<>(membership::finish, null);
         Thread worker = new Thread(finish, "hvd-finish");
         worker.setDaemon(true);
         worker.start();
         try {
             finish.get(FINISH_MILLIS, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            membership.abort(EXIT_CODE, "MPI could not be ended in order: " + e);
+            abort("MPI could not be ended in order: " + e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -12,25 +12,24 @@ import io.hvd.tensor.Device;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. */
 final class Membership {
     private final BackendProvider provider;
     private final Backend backend;
     private final Engine engine;
-    private final AtomicBoolean finished = new AtomicBoolean();
     private volatile boolean open = true;
     private volatile String failure = "";
     private volatile Device device = Device.CPU;
 
-    private Membership(BackendProvider provider, Backend backend, HvdConfig config, Consumer<String> onFailure) {
+    private Membership(
+            BackendProvider provider, Backend backend, HvdConfig config, BiConsumer<Membership, String> onFailure) {
         this.provider = provider;
         this.backend = backend;
         this.engine = new Engine(backend, config.fusionThresholdBytes(), config.cycleNanos(), why -> {
             failure = why;
-            onFailure.accept(why);
+            onFailure.accept(this, why);
         });
     }
 
@@ -40,7 +39,7 @@ final class Membership {
      * @param onFailure told once, on the communication thread, when the job cannot go on
      */
     static Membership join(
-            BackendProvider provider, HvdConfig config, List<Integer> ranks, Consumer<String> onFailure) {
+            BackendProvider provider, HvdConfig config, List<Integer> ranks, BiConsumer<Membership, String> onFailure) {
         CompletableFuture<Membership> joined = new CompletableFuture<>();
         provider.communicationThread().execute(() -> {
             Membership membership;
@@ -109,13 +108,13 @@ final class Membership {
         engine.close();
         open = false;
         if (last) {
-            finishOnce();
+            finish();
         }
     }
 
-    /** Ends MPI on the thread that started it, unless the job has failed or MPI has ended already. */
-    void finishOnce() {
-        if (failure.isEmpty() && finished.compareAndSet(false, true)) {
+    /** Ends MPI on the thread that started it, unless the job has failed. */
+    void finish() {
+        if (failure.isEmpty()) {
             CompletableFuture.runAsync(provider::finish, provider.communicationThread())
                     .join();
         }

@@ -9,6 +9,7 @@ import java.io.ObjectOutputStream;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -55,8 +56,8 @@ public interface ObjectCodec<T> {
      * @param parts classes of what it holds
      */
     static <T extends Serializable> ObjectCodec<T> serializable(Class<T> type, Class<?>... parts) {
-        Set<Class<?>> allowed = new java.util.HashSet<>(Set.of(parts));
-        allowed.addAll(Set.of(type, String.class, Number.class, Boolean.class, Character.class, Enum.class));
+        Set<Class<?>> allowed = new java.util.HashSet<>(List.of(parts));
+        allowed.addAll(List.of(type, String.class, Number.class, Boolean.class, Character.class, Enum.class));
         return new ObjectCodec<>() {
             @Override
             public byte[] encode(T value) {
@@ -74,7 +75,7 @@ public interface ObjectCodec<T> {
                 try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
                     in.setObjectInputFilter(info -> check(info, allowed));
                     return type.cast(in.readObject());
-                } catch (IOException | ClassNotFoundException e) {
+                } catch (IOException | ClassNotFoundException | ClassCastException e) {
                     throw new IllegalArgumentException("the bytes received are no " + type.getName() + ": " + e, e);
                 }
             }

@@ -35,7 +35,7 @@ final class RankThreads {
             Thread thread = new Thread(
                     () -> {
                         try {
-                            results.set(rank, runRank(team.get(rank), body));
+                            results.set(rank, runRank(team.get(rank), body, failures));
                         } catch (Throwable cause) {
                             failures.add(new Failure(rank, cause));
                         }
@@ -51,8 +51,8 @@ final class RankThreads {
         return results;
     }
 
-    private <R> R runRank(LocalProvider provider, RankBody<R> body) throws Exception {
-        Membership membership = Membership.join(provider, config, List.of(), why -> {});
+    private <R> R runRank(LocalProvider provider, RankBody<R> body, List<Failure> failures) {
+        Membership membership = Membership.join(provider, config, List.of(), RankThreads::freeTheOthers);
         HvdContext context = new HvdContext(membership);
         Hvd.bind(context);
         try {
@@ -60,12 +60,18 @@ final class RankThreads {
             context.close();
             return result;
         } catch (Throwable cause) {
-            String why = "rank " + context.rank() + " threw " + cause;
-            membership.abort(1, why);
-            throw cause;
+            // Noted before the others hear of it, because they fail in consequence.
+            failures.add(new Failure(context.rank(), cause));
+            membership.abort(1, "rank " + context.rank() + " threw " + cause);
+            return null;
         } finally {
             Hvd.bind(null);
         }
+    }
+
+    /** A rank whose communication has failed will not come to any meeting, whatever its body does next. */
+    private static void freeTheOthers(Membership membership, String why) {
+        membership.abort(1, why);
     }
 
     /** The first failure in time that is not the consequence of another one. */

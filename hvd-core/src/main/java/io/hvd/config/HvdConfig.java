@@ -37,6 +37,11 @@ public record HvdConfig(
     private static final List<String> LAUNCHER_VARIABLES = List.of("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK");
 
     private static final int SMALLEST_STAGE = 4096;
+    /** Eleven days; sockets count their timeouts in milliseconds, as an int. */
+    private static final int LONGEST_START_TIMEOUT = 1_000_000;
+
+    private static final int MOST_THREADS = 1_000_000;
+    private static final int CYCLE_LIMIT_MILLIS = 1_000_000;
 
     public static HvdConfig fromEnvironment() {
         return from(System.getenv());
@@ -50,13 +55,13 @@ public record HvdConfig(
                 reader.text(Setting.OPENMPI_HOME).map(Path::of),
                 reader.text(Setting.MPI_JAR).map(Path::of),
                 reader.atLeast(Setting.FUSION_THRESHOLD, 0),
-                Math.round(reader.decimal(Setting.CYCLE_TIME) * 1e6),
+                Math.round(reader.millis(Setting.CYCLE_TIME) * 1e6),
                 Math.toIntExact(Math.min(reader.atLeast(Setting.STAGE_BYTES, SMALLEST_STAGE), 1 << 30)),
                 reader.flag(Setting.PIN_GPU),
                 reader.flag(Setting.SHARE_GPU),
-                Math.toIntExact(reader.atLeast(Setting.THREADS, 0)),
+                reader.between(Setting.THREADS, 0, MOST_THREADS),
                 reader.flag(Setting.MPI_THREADS_DISABLE),
-                Math.toIntExact(reader.atLeast(Setting.START_TIMEOUT, 1)),
+                reader.between(Setting.START_TIMEOUT, 1, LONGEST_START_TIMEOUT),
                 reader.text(Setting.CONTROL_INTERFACE),
                 reader.text(Setting.FAILURE_DIR).map(Path::of),
                 LAUNCHER_VARIABLES.stream().anyMatch(environment::containsKey));
@@ -105,17 +110,30 @@ public record HvdConfig(
             throw bad(setting, value, "a whole number of at least " + least);
         }
 
-        double decimal(Setting setting) {
+        int between(Setting setting, int least, int most) {
             String value = value(setting);
             try {
-                double number = Double.parseDouble(value);
-                if (number >= 0 && number < 1e6) {
+                int number = Integer.parseInt(value);
+                if (number >= least && number <= most) {
                     return number;
                 }
             } catch (NumberFormatException e) {
                 // answered below, like a number out of range
             }
-            throw bad(setting, value, "a number of milliseconds, 0 or more");
+            throw bad(setting, value, "a whole number from " + least + " to " + most);
+        }
+
+        double millis(Setting setting) {
+            String value = value(setting);
+            try {
+                double number = Double.parseDouble(value);
+                if (number >= 0 && number < CYCLE_LIMIT_MILLIS) {
+                    return number;
+                }
+            } catch (NumberFormatException e) {
+                // answered below, like a number out of range
+            }
+            throw bad(setting, value, "a number of milliseconds, 0 or more and below " + CYCLE_LIMIT_MILLIS);
         }
 
         private static HvdException bad(Setting setting, String found, String expected) {

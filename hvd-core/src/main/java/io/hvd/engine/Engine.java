@@ -133,7 +133,7 @@ public final class Engine {
                 wait = queue.nanosUntilDue();
             }
             publish();
-            Plan plan = plans.poll();
+            Plan plan = mayTurnToTheData() ? plans.poll() : null;
             if (plan == null) {
                 backend.control().receive(wait, inbox);
                 continue;
@@ -146,6 +146,11 @@ public final class Engine {
                 return plan;
             }
         }
+    }
+
+    /** Rank 0 sees its plan off first: inside a collective it could not, and the others would never come. */
+    private boolean mayTurnToTheData() {
+        return negotiation == null || backend.control().isFlushed();
     }
 
     private boolean failureIsNews() {
@@ -199,6 +204,9 @@ public final class Engine {
         }
         try {
             carryOut(ops, batch);
+        } catch (ShutdownException consequence) {
+            ops.forEach(op -> op.fail(consequence));
+            throw consequence;
         } catch (Throwable cause) {
             HvdException error = new HvdException(
                     ErrorId.BACK_END,

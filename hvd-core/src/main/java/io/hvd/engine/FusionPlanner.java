@@ -12,7 +12,8 @@ final class FusionPlanner {
 
     /**
      * @param ready agreed allreduces and broadcasts
-     * @param thresholdBytes most that a fused batch may carry; a single larger operation still runs alone
+     * @param thresholdBytes most that a fused batch may carry; a single larger operation still runs
+     *     alone, and with 0 all do
      */
     static List<Plan.Batch> fuse(List<Request> ready, long thresholdBytes) {
         List<Open> open = new ArrayList<>();
@@ -41,7 +42,7 @@ final class FusionPlanner {
         }
 
         boolean takes(Request request, long thresholdBytes) {
-            return first.fusesWith(request) && bytes + request.wireBytes() <= thresholdBytes;
+            return thresholdBytes > 0 && first.fusesWith(request) && bytes + request.wireBytes() <= thresholdBytes;
         }
 
         void add(Request request) {

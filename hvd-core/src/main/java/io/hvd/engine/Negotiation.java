@@ -53,7 +53,7 @@ public final class Negotiation {
     /** Everything that can be decided now; empty when there is nothing new. */
     public Plan next() {
         if (!failure.isEmpty()) {
-            Plan plan = new Plan(List.of(), stopped, stopped ? "" : failure);
+            Plan plan = new Plan(List.of(), false, stopped ? "" : failure);
             stopped = true;
             return plan;
         }

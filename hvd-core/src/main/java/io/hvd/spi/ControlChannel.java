@@ -16,9 +16,14 @@ public interface ControlChannel {
      */
     void send(int rank, ByteBuffer message);
 
+    /** False while something sent still waits for room on its way; {@link #receive} moves it on. */
+    default boolean isFlushed() {
+        return true;
+    }
+
     /**
      * Hands over what has arrived. Waits for a message, for {@link #wakeUp()} or until the time is
-     * over; returns at once when one of them has happened since the last call.
+     * over, and may return earlier; returns at once when one of them has happened since the last call.
      *
      * @param nanos longest wait; {@link Long#MAX_VALUE} means no limit
      */

@@ -10,7 +10,8 @@ import java.util.Map;
  *
  * @param rank 0 to {@code size - 1}
  * @param localRank place among the ranks of this node
- * @param crossRank place among the nodes that have a rank with this local rank
+ * @param crossRank place among the ranks with this local rank, one per node, by their rank; the same as
+ *     in a communicator split by local rank
  * @param crossSize number of such nodes
  * @param hosts host name of every rank, by rank
  */
@@ -38,10 +39,10 @@ public record Topology(
         int crossRank = 0;
         int crossSize = 0;
         for (List<Integer> members : ranksOfNode.values()) {
-            if (members == local) {
-                crossRank = crossSize;
+            if (members.size() > localRank) {
+                crossSize++;
+                crossRank += members.get(localRank) < rank ? 1 : 0;
             }
-            crossSize += members.size() > localRank ? 1 : 0;
         }
         return new Topology(rank, nodes.size(), localRank, local.size(), crossRank, crossSize, hosts);
     }

@@ -8,6 +8,8 @@ import io.hvd.error.HvdException;
 import io.hvd.examples.CheckLine.Outcome;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.Options;
 
 /**
  * Checks the GPU part of hvd on a machine that has GPUs: which GPU each rank got (G1), and the
@@ -17,14 +19,31 @@ import java.util.List;
  * <p>Rank 0 prints one {@code CHECK} line per check and a {@code RESULT} line. Exit code 1 if something
  * failed, 2 if something that exists could not be run, for instance without a GPU, otherwise 0.
  */
-public final class GpuCheck {
+public final class GpuCheck implements Example {
     private static final int FAILED = 1;
     private static final int NOT_RUN = 2;
+    private static final String EXPECT_REFUSAL = "more-ranks-than-gpus";
 
-    private GpuCheck() {}
+    @Override
+    public String name() {
+        return "gpu-check";
+    }
 
-    public static void main(String[] args) {
-        boolean expectRefusal = List.of(args).contains("--more-ranks-than-gpus");
+    @Override
+    public String summary() {
+        return "checks GPUs and NCCL, one rank per GPU; trains nothing";
+    }
+
+    @Override
+    public Options flags() {
+        return new Options()
+                .addOption(null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused")
+                .addOption("h", "help", false, "this text");
+    }
+
+    @Override
+    public void run(CommandLine line) {
+        boolean expectRefusal = line.hasOption(EXPECT_REFUSAL);
         int exitCode;
         try (HvdContext hvd = init(expectRefusal)) {
             exitCode = run(hvd, expectRefusal);

@@ -13,7 +13,7 @@ import org.apache.commons.cli.help.HelpFormatter;
 /** {@code java -jar train.jar [example] [flags]}: picks the example, the first one if none is named. */
 public final class Train {
     private static final int BAD_USAGE = 2;
-    private static final List<Example> EXAMPLES = List.of(new DigitsExample(), new MnistExample());
+    private static final List<Example> EXAMPLES = List.of(new DigitsExample(), new MnistExample(), new GpuCheck());
 
     private Train() {}
 
@@ -52,7 +52,7 @@ public final class Train {
 
     private static void help(Example example) throws IOException {
         System.out.println("examples:");
-        EXAMPLES.forEach(each -> System.out.printf("  %-8s %s%n", each.name(), each.summary()));
+        EXAMPLES.forEach(each -> System.out.printf("  %-10s %s%n", each.name(), each.summary()));
         HelpFormatter.builder()
                 .setShowSince(false)
                 .get()

@@ -59,7 +59,8 @@ public final class DistributedOptimizer implements Optimizer {
         this.localReduction = builder.localReduction;
         this.passesPerStep = builder.passesPerStep;
         this.scope = builder.scope;
-        this.options = OptimizerCheck.options(builder.op, builder.predivide, builder.compression);
+        AllreduceOptions asked = OptimizerCheck.options(builder.op, builder.predivide, builder.compression);
+        this.options = hvd.size() == 1 ? AllreduceOptions.of(builder.op) : asked;
         this.buckets = new Buckets(parameters, builder.bucketBytes);
         this.alone = hvd.size() == 1 && localReduction == LocalReduction.SUM;
         this.passes = new int[parameters.size()];
@@ -88,6 +89,7 @@ public final class DistributedOptimizer implements Optimizer {
      */
     public void synchronize() {
         if (alone) {
+            gatherOwn();
             return;
         }
         long backwardEnded = System.nanoTime();
@@ -103,10 +105,20 @@ public final class DistributedOptimizer implements Optimizer {
         synchronizedAlready = true;
     }
 
+    /** Where {@link #parameters()} promises them, so that a single rank can clip like many. */
+    private void gatherOwn() {
+        if (inner instanceof GradientSource own) {
+            for (int i = 0; i < parameters.size(); i++) {
+                own.stage(i);
+                own.adopt(i);
+            }
+        }
+    }
+
     /** Averages the gradients, unless told to skip that, and steps the wrapped optimizer. */
     @Override
     public void step() {
-        if (!skipping) {
+        if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
                         + " try (var skip = optimizer.skipSynchronize()) { optimizer.step(); }");
@@ -146,6 +158,8 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     /**
+     * Forgets the gradients and the backward passes that led to them.
+     *
      * @throws HvdException between backward and step, when gradients are on their way to other ranks
      */
     @Override
@@ -160,6 +174,7 @@ public final class DistributedOptimizer implements Optimizer {
                                     .toList()
                             + " are being averaged. The order is zeroGradients(), backward, step()");
         }
+        startOver();
         inner.zeroGradients();
     }
 
@@ -324,6 +339,7 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     private synchronized void startOver() {
+        synchronizedAlready = false;
         flights.clear();
         Arrays.fill(passes, 0);
         Arrays.fill(submitted, false);

@@ -16,7 +16,7 @@ public interface Optimizer {
 
     void learningRate(double rate);
 
-    /** Everything a step depends on besides parameters and gradients: buffers, counters, hyper-parameters. */
+    /** What steps have left behind: buffers, counters and the learning rate. Momentum, betas and weight decay are the constructor's. */
     byte[] saveState();
 
     /**

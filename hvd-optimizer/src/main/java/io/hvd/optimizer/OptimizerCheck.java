@@ -50,7 +50,7 @@ final class OptimizerCheck {
             throw misuse(
                     "gradientPredivideFactor is " + predivide + " with " + op + "; it splits the division of AVERAGE");
         }
-        if (!(predivide > 0)) {
+        if (!(predivide > 0) || Double.isInfinite(predivide)) {
             throw misuse("gradientPredivideFactor is " + predivide + ", expected a positive number");
         }
         return AllreduceOptions.of(op)

@@ -19,7 +19,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -51,16 +54,22 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
      */
     public void write(Path file) throws IOException {
         Path folder = file.toAbsolutePath().getParent();
-        Path temporary = Files.createTempFile(folder, file.getFileName().toString(), ".tmp");
+        // Not createTempFile: the finished file is to have the permissions that the user's files have.
+        Path temporary = folder.resolve(
+                "." + file.getFileName() + "." + ProcessHandle.current().pid() + ".tmp");
         try {
-            try (FileChannel channel = FileChannel.open(temporary, StandardOpenOption.WRITE)) {
-                byte[] header = header().toString().getBytes(StandardCharsets.UTF_8);
+            try (FileChannel channel = FileChannel.open(
+                    temporary,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.TRUNCATE_EXISTING,
+                    StandardOpenOption.WRITE)) {
+                byte[] header = header();
                 ByteBuffer length =
                         ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(header.length);
                 writeFully(channel, length.flip());
                 writeFully(channel, ByteBuffer.wrap(header));
-                for (Tensor tensor : tensors.values()) {
-                    writeFully(channel, bytesOf(tensor));
+                for (Map.Entry<String, Tensor> entry : inFileOrder()) {
+                    writeFully(channel, bytesOf(entry.getValue()));
                 }
                 channel.force(true);
             }
@@ -90,51 +99,94 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
     }
 
     private static Checkpoint read(FileChannel channel, Path file, JsonObject header, long start) throws IOException {
-        SortedMap<String, Tensor> tensors = new TreeMap<>();
+        SortedMap<String, Entry> entries = new TreeMap<>();
         Map<String, String> metadata = new LinkedHashMap<>();
-        for (Map.Entry<String, JsonElement> entry : header.entrySet()) {
-            JsonObject value = entry.getValue().getAsJsonObject();
-            if (entry.getKey().equals(METADATA)) {
-                value.entrySet()
-                        .forEach(pair ->
-                                metadata.put(pair.getKey(), pair.getValue().getAsString()));
-            } else {
-                tensors.put(entry.getKey(), tensor(channel, file, entry.getKey(), value, start));
+        try {
+            for (String name : header.keySet()) {
+                JsonObject value = header.getAsJsonObject(name);
+                if (name.equals(METADATA)) {
+                    value.keySet()
+                            .forEach(key -> metadata.put(key, value.get(key).getAsString()));
+                } else {
+                    entries.put(name, Entry.of(value));
+                }
             }
+        } catch (RuntimeException e) {
+            throw damaged(file, "its header is no list of tensors: " + e);
+        }
+        requirePlaces(file, entries, channel.size() - start);
+        SortedMap<String, Tensor> tensors = new TreeMap<>();
+        for (String name : entries.keySet()) {
+            tensors.put(name, tensor(channel, file, name, entries.get(name), start));
         }
         return new Checkpoint(tensors, metadata);
     }
 
-    private static Tensor tensor(FileChannel channel, Path file, String name, JsonObject entry, long start)
-            throws IOException {
-        String typeName = entry.get("dtype").getAsString();
-        DType type = NAMES.entrySet().stream()
-                .filter(pair -> pair.getValue().equals(typeName))
-                .map(Map.Entry::getKey)
-                .findFirst()
-                .orElseThrow(() -> damaged(file, "tensor \"" + name + "\" has the unknown type " + typeName));
-        long[] dims = entry.getAsJsonArray("shape").asList().stream()
-                .mapToLong(JsonElement::getAsLong)
-                .toArray();
-        long from = entry.getAsJsonArray("data_offsets").get(0).getAsLong();
-        long to = entry.getAsJsonArray("data_offsets").get(1).getAsLong();
-        Shape shape = Shape.of(dims);
-        if (to - from != shape.elements() * type.bytes()) {
-            throw damaged(file, "tensor \"" + name + "\" of " + type + shape + " has " + (to - from) + " bytes");
+    /** Before anything is allocated: all tensors lie inside the file, and nothing else does. */
+    private static void requirePlaces(Path file, Map<String, Entry> entries, long dataBytes) {
+        long sum = 0;
+        for (Map.Entry<String, Entry> named : entries.entrySet()) {
+            Entry entry = named.getValue();
+            if (entry.from < 0 || entry.to < entry.from || entry.to > dataBytes) {
+                throw damaged(
+                        file,
+                        "tensor \"" + named.getKey() + "\" lies at bytes " + entry.from + " to " + entry.to + " of "
+                                + dataBytes);
+            }
+            sum += entry.to - entry.from;
         }
-        channel.position(start + from);
-        ByteBuffer bytes = ByteBuffer.allocateDirect(Math.toIntExact(to - from));
-        fill(channel, file, bytes);
-        return Tensor.wrap(bytes, type, shape);
+        if (sum != dataBytes) {
+            throw damaged(file, "its tensors have " + sum + " bytes, the file holds " + dataBytes + " bytes for them");
+        }
     }
 
-    private JsonObject header() {
+    private static Tensor tensor(FileChannel channel, Path file, String name, Entry entry, long start)
+            throws IOException {
+        DType type = NAMES.entrySet().stream()
+                .filter(pair -> pair.getValue().equals(entry.type))
+                .map(Map.Entry::getKey)
+                .findFirst()
+                .orElseThrow(() -> damaged(file, "tensor \"" + name + "\" has the unknown type " + entry.type));
+        long count = entry.to - entry.from;
+        if (count != entry.shape.elements() * type.bytes()) {
+            throw damaged(file, "tensor \"" + name + "\" of " + type + entry.shape + " has " + count + " bytes");
+        }
+        channel.position(start + entry.from);
+        ByteBuffer bytes = ByteBuffer.allocateDirect(Math.toIntExact(count));
+        fill(channel, file, bytes);
+        return Tensor.wrap(bytes, type, entry.shape);
+    }
+
+    /** What the header says of one tensor. */
+    private record Entry(String type, Shape shape, long from, long to) {
+        static Entry of(JsonObject value) {
+            long[] dims = value.getAsJsonArray("shape").asList().stream()
+                    .mapToLong(JsonElement::getAsLong)
+                    .toArray();
+            JsonArray offsets = value.getAsJsonArray("data_offsets");
+            return new Entry(
+                    value.get("dtype").getAsString(),
+                    Shape.of(dims),
+                    offsets.get(0).getAsLong(),
+                    offsets.get(1).getAsLong());
+        }
+    }
+
+    /** Wide elements first, so that every tensor lies at a multiple of its element's size. */
+    private List<Map.Entry<String, Tensor>> inFileOrder() {
+        return tensors.entrySet().stream()
+                .sorted(Comparator.comparing(entry -> -entry.getValue().dtype().bytes()))
+                .toList();
+    }
+
+    /** As JSON, with blanks at its end so that the tensors begin at a multiple of 8. */
+    private byte[] header() {
         JsonObject header = new JsonObject();
         JsonObject words = new JsonObject();
         metadata.forEach(words::addProperty);
         header.add(METADATA, words);
         long at = 0;
-        for (Map.Entry<String, Tensor> entry : tensors.entrySet()) {
+        for (Map.Entry<String, Tensor> entry : inFileOrder()) {
             Tensor tensor = entry.getValue();
             JsonObject value = new JsonObject();
             value.addProperty("dtype", NAMES.get(tensor.dtype()));
@@ -143,7 +195,10 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
             header.add(entry.getKey(), value);
             at += tensor.bytes();
         }
-        return header;
+        byte[] bytes = header.toString().getBytes(StandardCharsets.UTF_8);
+        byte[] padded = Arrays.copyOf(bytes, (bytes.length + 7) / 8 * 8);
+        Arrays.fill(padded, bytes.length, padded.length, (byte) ' ');
+        return padded;
     }
 
     private static JsonArray array(long... values) {

@@ -62,8 +62,9 @@ final class LocalHub {
 
     /** A rank has gone: nobody may wait for it any longer. */
     void lose(int rank, String why) {
-        rendezvous.breakUp("rank " + rank + " is gone: " + why);
+        // In this order the cause is in every mailbox before those whom it frees can report theirs.
         mailboxes.forEach(mailbox -> mailbox.lost(rank, why));
+        rendezvous.breakUp("rank " + rank + " is gone: " + why);
     }
 
     private static ByteBuffer stage(int bytes) {

@@ -42,7 +42,7 @@ final class MpiJar {
         }
         List<Path> jars = new ArrayList<>();
         jars.add(mpi.prefix().resolve("lib/mpi.jar"));
-        ownFolder().ifPresent(folder -> jars.add(folder.resolve("mpi-java-" + mpi.version() + ".jar")));
+        ownFolder().ifPresent(folder -> jars.add(folder.resolve("mpi-java-installed.jar")));
         Path repository = localRepository().resolve("org/open-mpi/mpi-java");
         jars.add(repository.resolve(mpi.version()).resolve("mpi-java-" + mpi.version() + ".jar"));
         jars.add(repository.resolve("installed/mpi-java-installed.jar"));

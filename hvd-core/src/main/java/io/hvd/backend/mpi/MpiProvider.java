@@ -25,6 +25,7 @@ public final class MpiProvider implements BackendProvider {
         return engine;
     });
     private MpiSession session;
+    private boolean finished;
 
     private MpiProvider() {}
 
@@ -52,6 +53,12 @@ public final class MpiProvider implements BackendProvider {
 
     @Override
     public Backend open(HvdConfig config, List<Integer> ranks) {
+        if (finished) {
+            throw new HvdException(
+                    ErrorId.INIT_FAILED,
+                    "MPI cannot be started again in a process where HvdContext.close() has ended it;"
+                            + " leave with Hvd.shutdown() where another Hvd.init() is to follow");
+        }
         if (session == null) {
             session = start(config);
         }
@@ -60,7 +67,8 @@ public final class MpiProvider implements BackendProvider {
 
     @Override
     public void finish() {
-        if (session != null) {
+        if (session != null && !finished) {
+            finished = true;
             session.finish();
         }
     }

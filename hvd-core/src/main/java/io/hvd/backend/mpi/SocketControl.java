@@ -71,6 +71,11 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
     }
 
     @Override
+    public boolean isFlushed() {
+        return peers.values().stream().allMatch(peer -> peer.outgoing.isEmpty());
+    }
+
+    @Override
     public void receive(long nanos, Inbox inbox) {
         try {
             select(nanos);
@@ -82,18 +87,14 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
         ready.clear();
     }
 
+    /** A selector counts in milliseconds; waiting a little too long is better than not hearing what comes meanwhile. */
     private void select(long nanos) throws IOException {
-        long millis = TimeUnit.NANOSECONDS.toMillis(nanos);
         if (nanos == Long.MAX_VALUE) {
             selector.select();
-        } else if (millis > 0) {
-            selector.select(millis);
+        } else if (nanos > 0) {
+            selector.select(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
         } else {
-            // Less than a selector can wait for: the caller looks again when its time has come.
             selector.selectNow();
-            if (nanos > 0 && selector.selectedKeys().isEmpty()) {
-                java.util.concurrent.locks.LockSupport.parkNanos(nanos);
-            }
         }
     }
 

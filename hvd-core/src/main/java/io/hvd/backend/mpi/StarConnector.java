@@ -121,15 +121,16 @@ final class StarConnector {
     }
 
     /** Reads who is there; -1 for a stranger. */
-    private static int greet(SocketChannel channel, byte[] secret) throws IOException {
-        channel.socket().setSoTimeout(HELLO_LIMIT_MILLIS);
+    private static int greet(SocketChannel channel, byte[] secret) {
         try {
+            channel.socket().setSoTimeout(HELLO_LIMIT_MILLIS);
             byte[] hello = channel.socket().getInputStream().readNBytes(HELLO_BYTES);
             ByteBuffer bytes = ByteBuffer.wrap(hello);
             boolean known =
                     hello.length == HELLO_BYTES && MessageDigest.isEqual(Arrays.copyOf(hello, SECRET_BYTES), secret);
             return known ? bytes.getInt(SECRET_BYTES) : -1;
-        } catch (SocketTimeoutException e) {
+        } catch (IOException e) {
+            // Silent for too long, or gone again: a port scan, or a rank that has died since and will be missed.
             return -1;
         }
     }

@@ -53,7 +53,7 @@ final class GradientSlot {
             if (!accumulated.defined()) {
                 slot.zero_();
             } else if (!isSlot(accumulated)) {
-                slot.copy_(accumulated);
+                slot.copy_(accumulated.is_sparse() ? accumulated.to_dense() : accumulated);
             }
         }
     }
@@ -80,6 +80,7 @@ final class GradientSlot {
 
     private boolean isSlot(Tensor gradient) {
         return gradient.defined()
+                && !gradient.is_sparse()
                 && gradient.data_ptr().address() == slot.data_ptr().address();
     }
 }

@@ -40,8 +40,7 @@ final class TorchArchive {
         } catch (RuntimeException e) {
             throw new HvdException(
                     ErrorId.STATE_MISMATCH,
-                    "the optimizer state does not fit: it was written by another kind of optimizer or for other"
-                            + " parameters. LibTorch says: "
+                    "the optimizer state is damaged; LibTorch says: "
                             + e.getMessage().lines().findFirst().orElse(""),
                     e);
         }

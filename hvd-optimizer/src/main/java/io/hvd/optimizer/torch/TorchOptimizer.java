@@ -6,12 +6,15 @@ import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LBFGS;
 import org.bytedeco.pytorch.OptimizerParamGroupVector;
 import org.bytedeco.pytorch.StringTensorDict;
 import org.bytedeco.pytorch.StringTensorDictItemVector;
+import org.bytedeco.pytorch.TensorVector;
 
 /**
  * A LibTorch optimizer whose gradients announce themselves through hooks while backward runs.
@@ -25,6 +28,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<GradientHook> hooks = new ArrayList<>();
     private final boolean sparseAsDense;
+    private final TorchState state;
 
     /**
      * @param namedParameters of the module that {@code inner} steps, usually {@code module.named_parameters()}
@@ -38,36 +42,68 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
      */
     public TorchOptimizer(
             org.bytedeco.pytorch.Optimizer inner, StringTensorDict namedParameters, boolean sparseAsDense) {
+        if (inner instanceof LBFGS) {
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    "LBFGS evaluates the loss several times within a step and keeps a line search of one rank: neither"
+                            + " can be shared by ranks. Use SGD, Adam or another optimizer of one gradient per step");
+        }
         TorchRuntime.shareCores();
         this.inner = inner;
         this.sparseAsDense = sparseAsDense;
-        StringTensorDictItemVector items = namedParameters.items();
+        addSlots(namedParameters.items());
+        requireSameAs(inner);
+        this.state = new TorchState(inner, parameters);
+    }
+
+    private void addSlots(StringTensorDictItemVector items) {
+        Set<Long> known = new HashSet<>();
         for (long i = 0; i < items.size(); i++) {
-            String name = items.get(i).key().getString();
-            org.bytedeco.pytorch.Tensor value = items.get(i).access();
-            if (value.requires_grad()) {
+            // A reference of our own: the one in the dictionary goes when the caller's dictionary does.
+            var value = new org.bytedeco.pytorch.Tensor(items.get(i).access());
+            // A parameter that several modules share travels once, under its first name.
+            if (value.requires_grad() && known.add(identity(value))) {
+                String name = items.get(i).key().getString();
                 GradientSlot slot = new GradientSlot(name, value);
                 slots.add(slot);
                 parameters.add(new Parameter(name, TorchTensors.alias(name, value), slot.alias()));
             }
         }
-        requireSameAs(inner);
     }
 
     /** Every parameter that the optimizer steps must have a name, or its gradient would never be averaged. */
     private void requireSameAs(org.bytedeco.pytorch.Optimizer optimizer) {
-        long stepped = 0;
-        OptimizerParamGroupVector groups = optimizer.param_groups();
-        for (long i = 0; i < groups.size(); i++) {
-            stepped += groups.get(i).params().size();
-        }
-        if (stepped != slots.size()) {
+        Set<Long> stepped = trainable(optimizer);
+        Set<Long> unnamed = new HashSet<>(stepped);
+        List<String> notStepped = slots.stream()
+                .filter(slot -> !unnamed.remove(identity(slot.value())))
+                .map(GradientSlot::name)
+                .toList();
+        if (!unnamed.isEmpty() || !notStepped.isEmpty()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "the optimizer steps " + stepped + " parameters, the names given are for " + slots.size()
-                            + " trainable ones: "
-                            + slots.stream().map(GradientSlot::name).toList());
+                    "the optimizer steps " + stepped.size() + " trainable parameters; the names given are missing for "
+                            + unnamed.size() + " of them, and these are of parameters that it does not step: "
+                            + notStepped);
         }
+    }
+
+    private static Set<Long> trainable(org.bytedeco.pytorch.Optimizer optimizer) {
+        Set<Long> all = new HashSet<>();
+        OptimizerParamGroupVector groups = optimizer.param_groups();
+        for (long i = 0; i < groups.size(); i++) {
+            TensorVector members = groups.get(i).params();
+            for (long j = 0; j < members.size(); j++) {
+                if (members.get(j).requires_grad()) {
+                    all.add(identity(members.get(j)));
+                }
+            }
+        }
+        return all;
+    }
+
+    private static long identity(org.bytedeco.pytorch.Tensor tensor) {
+        return tensor.unsafeGetTensorImpl().address();
     }
 
     @Override
@@ -78,6 +114,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     @Override
     public void step() {
         inner.step().close();
+        state.stepped();
     }
 
     /** Forgets the gradients; LibTorch makes new ones in the next backward. */
@@ -103,17 +140,12 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     /** Optimizers with the same settings and the same past write the same bytes, in any process. */
     @Override
     public byte[] saveState() {
-        if (inner instanceof LBFGS) {
-            throw new HvdException(
-                    ErrorId.UNSUPPORTED,
-                    "the state of LBFGS cannot be moved between ranks: it holds a line search of one rank");
-        }
-        return TorchArchive.writeState(inner);
+        return state.save();
     }
 
     @Override
-    public void loadState(byte[] state) {
-        TorchArchive.read(state, inner::load);
+    public void loadState(byte[] bytes) {
+        state.load(bytes);
     }
 
     @Override

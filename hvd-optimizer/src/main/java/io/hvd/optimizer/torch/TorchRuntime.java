@@ -30,10 +30,15 @@ public final class TorchRuntime {
     private static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
     private static final String LOCK = ".hvd.lock";
 
+    private static boolean prepared;
+
     private TorchRuntime() {}
 
     /** Unpacks LibTorch's native libraries into JavaCPP's cache unless they are there; safe to call at any time. */
     public static synchronized void prepare() {
+        if (prepared) {
+            return;
+        }
         try {
             Path cache = Loader.getCacheDir().toPath();
             try (FileChannel file =
@@ -41,6 +46,7 @@ public final class TorchRuntime {
                     FileLock lock = file.lock()) {
                 unpack(cache);
             }
+            prepared = true;
         } catch (IOException e) {
             throw new HvdException(
                     ErrorId.INIT_FAILED,

@@ -1,0 +1,52 @@
+package com.example;
+
+import io.hvd.Compression;
+import io.hvd.HvdContext;
+import io.hvd.ObjectCodec;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.tensor.Tensor;
+import io.hvd.train.Checkpoint;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Pieces of a trainer to copy. */
+final class Recipes {
+    private Recipes() {}
+
+    static DistributedOptimizer compressAndAccumulate(Optimizer inner) {
+        return DistributedOptimizer.wrap(inner)
+                .compression(Compression.BF16)       // or FP16: gradients travel in two bytes, weights stay float32
+                .backwardPassesPerStep(4)            // step() after four backward passes, one exchange for all four
+                .localReduction(LocalReduction.MEAN) // of these four; the default is their SUM, as in Horovod
+                .build();
+    }
+
+    static void save(HvdContext hvd, Path file, Map<String, Tensor> state, Optimizer optimizer, int epochs)
+            throws IOException {
+        if (hvd.rank() == 0) {
+            var tensors = new TreeMap<>(state); // of a LibTorch module: TorchTensors.state(model)
+            tensors.put("optimizer", Tensor.ofBytes(optimizer.saveState()));
+            new Checkpoint(tensors, Map.of("epochs", "" + epochs)).write(file);
+        }
+    }
+
+    /** Rank 0 reads the file if it is there, the others get what rank 0 has; returns the epochs that are done. */
+    static int resume(HvdContext hvd, Path file, Map<String, Tensor> state, DistributedOptimizer optimizer)
+            throws IOException {
+        String epochs = "0";
+        if (hvd.rank() == 0 && Files.exists(file)) {
+            Checkpoint saved = Checkpoint.read(file);
+            state.forEach((name, tensor) -> tensor.copyFrom(saved.tensors().get(name)));
+            optimizer.loadState((byte[]) saved.tensors().get("optimizer").toArray());
+            epochs = saved.metadata().get("epochs");
+        }
+        hvd.broadcastParameters(state, 0);
+        optimizer.broadcastOptimizerState(0);
+        return Integer.parseInt(hvd.broadcastObject("epochs", epochs, ObjectCodec.utf8(), 0));
+    }
+}

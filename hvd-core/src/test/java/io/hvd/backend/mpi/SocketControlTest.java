@@ -1,0 +1,342 @@
+package io.hvd.backend.mpi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.ControlChannel;
+import io.hvd.spi.Topology;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class SocketControlTest {
+    private final List<End> open = new ArrayList<>();
+
+    private record News(int rank, byte[] bytes, String lost) {}
+
+    /** A channel with the one thread that may use it, as in a rank. */
+    private static final class End implements ControlChannel.Inbox {
+        private final SocketControl control;
+        private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+        private final BlockingQueue<News> news = new LinkedBlockingQueue<>();
+        private final Thread thread = new Thread(this::run, "end");
+        private volatile boolean closing;
+
+        End(SocketControl control) {
+            this.control = control;
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        private void run() {
+            while (!closing) {
+                runTasks();
+                control.receive(Long.MAX_VALUE, this);
+            }
+            runTasks();
+            control.close();
+        }
+
+        private void runTasks() {
+            for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+                task.run();
+            }
+        }
+
+        void send(int rank, byte[] bytes) {
+            tasks.add(() -> control.send(rank, ByteBuffer.wrap(bytes)));
+            control.wakeUp();
+        }
+
+        News next() throws InterruptedException {
+            News next = news.poll(20, TimeUnit.SECONDS);
+            assertThat(next).as("news within the limit").isNotNull();
+            return next;
+        }
+
+        void close() throws InterruptedException {
+            closing = true;
+            control.wakeUp();
+            thread.join(20_000);
+            assertThat(thread.isAlive()).isFalse();
+        }
+
+        @Override
+        public void message(int fromRank, ByteBuffer message) {
+            byte[] bytes = new byte[message.remaining()];
+            message.get(bytes);
+            news.add(new News(fromRank, bytes, null));
+        }
+
+        @Override
+        public void lost(int rank, String why) {
+            news.add(new News(rank, null, why));
+        }
+    }
+
+    private List<End> ends(int size) throws Exception {
+        Star.connect(size).forEach(control -> open.add(new End(control)));
+        return open;
+    }
+
+    @AfterEach
+    void close() throws InterruptedException {
+        for (End end : open) {
+            end.close();
+        }
+    }
+
+    /** Content that depends on the sender, the receiver and the place. */
+    private static byte[] pattern(int from, int to, int length) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            bytes[i] = (byte) (31 * from + 17 * to + i * 7 + (i >>> 11));
+        }
+        return bytes;
+    }
+
+    @Test
+    void messagesOfAllSizesArriveWholeInBothDirections() throws Exception {
+        List<End> ends = ends(2);
+        int[] sizes = {0, 1, 4, 8187, 8188, 8189, 100_003, 5_000_011, 3};
+        for (int size : sizes) {
+            ends.get(0).send(1, pattern(0, 1, size));
+            ends.get(1).send(0, pattern(1, 0, size));
+        }
+        for (int size : sizes) {
+            for (int rank = 0; rank < 2; rank++) {
+                News news = ends.get(rank).next();
+                assertThat(news.rank()).isEqualTo(1 - rank);
+                assertThat(news.bytes()).isEqualTo(pattern(1 - rank, rank, size));
+            }
+        }
+    }
+
+    @Test
+    void rankZeroHearsEveryRankInItsOwnOrderAndAnswersTheRightOne() throws Exception {
+        int count = 5000;
+        List<End> ends = ends(3);
+        for (int i = 0; i < count; i++) {
+            for (int rank = 1; rank < 3; rank++) {
+                ends.get(rank)
+                        .send(
+                                0,
+                                ByteBuffer.allocate(4)
+                                        .putInt(rank * 1_000_000 + i)
+                                        .array());
+                ends.get(0)
+                        .send(
+                                rank,
+                                ByteBuffer.allocate(4)
+                                        .putInt(-(rank * 1_000_000 + i))
+                                        .array());
+            }
+        }
+        int[] expected = {0, 0, 0};
+        for (int i = 0; i < 2 * count; i++) {
+            News news = ends.get(0).next();
+            int number = ByteBuffer.wrap(news.bytes()).getInt();
+            assertThat(number).isEqualTo(news.rank() * 1_000_000 + expected[news.rank()]++);
+        }
+        for (int rank = 1; rank < 3; rank++) {
+            for (int i = 0; i < count; i++) {
+                News news = ends.get(rank).next();
+                assertThat(news.rank()).isZero();
+                assertThat(ByteBuffer.wrap(news.bytes()).getInt()).isEqualTo(-(rank * 1_000_000 + i));
+            }
+        }
+    }
+
+    @Test
+    void aMessageIsTakenBetweenItsPositionAndLimitAndMayBeSharedAsDuplicates() throws Exception {
+        List<End> ends = ends(3);
+        ByteBuffer message =
+                ByteBuffer.wrap(new byte[] {9, 1, 2, 3, 9}).position(1).limit(4);
+        End zero = ends.get(0);
+        zero.tasks.add(() -> {
+            zero.control.send(1, message.duplicate());
+            zero.control.send(2, message.duplicate());
+        });
+        zero.control.wakeUp();
+        assertThat(ends.get(1).next().bytes()).containsExactly(1, 2, 3);
+        assertThat(ends.get(2).next().bytes()).containsExactly(1, 2, 3);
+    }
+
+    @Test
+    void aWakeUpFromAnotherThreadEndsAWaitWithoutLimit() throws Exception {
+        List<SocketControl> controls = Star.connect(2);
+        controls.forEach(control -> open.add(new End(control)));
+        // The ends' own threads are left alone: this is about a channel whose thread is in receive().
+        SocketControl alone = Star.connect(1).get(0);
+        for (int round = 0; round < 200; round++) {
+            CompletableFuture<Void> returned = CompletableFuture.runAsync(
+                    () -> alone.receive(Long.MAX_VALUE, open.get(0)), task -> new Thread(task).start());
+            alone.wakeUp();
+            returned.get(20, TimeUnit.SECONDS);
+        }
+        alone.close();
+        assertThat(open.get(0).news).isEmpty();
+    }
+
+    @Test
+    void waitsNoLongerThanAskedAlsoWhenThatIsLessThanAMillisecond() throws Exception {
+        SocketControl alone = Star.connect(1).get(0);
+        End nobody = null;
+        for (long nanos : new long[] {0, 1_000, 200_000, 5_000_000, 20_000_000}) {
+            alone.receive(nanos, nobody);
+        }
+        alone.close();
+    }
+
+    @Test
+    void anEndThatHangsUpIsReportedOnceAndTheOthersGoOn() throws Exception {
+        List<End> ends = ends(3);
+        ends.get(1).send(0, pattern(1, 0, 10));
+        assertThat(ends.get(0).next().rank()).isEqualTo(1);
+        ends.get(1).close();
+        News lost = ends.get(0).next();
+        assertThat(lost.rank()).isEqualTo(1);
+        assertThat(lost.lost()).isNotBlank();
+
+        ends.get(0).send(1, pattern(0, 1, 10));
+        for (int i = 0; i < 50; i++) {
+            ends.get(2).send(0, pattern(2, 0, i));
+            News news = ends.get(0).next();
+            assertThat(news.lost()).as("no second report").isNull();
+            assertThat(news.bytes()).isEqualTo(pattern(2, 0, i));
+        }
+        open.remove(1);
+    }
+
+    @Test
+    void whatWasSentBeforeHangingUpStillArrivesFirst() throws Exception {
+        List<End> ends = ends(2);
+        ends.get(0).send(1, pattern(0, 1, 3000));
+        End zero = open.get(0);
+        zero.close();
+        open.remove(zero);
+        assertThat(open.get(0).next().bytes()).isEqualTo(pattern(0, 1, 3000));
+        assertThat(open.get(0).next().lost()).isNotBlank();
+    }
+
+    @Test
+    void saysWhetherEverythingIsOnItsWayAndForgetsWhatWasMeantForALostOne() throws Exception {
+        List<SocketControl> controls = Star.connect(2);
+        SocketControl zero = controls.get(0);
+        assertThat(zero.isFlushed()).isTrue();
+        zero.send(1, ByteBuffer.allocate(100_000_000));
+        assertThat(zero.isFlushed()).as("nobody reads at the other end").isFalse();
+        controls.get(1).close();
+        List<Integer> lost = new ArrayList<>();
+        while (lost.isEmpty()) {
+            zero.receive(Long.MAX_VALUE, new ControlChannel.Inbox() {
+                @Override
+                public void message(int fromRank, ByteBuffer message) {}
+
+                @Override
+                public void lost(int rank, String why) {
+                    lost.add(rank);
+                }
+            });
+        }
+        assertThat(lost).containsExactly(1);
+        assertThat(zero.isFlushed()).isTrue();
+        zero.close();
+    }
+
+    @Test
+    void rankZeroLostIsNoticedByEveryOtherRank() throws Exception {
+        List<End> ends = ends(3);
+        End zero = ends.get(0);
+        zero.close();
+        open.remove(zero);
+        for (End other : open) {
+            News news = other.next();
+            assertThat(news.rank()).isZero();
+            assertThat(news.lost()).isNotBlank();
+        }
+    }
+
+    /** Connects as somebody who has heard the address but not the secret. */
+    private static Socket dial(byte[] meeting) {
+        try (DataInputStream in = new DataInputStream(new java.io.ByteArrayInputStream(meeting))) {
+            byte[] host = in.readNBytes(in.readByte());
+            return new Socket(InetAddress.getByAddress(host), in.readInt());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void aStrangerWithoutTheSecretIsNotLetInThoughItNamesARank() throws Exception {
+        List<Socket> strangers = new ArrayList<>();
+        Star.connect(2, meeting -> {
+                    try {
+                        Socket stranger = dial(meeting);
+                        strangers.add(stranger);
+                        byte[] guess = ByteBuffer.allocate(20).putInt(16, 1).array();
+                        stranger.getOutputStream().write(guess);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                })
+                .forEach(control -> open.add(new End(control)));
+        try (Socket stranger = strangers.get(0)) {
+            stranger.setSoTimeout(20_000);
+            assertThat(stranger.getInputStream().read()).as("hung up on").isEqualTo(-1);
+        }
+        open.get(1).send(0, pattern(1, 0, 100));
+        assertThat(open.get(0).next().bytes()).isEqualTo(pattern(1, 0, 100));
+    }
+
+    @Test
+    void strangersThatHangUpOrResetDoNotDisturbTheStart() throws Exception {
+        Star.connect(3, meeting -> {
+                    try {
+                        dial(meeting).close();
+                        Socket rude = dial(meeting);
+                        rude.getOutputStream().write(new byte[3]);
+                        rude.setSoLinger(true, 0); // close() resets the connection
+                        rude.close();
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                })
+                .forEach(control -> open.add(new End(control)));
+        for (int rank = 1; rank < 3; rank++) {
+            open.get(rank).send(0, pattern(rank, 0, 5));
+            News news = open.get(0).next();
+            assertThat(news.rank()).isEqualTo(rank);
+            assertThat(news.bytes()).isEqualTo(pattern(rank, 0, 5));
+        }
+    }
+
+    @Test
+    void ranksThatDoNotComeAreNamedWithTheirHostsAndTheKnobs() {
+        Topology topology = Topology.of(0, List.of("n", "n", "n"), List.of("alpha", "beta", "gamma"));
+        HvdConfig config = HvdConfig.from(Map.of("HOROVOD_START_TIMEOUT", "1"));
+        assertThatThrownBy(() -> SocketControl.connect(topology, config, mine -> List.of(mine, mine, mine)))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.INIT_FAILED))
+                .hasMessageContainingAll("rank 0", "[1, 2]", "beta", "gamma", "HOROVOD_START_TIMEOUT");
+    }
+}

@@ -1,0 +1,218 @@
+package io.hvd.engine;
+
+import static io.hvd.engine.Requests.gather;
+import static io.hvd.engine.Requests.sum;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class NegotiationTest {
+    private static final Plan NOTHING = new Plan(List.of(), false, "");
+
+    private final Negotiation three = new Negotiation(3, 1 << 20);
+
+    private static Announcement wants(Request... fresh) {
+        return Announcement.of(List.of(fresh));
+    }
+
+    private static Announcement closes(Request... fresh) {
+        return new Announcement(List.of(fresh), true, "");
+    }
+
+    private static Announcement breaks(String why) {
+        return new Announcement(List.of(), false, why);
+    }
+
+    private static List<List<String>> names(Plan plan) {
+        return plan.batches().stream().map(Plan.Batch::names).toList();
+    }
+
+    @Test
+    void anOperationRunsOnlyWhenEveryRankHasAskedForIt() {
+        three.announce(2, wants(sum("a", 4)));
+        assertThat(three.next()).isEqualTo(NOTHING);
+        three.announce(0, wants(sum("a", 4)));
+        assertThat(three.next()).isEqualTo(NOTHING);
+        three.announce(1, wants(sum("a", 4)));
+        assertThat(names(three.next())).containsExactly(List.of("a"));
+        assertThat(three.next()).as("what was planned is not planned again").isEqualTo(NOTHING);
+    }
+
+    @Test
+    void ranksMayAskInDifferentOrders() {
+        three.announce(0, wants(sum("a", 4), sum("b", 4), sum("c", 4)));
+        three.announce(1, wants(sum("c", 4), sum("a", 4), sum("b", 4)));
+        three.announce(2, wants(sum("b", 4)));
+        assertThat(names(three.next())).containsExactly(List.of("b"));
+        three.announce(2, wants(sum("c", 4), sum("a", 4)));
+        assertThat(names(three.next())).containsExactly(List.of("c", "a"));
+    }
+
+    @Test
+    void plansKeepTheOrderInWhichOperationsBecameComplete() {
+        Negotiation unfused = new Negotiation(2, 0);
+        unfused.announce(0, wants(sum("a", 4), sum("b", 4), sum("c", 4)));
+        unfused.announce(1, wants(sum("c", 4), sum("b", 4), sum("a", 4)));
+        assertThat(names(unfused.next())).containsExactly(List.of("c"), List.of("b"), List.of("a"));
+    }
+
+    @Test
+    void theSameAnnouncementsGiveTheSamePlan() {
+        Negotiation again = new Negotiation(3, 1 << 20);
+        for (Negotiation negotiation : List.of(three, again)) {
+            for (int rank : new int[] {1, 0, 2}) {
+                negotiation.announce(rank, wants(sum("x", 8), gather("g", DType.INT8, rank, 2), Request.barrier("w")));
+            }
+        }
+        Plan plan = three.next();
+        assertThat(plan).isEqualTo(again.next());
+        assertThat(plan.batches()).hasSize(3);
+    }
+
+    @Test
+    void anAllgatherCarriesTheRowsOfEveryRankInRankOrder() {
+        three.announce(2, wants(gather("g", DType.FLOAT32, 30, 5)));
+        three.announce(0, wants(gather("g", DType.FLOAT32, 10, 5)));
+        three.announce(1, wants(gather("g", DType.FLOAT32, 0, 5)));
+        assertThat(three.next().batches())
+                .containsExactly(new Plan.Batch(List.of("g"), Plan.Verdict.RUN, "", List.of(10L, 0L, 30L)));
+    }
+
+    @Test
+    void aMismatchIsRefusedEverywhereAndItsNameCanBeUsedAgain() {
+        three.announce(0, wants(sum("a", 4)));
+        three.announce(1, wants(sum("a", 8)));
+        three.announce(2, wants(sum("a", 4), sum("b", 4)));
+        Plan plan = three.next();
+        assertThat(plan.batches()).hasSize(1);
+        Plan.Batch refused = plan.batches().get(0);
+        assertThat(refused.verdict()).isEqualTo(Plan.Verdict.MISMATCH);
+        assertThat(refused.names()).containsExactly("a");
+        assertThat(refused.error()).contains("\"a\"", "[1] on ranks {0, 2}", "[2] on ranks {1}");
+        assertThat(plan.failure()).isEmpty();
+
+        for (int rank = 0; rank < 3; rank++) {
+            three.announce(rank, rank < 2 ? wants(sum("a", 8), sum("b", 4)) : wants(sum("a", 8)));
+        }
+        assertThat(names(three.next())).containsExactly(List.of("b", "a"));
+    }
+
+    @Test
+    void aMismatchDoesNotHoldUpItsNeighbours() {
+        for (int rank = 0; rank < 3; rank++) {
+            three.announce(
+                    rank,
+                    wants(
+                            sum("before", 4),
+                            Requests.allreduce("odd", rank == 1 ? DType.INT8 : DType.UINT8, Shape.of(1), ReduceOp.SUM),
+                            sum("after", 4)));
+        }
+        assertThat(three.next().batches())
+                .extracting(Plan.Batch::names, Plan.Batch::verdict)
+                .containsExactlyInAnyOrder(
+                        org.assertj.core.groups.Tuple.tuple(List.of("odd"), Plan.Verdict.MISMATCH),
+                        org.assertj.core.groups.Tuple.tuple(List.of("before", "after"), Plan.Verdict.RUN));
+    }
+
+    @Test
+    void whatWaitsForAClosedRankIsRefusedAndTheClosedOnesAreNamed() {
+        three.announce(0, wants(sum("a", 4)));
+        three.announce(2, wants(sum("a", 4)));
+        assertThat(three.next()).isEqualTo(NOTHING);
+        three.announce(1, closes());
+        Plan plan = three.next();
+        assertThat(plan.stop()).isFalse();
+        assertThat(plan.batches()).hasSize(1);
+        Plan.Batch refused = plan.batches().get(0);
+        assertThat(refused.verdict()).isEqualTo(Plan.Verdict.RANK_GONE);
+        assertThat(refused.names()).containsExactly("a");
+        assertThat(refused.error()).contains("\"a\"", "ranks {1} have closed");
+        assertThat(three.next()).isEqualTo(NOTHING);
+    }
+
+    @Test
+    void whatIsAskedForAfterARankHasClosedIsRefusedToo() {
+        three.announce(0, closes());
+        three.announce(2, closes());
+        assertThat(three.next()).isEqualTo(NOTHING);
+        three.announce(1, wants(sum("late", 4)));
+        assertThat(three.next().batches())
+                .extracting(Plan.Batch::error)
+                .singleElement()
+                .asString()
+                .contains("\"late\"", "ranks {0, 2} have closed");
+    }
+
+    @Test
+    void whatARankAskedForBeforeItClosedStillRuns() {
+        three.announce(1, closes(sum("a", 4)));
+        assertThat(three.next()).isEqualTo(NOTHING);
+        three.announce(0, wants(sum("a", 4)));
+        assertThat(three.next()).as("rank 2 may still come").isEqualTo(NOTHING);
+        three.announce(2, wants(sum("a", 4)));
+        assertThat(three.next().batches())
+                .containsExactly(new Plan.Batch(List.of("a"), Plan.Verdict.RUN, "", List.of()));
+    }
+
+    @Test
+    void stopsOnceWhenAllRanksHaveClosed() {
+        three.announce(0, closes());
+        three.announce(1, closes());
+        assertThat(three.next().stop()).isFalse();
+        three.announce(2, closes(sum("a", 4)));
+        Plan last = three.next();
+        assertThat(last.stop()).isTrue();
+        assertThat(last.failure()).isEmpty();
+        assertThat(last.batches())
+                .extracting(Plan.Batch::verdict)
+                .as("nothing is left waiting")
+                .containsExactly(Plan.Verdict.RANK_GONE);
+        assertThat(three.next()).isEqualTo(NOTHING);
+    }
+
+    @Test
+    void aLostRankFailsTheJobAndTheFirstCauseWins() {
+        three.announce(0, wants(sum("a", 4)));
+        three.lose(1, "its process has ended");
+        three.lose(2, "its process has ended too");
+        three.announce(0, breaks("rank 0 gave up"));
+        Plan plan = three.next();
+        assertThat(plan.failure())
+                .contains("rank 1", "its process has ended")
+                .doesNotContain("rank 2")
+                .doesNotContain("gave up");
+        assertThat(plan.batches()).isEmpty();
+        assertThat(plan.stop()).isFalse();
+    }
+
+    @Test
+    void aRanksOwnFailureIsPassedOnAsItIs() {
+        three.announce(2, breaks("rank 2 on host c: out of memory"));
+        three.lose(2, "its process has ended");
+        assertThat(three.next().failure()).isEqualTo("rank 2 on host c: out of memory");
+    }
+
+    @Test
+    void aFailureIsToldOnce() {
+        three.lose(1, "gone");
+        assertThat(three.next().failure()).isNotEmpty();
+        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next()).isEqualTo(NOTHING);
+    }
+
+    @Test
+    void aRankThatHasClosedMayGo() {
+        three.announce(1, closes());
+        three.lose(1, "its process has ended");
+        assertThat(three.next()).isEqualTo(NOTHING);
+        three.announce(0, closes());
+        three.announce(2, closes());
+        assertThat(three.next().stop()).isTrue();
+        three.lose(0, "its process has ended");
+        assertThat(three.next()).as("after the stop nothing counts").isEqualTo(NOTHING);
+    }
+}

@@ -1,0 +1,119 @@
+package io.hvd.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class PlanCodecTest {
+    private static Announcement roundTrip(Announcement announcement) {
+        return PlanCodec.decodeAnnouncement(PlanCodec.encode(announcement));
+    }
+
+    private static Plan roundTrip(Plan plan) {
+        return PlanCodec.decodePlan(PlanCodec.encode(plan));
+    }
+
+    /** Every field different from every other, so that a swap shows. */
+    private static Request request(int i, OpKind kind, DType type, DType wire, Device.Kind device, ReduceOp op) {
+        return new Request(
+                "t" + i, kind, type, Shape.of(i, 1L << 40, 3), device, op, wire, 0.5 + i, 0.25 - i, 1000 + i);
+    }
+
+    @Test
+    void requestsOfEveryKindTypeDeviceAndOperationArriveAsTheyWere() {
+        List<Request> requests = new ArrayList<>();
+        for (OpKind kind : OpKind.values()) {
+            for (DType type : DType.values()) {
+                for (DType wire : DType.values()) {
+                    for (Device.Kind device : Device.Kind.values()) {
+                        for (ReduceOp op : ReduceOp.values()) {
+                            requests.add(request(requests.size(), kind, type, wire, device, op));
+                        }
+                    }
+                }
+            }
+        }
+        assertThat(roundTrip(Announcement.of(requests)).fresh()).isEqualTo(requests);
+    }
+
+    @Test
+    void shapesOfAnyNumberOfDimensionsArriveAsTheyWere() {
+        for (Shape shape : List.of(Shape.scalar(), Shape.of(0), Shape.of(7), Shape.of(1, 2, 3, 4, 5, 6, 7, 8))) {
+            Request request = Requests.allreduce("x", DType.INT8, shape, ReduceOp.MIN);
+            assertThat(roundTrip(Announcement.of(List.of(request))).fresh()).containsExactly(request);
+        }
+    }
+
+    @Test
+    void extremeFactorsArriveBitByBit() {
+        for (double factor : new double[] {Double.MIN_VALUE, -0.0, Double.NaN, Double.NEGATIVE_INFINITY, 1.0 / 3}) {
+            Request request = Requests.scaled("x", factor, -factor);
+            assertThat(roundTrip(Announcement.of(List.of(request))).fresh()).containsExactly(request);
+        }
+    }
+
+    @Test
+    void closingAndFailureArriveEachOnItsOwn() {
+        for (boolean closing : new boolean[] {true, false}) {
+            for (String failure : List.of("", "rank 3: no space left")) {
+                Announcement announcement = new Announcement(List.of(), closing, failure);
+                assertThat(roundTrip(announcement)).isEqualTo(announcement);
+            }
+        }
+    }
+
+    @Test
+    void textsBeyond64KibAndOutsideAsciiArriveWhole() {
+        String text = "Schicht→\uD83D\uDE00".repeat(20_000);
+        Announcement announcement = new Announcement(List.of(Requests.sum(text, 4)), false, text);
+        assertThat(roundTrip(announcement)).isEqualTo(announcement);
+        Plan plan = new Plan(List.of(Plan.Batch.refuse(text, Plan.Verdict.MISMATCH, text)), false, text);
+        assertThat(roundTrip(plan)).isEqualTo(plan);
+    }
+
+    @Test
+    void plansOfEveryVerdictArriveAsTheyWere() {
+        List<Plan.Batch> batches = new ArrayList<>();
+        for (Plan.Verdict verdict : Plan.Verdict.values()) {
+            batches.add(new Plan.Batch(
+                    List.of("a" + verdict, "b", ""), verdict, "why " + verdict, List.of(3L, 0L, 1L << 40)));
+        }
+        for (boolean stop : new boolean[] {true, false}) {
+            for (String failure : List.of("", "rank 1 is gone")) {
+                Plan plan = new Plan(batches, stop, failure);
+                assertThat(roundTrip(plan)).isEqualTo(plan);
+            }
+        }
+        Plan empty = new Plan(List.of(), false, "");
+        assertThat(roundTrip(empty)).isEqualTo(empty);
+    }
+
+    @Test
+    void manyRequestsAndLongBatchesArriveInOrder() {
+        List<Request> requests = IntStream.range(0, 20_000)
+                .mapToObj(i -> Requests.sum("parameter." + i, 4L * i))
+                .toList();
+        assertThat(roundTrip(Announcement.of(requests)).fresh()).isEqualTo(requests);
+        Plan plan = new Plan(
+                List.of(Plan.Batch.run(requests.stream().map(Request::name).toList())), true, "");
+        assertThat(roundTrip(plan)).isEqualTo(plan);
+    }
+
+    @Test
+    void readsBetweenPositionAndLimitOfAnyBuffer() {
+        Plan plan = new Plan(List.of(Plan.Batch.gather("g", List.of(1L, 2L))), false, "");
+        ByteBuffer encoded = PlanCodec.encode(plan);
+        ByteBuffer inside = ByteBuffer.allocateDirect(encoded.remaining() + 9);
+        inside.position(5).put(encoded).flip().position(5);
+        assertThat(PlanCodec.decodePlan(inside)).isEqualTo(plan);
+        assertThat(inside.hasRemaining()).isFalse();
+    }
+}

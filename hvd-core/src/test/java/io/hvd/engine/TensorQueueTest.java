@@ -1,0 +1,228 @@
+package io.hvd.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.error.DuplicateNameException;
+import io.hvd.error.ErrorId;
+import io.hvd.error.ShutdownException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+class TensorQueueTest {
+    private static final long HOUR = TimeUnit.HOURS.toNanos(1);
+
+    private final TensorQueue queue = new TensorQueue(100, HOUR);
+
+    private static PendingOp op(String name, long bytes) {
+        return new PendingOp(Requests.sum(name, bytes), null, null);
+    }
+
+    private static List<String> names(List<Request> requests) {
+        return requests.stream().map(Request::name).toList();
+    }
+
+    @Test
+    void handsOverWhatIsFreshOnceAndInOrder() {
+        queue.submit(List.of(op("b", 4)), false);
+        queue.submit(List.of(op("a", 4), op("c", 4)), false);
+        assertThat(names(queue.drainFresh())).containsExactly("b", "a", "c");
+        assertThat(queue.drainFresh()).isEmpty();
+    }
+
+    @Test
+    void anOperationStaysPendingUntilItIsTaken() {
+        PendingOp a = op("a", 4);
+        queue.submit(List.of(a), false);
+        queue.drainFresh();
+        assertThat(queue.take("a")).isSameAs(a);
+        assertThat(queue.takeIfPending("a")).isEmpty();
+        assertThatThrownBy(() -> queue.take("a"))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("\"a\"");
+    }
+
+    @Test
+    void aNameInUseIsRefusedBeforeAndAfterItIsAnnouncedAndTheFirstGoesOn() {
+        PendingOp first = op("a", 4);
+        queue.submit(List.of(first), false);
+        for (int round = 0; round < 2; round++) {
+            assertThatThrownBy(() -> queue.submit(List.of(op("a", 8)), false))
+                    .isInstanceOf(DuplicateNameException.class)
+                    .hasMessageContainingAll("HVD-302", "\"a\"", "allreduce");
+            assertThat(names(queue.drainFresh())).hasSize(1 - round);
+        }
+        assertThat(queue.take("a")).isSameAs(first);
+        assertThat(first.result()).isNotDone();
+        assertThat(queue.submit(List.of(op("a", 8)), false)).as("free again").isTrue();
+    }
+
+    @Test
+    void ofAGroupWithANameInUseNothingIsTaken() {
+        queue.submit(List.of(op("b", 4)), false);
+        queue.drainFresh();
+        assertThatThrownBy(() -> queue.submit(List.of(op("a", 40), op("b", 40), op("c", 40)), true))
+                .isInstanceOf(DuplicateNameException.class)
+                .hasMessageContaining("\"b\"");
+        assertThat(queue.drainFresh()).isEmpty();
+        assertThat(queue.nanosUntilDue()).isEqualTo(Long.MAX_VALUE);
+        assertThat(queue.takeIfPending("a")).isEmpty();
+        assertThat(queue.takeIfPending("c")).isEmpty();
+        assertThat(queue.takeIfPending("b")).isPresent();
+    }
+
+    @Test
+    void aGroupThatNamesATensorTwiceIsRefusedAsAWhole() {
+        assertThatThrownBy(() -> queue.submit(List.of(op("a", 4), op("a", 4)), false))
+                .isInstanceOf(DuplicateNameException.class);
+        assertThat(queue.takeIfPending("a")).isEmpty();
+        assertThat(queue.drainFresh()).isEmpty();
+    }
+
+    @Test
+    void nothingIsDueWhenThereIsNothing() {
+        assertThat(queue.nanosUntilDue()).isEqualTo(Long.MAX_VALUE);
+        assertThat(queue.hurry()).isFalse();
+        queue.submit(List.of(op("a", 4)), false);
+        assertThat(queue.nanosUntilDue())
+                .as("the hurry before it came does not count")
+                .isPositive();
+    }
+
+    @Test
+    void whatNobodyWaitsForMayLingerAndNoLonger() {
+        queue.submit(List.of(op("a", 4)), false);
+        assertThat(queue.nanosUntilDue()).isPositive().isLessThanOrEqualTo(HOUR);
+        TensorQueue impatient = new TensorQueue(100, 0);
+        impatient.submit(List.of(op("a", 4)), false);
+        assertThat(impatient.nanosUntilDue()).isZero();
+    }
+
+    @Test
+    void theFirstIsCountedNotTheLast() {
+        queue.submit(List.of(op("a", 4)), false);
+        long afterFirst = queue.nanosUntilDue();
+        queue.submit(List.of(op("b", 4)), false);
+        assertThat(queue.nanosUntilDue()).isLessThanOrEqualTo(afterFirst);
+    }
+
+    @Test
+    void whatSomebodyWaitsForIsDueAtOnce() {
+        assertThat(queue.submit(List.of(op("a", 4)), true)).isTrue();
+        assertThat(queue.nanosUntilDue()).isZero();
+        queue.drainFresh();
+        queue.submit(List.of(op("b", 4)), false);
+        assertThat(queue.nanosUntilDue())
+                .as("the next one is not urgent by itself")
+                .isPositive();
+        assertThat(queue.hurry()).isTrue();
+        assertThat(queue.nanosUntilDue()).isZero();
+        assertThat(queue.hurry()).as("nobody need be woken twice").isFalse();
+    }
+
+    @Test
+    void aFullBufferIsDueAtOnceAndItsBytesAreForgottenWhenItIsDrained() {
+        queue.submit(List.of(op("a", 60)), false);
+        assertThat(queue.nanosUntilDue()).isPositive();
+        queue.submit(List.of(op("b", 40)), false);
+        assertThat(queue.nanosUntilDue()).isZero();
+        queue.drainFresh();
+        queue.submit(List.of(op("c", 60)), false);
+        assertThat(queue.nanosUntilDue()).isPositive();
+    }
+
+    @Test
+    void theCommunicationThreadIsWokenForTheFirstAndWhenItBecomesUrgentOnly() {
+        assertThat(queue.submit(List.of(op("a", 4)), false)).as("first").isTrue();
+        assertThat(queue.submit(List.of(op("b", 4)), false)).as("second").isFalse();
+        assertThat(queue.submit(List.of(op("c", 4)), true)).as("urgent").isTrue();
+        assertThat(queue.submit(List.of(op("d", 4)), true)).as("urgent already").isFalse();
+    }
+
+    @Test
+    void closingFailsWhatIsFreshAndWhatIsAnnouncedAndRefusesTheRestWithTheSameCause() {
+        PendingOp announced = op("announced", 4);
+        PendingOp fresh = op("fresh", 4);
+        PendingOp taken = op("taken", 4);
+        queue.submit(List.of(announced, taken), false);
+        queue.drainFresh();
+        queue.take("taken");
+        queue.submit(List.of(fresh), false);
+        ShutdownException cause = new ShutdownException("rank 3 is gone");
+        queue.close(cause);
+
+        for (PendingOp op : List.of(announced, fresh)) {
+            assertThatThrownBy(() -> op.result().join()).hasCause(cause);
+        }
+        assertThat(taken.result()).as("in other hands already").isNotDone();
+        assertThatThrownBy(() -> queue.submit(List.of(op("late", 4)), false)).isSameAs(cause);
+        assertThat(cause.id()).isEqualTo(ErrorId.SHUT_DOWN);
+        assertThat(queue.drainFresh()).isEmpty();
+        assertThat(queue.takeIfPending("late")).isEmpty();
+    }
+
+    @Test
+    void theFirstCauseOfClosingCounts() {
+        ShutdownException first = new ShutdownException("first");
+        queue.close(first);
+        queue.close(new ShutdownException("second"));
+        assertThatThrownBy(() -> queue.submit(List.of(op("a", 4)), false)).isSameAs(first);
+    }
+
+    @Test
+    @Timeout(30)
+    void callbacksOfFailedOperationsRunOutsideTheLock() throws Exception {
+        PendingOp op = op("a", 4);
+        queue.submit(List.of(op), false);
+        ExecutorService other = Executors.newSingleThreadExecutor();
+        try {
+            List<Long> seen = new ArrayList<>();
+            op.result().whenComplete((value, error) -> {
+                try {
+                    seen.add(other.submit(queue::nanosUntilDue).get());
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            queue.close(new ShutdownException("over"));
+            assertThat(seen).containsExactly(Long.MAX_VALUE);
+        } finally {
+            other.shutdownNow();
+        }
+    }
+
+    @Test
+    @Timeout(30)
+    void ofManyThreadsWithOneNameExactlyOneGetsIn() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            for (int round = 0; round < 200; round++) {
+                String name = "t" + round;
+                Callable<Boolean> submission = () -> {
+                    try {
+                        queue.submit(List.of(op(name, 4)), false);
+                        return true;
+                    } catch (DuplicateNameException e) {
+                        return false;
+                    }
+                };
+                int accepted = 0;
+                for (Future<Boolean> result :
+                        threads.invokeAll(List.of(submission, submission, submission, submission))) {
+                    accepted += result.get() ? 1 : 0;
+                }
+                assertThat(accepted).isEqualTo(1);
+            }
+            assertThat(queue.drainFresh()).hasSize(200);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package io.hvd.faults;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.error.RankMismatchException;
+import io.hvd.tensor.Tensor;
+import java.util.concurrent.locks.LockSupport;
+
+/** A training loop in which one rank misbehaves in the way its argument says; the others do everything right. */
+public final class FaultyProgram {
+    private static final int HEALTHY_STEPS = 3;
+
+    private FaultyProgram() {}
+
+    public static void main(String[] args) {
+        String fault = args[0];
+        int culprit = Integer.parseInt(args[1]);
+        if (fault.equals("unclosed")) {
+            train(Hvd.init(), fault, culprit);
+            return;
+        }
+        try (HvdContext hvd = Hvd.init()) {
+            train(hvd, fault, culprit);
+        }
+    }
+
+    private static void train(HvdContext hvd, String fault, int culprit) {
+        System.out.println("PID " + ProcessHandle.current().pid());
+        for (int step = 0; step < HEALTHY_STEPS; step++) {
+            average(hvd, "gradient", 4);
+        }
+        if (hvd.rank() == culprit) {
+            misbehave(hvd, fault);
+        }
+        if (fault.equals("two-shapes")) {
+            recover(hvd, culprit);
+            return;
+        }
+        while (!fault.equals("none") && !fault.equals("unclosed")) {
+            average(hvd, "gradient", fault.equals("shape") && hvd.rank() == culprit ? 5 : 4);
+        }
+    }
+
+    private static void misbehave(HvdContext hvd, String fault) {
+        switch (fault) {
+            case "throw" -> throw new IllegalStateException("the disk is full");
+            case "thread" -> {
+                Thread background = new Thread(
+                        () -> {
+                            throw new IllegalStateException("the reader has lost its file");
+                        },
+                        "reader");
+                background.start();
+                LockSupport.park();
+            }
+            case "main-with-thread-left" -> {
+                new Thread(LockSupport::park, "left-over").start();
+                throw new IllegalStateException("main is gone, a thread is not");
+            }
+            case "exit0" -> System.exit(0);
+            case "exit3" -> System.exit(3);
+            case "kill" -> ProcessHandle.of(ProcessHandle.current().pid()).ifPresent(FaultyProgram::killHard);
+            case "early-close" -> hvd.close();
+            default -> {}
+        }
+    }
+
+    /** kill -9: the JVM gets no chance to do anything. */
+    private static void killHard(ProcessHandle self) {
+        try {
+            new ProcessBuilder("kill", "-9", String.valueOf(self.pid())).start().waitFor();
+        } catch (java.io.IOException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+        LockSupport.park();
+    }
+
+    /** A mismatch is caught by the program, which then goes on. */
+    private static void recover(HvdContext hvd, int culprit) {
+        try {
+            average(hvd, "fc1.weight", hvd.rank() == culprit ? 5 : 4);
+        } catch (RankMismatchException e) {
+            System.out.println("CAUGHT " + e.getMessage());
+        }
+        average(hvd, "fc1.weight", 4);
+        System.out.println("WENT ON");
+    }
+
+    private static void average(HvdContext hvd, String name, int size) {
+        hvd.allreduceInPlace(name, Tensor.of(new float[size]), AllreduceOptions.average());
+    }
+}

@@ -1,0 +1,63 @@
+package io.hvd.faults;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.error.NotInitialisedException;
+import io.hvd.tensor.Tensor;
+import java.util.List;
+
+/** Init, shutdown and init again, and jobs of some of the ranks only. */
+public final class LifecycleProgram {
+    private LifecycleProgram() {}
+
+    public static void main(String[] args) {
+        switch (args[0]) {
+            case "again" -> again(true);
+            case "again-without-close" -> again(false);
+            case "some" -> some();
+            case "init" -> Hvd.init().close();
+            default -> throw new IllegalArgumentException(args[0]);
+        }
+    }
+
+    private static void again(boolean closeAtTheEnd) {
+        require(!Hvd.isInitialized(), "initialised before init");
+        try {
+            Hvd.rank();
+            throw new AssertionError("Hvd.rank() answered before init");
+        } catch (NotInitialisedException e) {
+            require(e.getMessage().contains("Hvd.rank()") && e.getMessage().contains("Hvd.init()"), e.getMessage());
+        }
+        for (int life = 0; life < 3; life++) {
+            HvdContext hvd = Hvd.init();
+            require(Hvd.init() == hvd, "init is not idempotent");
+            float sum = hvd.allreduce("life", Tensor.of(1f), io.hvd.AllreduceOptions.sum())
+                    .item();
+            require(sum == hvd.size(), "sum is " + sum);
+            if (life == 2 && closeAtTheEnd) {
+                hvd.close();
+            } else {
+                Hvd.shutdown();
+            }
+            require(!Hvd.isInitialized(), "initialised after shutdown");
+        }
+        System.out.println("THREE LIVES");
+    }
+
+    /** World ranks 2 and 1, in this order, form a job of their own; 0 and 3 form another. */
+    private static void some() {
+        int world = Integer.parseInt(System.getenv("OMPI_COMM_WORLD_RANK"));
+        List<Integer> members = world == 1 || world == 2 ? List.of(2, 1) : List.of(0, 3);
+        try (HvdContext hvd = Hvd.init(members)) {
+            int[] worlds = (int[]) hvd.allgather("worlds", Tensor.of(world)).toArray();
+            require(worlds.length == 2 && worlds[0] == members.get(0) && worlds[1] == members.get(1), "wrong members");
+            System.out.println("WORLD " + world + " RANK " + hvd.rank() + " OF " + hvd.size());
+        }
+    }
+
+    private static void require(boolean condition, String otherwise) {
+        if (!condition) {
+            throw new AssertionError(otherwise);
+        }
+    }
+}

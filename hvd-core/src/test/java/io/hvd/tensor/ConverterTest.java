@@ -1,0 +1,198 @@
+package io.hvd.tensor;
+
+import static io.hvd.tensor.Samples.SIZES;
+import static io.hvd.tensor.Samples.array;
+import static io.hvd.tensor.Samples.direct;
+import static io.hvd.tensor.Samples.get;
+import static io.hvd.tensor.Samples.read;
+import static io.hvd.tensor.Samples.stage;
+import static io.hvd.tensor.Samples.tensor;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.tensor.Samples.Place;
+import java.lang.reflect.Array;
+import java.nio.ByteBuffer;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class ConverterTest {
+    private static final int AT = 24;
+
+    private final Converter converter = new Converter();
+
+    static Stream<Arguments> everyTypeInEveryPlace() {
+        return Stream.of(DType.values())
+                .flatMap(type -> Stream.of(Place.values()).map(place -> Arguments.of(type, place)));
+    }
+
+    /** Tensor type, wire type and place, for all pairs of floating types. */
+    static Stream<Arguments> everyFloatingPairInEveryPlace() {
+        return Stream.of(DType.values())
+                .filter(DType::isFloating)
+                .flatMap(type -> Stream.of(DType.values())
+                        .filter(DType::isFloating)
+                        .flatMap(wire -> Stream.of(Place.values()).map(place -> Arguments.of(type, wire, place))));
+    }
+
+    private static double sample(int i) {
+        return (i % 101) - 50;
+    }
+
+    @ParameterizedTest
+    @MethodSource("everyTypeInEveryPlace")
+    void packsEveryTypeBitByBitWhenNothingIsToBeDone(DType type, Place place) {
+        for (int size : SIZES) {
+            Object values = array(type, size, ConverterTest::sample);
+            ByteBuffer to = direct(AT + (size + 1) * type.bytes());
+            converter.pack(tensor(place, type, values), 0, size, to, AT, type, 1.0);
+            assertThat(read(to, type, AT, size)).isEqualTo(values);
+            assertThat(to.get(AT - 1)).isZero();
+            assertThat(to.get(AT + size * type.bytes())).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("everyTypeInEveryPlace")
+    void unpacksEveryTypeBitByBitWhenNothingIsToBeDone(DType type, Place place) {
+        for (int size : SIZES) {
+            Object values = array(type, size, ConverterTest::sample);
+            Tensor to = tensor(place, type, array(type, size, i -> 9));
+            converter.unpack(stage(type, values, AT), AT, type, to, 0, size, 1.0);
+            assertThat(to.toArray()).isEqualTo(values);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("everyTypeInEveryPlace")
+    void packsAPartOfATensor(DType type, Place place) {
+        Object values = array(type, 6000, ConverterTest::sample);
+        for (double scale : new double[] {1.0, 2.0}) {
+            ByteBuffer to = direct(5000 * type.bytes());
+            converter.pack(tensor(place, type, values), 999, 4999, to, 0, type, scale);
+            Object packed = read(to, type, 0, 5000);
+            for (int i = 0; i < 4999; i++) {
+                double expected = type == DType.UINT8 || type == DType.INT8
+                        ? (byte) (int) (get(type, values, 999 + i) * scale)
+                        : get(type, values, 999 + i) * scale;
+                double found = type == DType.UINT8 ? ((byte[]) packed)[i] : get(type, packed, i);
+                assertThat(found).as("element %d, scale %s", i, scale).isEqualTo(expected);
+            }
+            assertThat(get(type, packed, 4999)).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("everyTypeInEveryPlace")
+    void unpacksIntoAPartOfATensorAndLeavesTheRest(DType type, Place place) {
+        Object values = array(type, 4999, i -> i % 7 + 1);
+        for (double scale : new double[] {1.0, 3.0}) {
+            Tensor to = tensor(place, type, array(type, 6000, i -> 99));
+            converter.unpack(stage(type, values, AT), AT, type, to, 999, 4999, scale);
+            Object all = to.toArray();
+            for (int i = 0; i < 6000; i++) {
+                double expected = i < 999 || i >= 5998 ? 99 : ((i - 999) % 7 + 1) * scale;
+                assertThat(get(type, all, i))
+                        .as("element %d, scale %s", i, scale)
+                        .isEqualTo(expected);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("everyFloatingPairInEveryPlace")
+    void packsScaledAndConvertedInOnePass(DType type, DType wire, Place place) {
+        for (int size : SIZES) {
+            Object values = array(type, size, ConverterTest::sample);
+            ByteBuffer to = direct(AT + (size + 1) * wire.bytes());
+            converter.pack(tensor(place, type, values), 0, size, to, AT, wire, 0.25);
+            // Quarters of whole numbers up to 50 are exact in all four types.
+            assertThat(read(to, wire, AT, size)).isEqualTo(array(wire, size, i -> sample(i) / 4));
+            assertThat(to.get(AT - 1)).isZero();
+            assertThat(to.get(AT + size * wire.bytes())).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("everyFloatingPairInEveryPlace")
+    void unpacksConvertedAndScaledInOnePass(DType type, DType wire, Place place) {
+        for (int size : SIZES) {
+            Tensor to = tensor(place, type, array(type, size, i -> 9));
+            ByteBuffer from = stage(wire, array(wire, size, ConverterTest::sample), AT);
+            converter.unpack(from, AT, wire, to, 0, size, 0.5);
+            assertThat(to.toArray()).isEqualTo(array(type, size, i -> sample(i) / 2));
+        }
+    }
+
+    @Test
+    void scalesBeforeItRoundsToTheWireType() {
+        // 30000 * 4 does not fit a float16, but a quarter of 120000 does.
+        ByteBuffer to = direct(4);
+        converter.pack(Tensor.of(120_000f, 1e-7f), 0, 2, to, 0, DType.FLOAT16, 0.25);
+        assertThat(HalfFloat.fromFloat16(to.getShort(0))).isEqualTo(30_000f);
+        assertThat(HalfFloat.fromFloat16(to.getShort(2))).isZero();
+    }
+
+    @Test
+    void doublesKeepTheirPrecisionWhenTheyAreScaledAsDoubles() {
+        ByteBuffer to = direct(8);
+        converter.pack(Tensor.of(1.0 / 3), 0, 1, to, 0, DType.FLOAT64, 1.0 / 3);
+        assertThat(to.getDouble(0)).isEqualTo(1.0 / 3 * (1.0 / 3));
+    }
+
+    @Test
+    void integersAreScaledInFloatingPointAndTruncatedTowardsZero() {
+        assertThat(scaled(DType.INT32, new int[] {6, -6, 7, Integer.MAX_VALUE}, 0.25))
+                .isEqualTo(new int[] {1, -1, 1, 536_870_911});
+        assertThat(scaled(DType.INT64, new long[] {6, -6, 1L << 40}, 0.25)).isEqualTo(new long[] {1, -1, 1L << 38});
+        assertThat(scaled(DType.INT8, new byte[] {6, -6, 127, -128}, 0.25)).isEqualTo(new byte[] {1, -1, 31, -32});
+        assertThat(scaled(DType.UINT8, new byte[] {6, (byte) 200, (byte) 255}, 0.75))
+                .isEqualTo(new byte[] {4, (byte) 150, (byte) 191});
+    }
+
+    private Object scaled(DType type, Object values, double scale) {
+        int count = Array.getLength(values);
+        Tensor tensor = Tensor.wrap(values, type, Shape.of(count));
+        ByteBuffer to = direct(count * type.bytes());
+        converter.pack(tensor, 0, count, to, 0, type, scale);
+        return read(to, type, 0, count);
+    }
+
+    @Test
+    void refusesToTurnIntegersIntoAnotherTypeAndNamesBoth() {
+        assertThatThrownBy(() -> converter.pack(Tensor.of(1, 2), 0, 2, direct(16), 0, DType.FLOAT16, 1.0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("int32");
+        assertThatThrownBy(() -> converter.unpack(direct(16), 0, DType.FLOAT32, Tensor.of(1, 2), 0, 2, 1.0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("float32", "int32");
+    }
+
+    @ParameterizedTest
+    @EnumSource(Place.class)
+    void copiesRunsBetweenTensorsOfAnyPlace(Place place) {
+        for (DType type : DType.values()) {
+            Tensor from = tensor(Place.HEAP, type, array(type, 5001, ConverterTest::sample));
+            Tensor to = tensor(place, type, array(type, 5010, i -> 55));
+            converter.copy(from, 1, to, 7, 5000);
+            Object all = to.toArray();
+            for (int i = 0; i < 5010; i++) {
+                double expected = i < 7 || i >= 5007 ? 55 : get(type, from.toArray(), i - 6);
+                if (get(type, all, i) != expected) {
+                    assertThat(get(type, all, i)).as("%s, element %d", type, i).isEqualTo(expected);
+                }
+            }
+        }
+    }
+
+    @Test
+    void copyingNothingChangesNothing() {
+        Tensor to = Tensor.of(1f, 2f);
+        converter.copy(Tensor.of(new float[0]), 0, to, 2, 0);
+        assertThat(to.toFloatArray()).containsExactly(1, 2);
+    }
+}

@@ -1,0 +1,225 @@
+package io.hvd.tensor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import java.util.function.IntFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class HalfFloatTest {
+    /** What float16 bits mean, by the formula of the standard. */
+    private static double float16(int bits) {
+        int exponent = (bits >>> 10) & 0x1f;
+        int fraction = bits & 0x3ff;
+        return exponent == 0
+                ? Math.scalb((double) fraction, -24)
+                : Math.scalb((double) (1024 + fraction), exponent - 25);
+    }
+
+    /** What bfloat16 bits mean: 8 bits of exponent, 7 of fraction. */
+    private static double bfloat16(int bits) {
+        int exponent = (bits >>> 7) & 0xff;
+        int fraction = bits & 0x7f;
+        return exponent == 0
+                ? Math.scalb((double) fraction, -133)
+                : Math.scalb((double) (128 + fraction), exponent - 134);
+    }
+
+    /** The values of all bit patterns from zero to infinity; infinity stands for the next power of two, where rounding begins. */
+    private static double[] ladder(IntFunction<Double> value, int infinity) {
+        double[] ladder = new double[infinity + 1];
+        Arrays.setAll(ladder, value::apply);
+        return ladder;
+    }
+
+    /** Rounds by looking for the two neighbours; compares doubles exactly because both sides have few bits. */
+    private static int nearestEven(double[] ladder, float value) {
+        double magnitude = Math.abs((double) value);
+        int found = Arrays.binarySearch(ladder, magnitude);
+        if (found >= 0) {
+            return found;
+        }
+        int above = -found - 1;
+        if (above == ladder.length) {
+            return ladder.length - 1;
+        }
+        int side = Double.compare(2 * magnitude, ladder[above - 1] + ladder[above]);
+        boolean up = side > 0 || (side == 0 && above % 2 == 0);
+        return up ? above : above - 1;
+    }
+
+    private static int signOf(float value) {
+        return Float.floatToRawIntBits(value) < 0 ? 0x8000 : 0;
+    }
+
+    private static final double[] FLOAT16S = ladder(HalfFloatTest::float16, 0x7c00);
+    private static final double[] BFLOAT16S = ladder(HalfFloatTest::bfloat16, 0x7f80);
+
+    private static void requireFloat16(float value) {
+        int expected = signOf(value) | nearestEven(FLOAT16S, value);
+        int found = HalfFloat.toFloat16(value) & 0xffff;
+        if (found != expected) {
+            assertThat(found).as("float16 of %a", value).isEqualTo(expected);
+        }
+    }
+
+    private static void requireBfloat16(float value) {
+        int expected = signOf(value) | nearestEven(BFLOAT16S, value);
+        int found = HalfFloat.toBfloat16(value) & 0xffff;
+        if (found != expected) {
+            assertThat(found).as("bfloat16 of %a", value).isEqualTo(expected);
+        }
+    }
+
+    @Test
+    void everyFiniteFloat16MeansWhatTheStandardSays() {
+        for (int bits = 0; bits < 0x7c00; bits++) {
+            assertThat(HalfFloat.fromFloat16((short) bits)).isEqualTo((float) float16(bits));
+            assertThat(HalfFloat.fromFloat16((short) (bits | 0x8000))).isEqualTo((float) -float16(bits));
+        }
+    }
+
+    @Test
+    void everyFiniteBfloat16MeansWhatItsBitsSay() {
+        for (int bits = 0; bits < 0x7f80; bits++) {
+            assertThat(HalfFloat.fromBfloat16((short) bits)).isEqualTo((float) bfloat16(bits));
+            assertThat(HalfFloat.fromBfloat16((short) (bits | 0x8000))).isEqualTo((float) -bfloat16(bits));
+        }
+    }
+
+    @Test
+    void allBitPatternsSurviveTheWayToFloatAndBackAndNansStayNans() {
+        for (int bits = 0; bits < 0x10000; bits++) {
+            float half = HalfFloat.fromFloat16((short) bits);
+            boolean nan = (bits & 0x7fff) > 0x7c00;
+            assertThat(Float.isNaN(half)).as("%04x as float16", bits).isEqualTo(nan);
+            int back = HalfFloat.toFloat16(half) & 0xffff;
+            assertThat(back).as("%04x as float16", bits).isEqualTo(nan ? bits | 0x200 : bits);
+
+            float brain = HalfFloat.fromBfloat16((short) bits);
+            boolean brainNan = (bits & 0x7fff) > 0x7f80;
+            assertThat(Float.isNaN(brain)).as("%04x as bfloat16", bits).isEqualTo(brainNan);
+            back = HalfFloat.toBfloat16(brain) & 0xffff;
+            assertThat(back).as("%04x as bfloat16", bits).isEqualTo(brainNan ? bits | 0x40 : bits);
+        }
+    }
+
+    @Test
+    void floatsAroundEveryFloat16AndEveryTieGoToTheNearestAndTiesToEven() {
+        for (int bits = 0; bits < 0x7c00; bits++) {
+            float tie = (float) ((FLOAT16S[bits] + FLOAT16S[bits + 1]) / 2);
+            for (float middle : new float[] {(float) FLOAT16S[bits], tie}) {
+                for (float value : new float[] {Math.nextDown(middle), middle, Math.nextUp(middle)}) {
+                    requireFloat16(value);
+                    requireFloat16(-value);
+                }
+            }
+        }
+    }
+
+    @Test
+    void floatsAroundEveryBfloat16AndEveryTieGoToTheNearestAndTiesToEven() {
+        for (int bits = 0; bits < 0x7f80; bits++) {
+            float tie = (float) ((BFLOAT16S[bits] + BFLOAT16S[bits + 1]) / 2);
+            for (float middle : new float[] {(float) BFLOAT16S[bits], tie}) {
+                for (float value : new float[] {Math.nextDown(middle), middle, Math.nextUp(middle)}) {
+                    requireBfloat16(value);
+                    requireBfloat16(-value);
+                }
+            }
+        }
+    }
+
+    @Test
+    void anyFloatIsRoundedAsTheSlowReferenceRoundsIt() {
+        var random = new SplittableRandom(20261121);
+        for (int i = 0; i < 1_000_000; i++) {
+            float value = Float.intBitsToFloat(random.nextInt());
+            if (!Float.isNaN(value)) {
+                requireFloat16(value);
+                requireBfloat16(value);
+            }
+            // Most bit patterns lie outside float16's range; these lie inside.
+            requireFloat16((float) Math.scalb(random.nextDouble() - 0.5, random.nextInt(-26, 18)));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "65504, 7bff",
+        "65519.996, 7bff",
+        "65520, 7c00",
+        "65536, 7c00",
+        "Infinity, 7c00",
+        "-65519.996, fbff",
+        "-65520, fc00",
+        "-Infinity, fc00",
+        "0.0, 0000",
+        "-0.0, 8000",
+        "0x1p-14, 0400",
+        "0x1.ff8p-15, 03ff",
+        "0x1p-24, 0001",
+        "0x1p-25, 0000",
+        "0x1.000002p-25, 0001",
+        "1e-7, 0002",
+        "0x1.002p0, 3c00",
+        "0x1.006p0, 3c02",
+    })
+    void knownFloatsGiveKnownFloat16Bits(float value, String bits) {
+        assertThat(String.format("%04x", HalfFloat.toFloat16(value) & 0xffff)).isEqualTo(bits);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "1, 3f80",
+        "0x1.01p0, 3f80",
+        "0x1.03p0, 3f82",
+        "3.4028235e38, 7f80",
+        "-3.4028235e38, ff80",
+        "0x1.fep127, 7f7f",
+        "Infinity, 7f80",
+        "1.4e-45, 0000",
+        "-0.0, 8000",
+    })
+    void knownFloatsGiveKnownBfloat16Bits(float value, String bits) {
+        assertThat(String.format("%04x", HalfFloat.toBfloat16(value) & 0xffff)).isEqualTo(bits);
+    }
+
+    @Test
+    void nansKeepTheirSignAndNeverTurnIntoInfinity() {
+        for (int payload : new int[] {1, 0x1fff, 0x2000, 0x400000, 0x7fffff}) {
+            for (int sign : new int[] {0, 0x80000000}) {
+                float nan = Float.intBitsToFloat(sign | 0x7f800000 | payload);
+                int half = HalfFloat.toFloat16(nan) & 0xffff;
+                int brain = HalfFloat.toBfloat16(nan) & 0xffff;
+                assertThat(half & 0x7fff).as("payload %x", payload).isGreaterThan(0x7c00);
+                assertThat(brain & 0x7fff).as("payload %x", payload).isGreaterThan(0x7f80);
+                assertThat(half >>> 15).isEqualTo(sign >>> 31);
+                assertThat(brain >>> 15).isEqualTo(sign >>> 31);
+            }
+        }
+    }
+
+    @Test
+    void theLoopsOverArraysDoTheSameAsTheSingleConversionsAndNoMoreThanAsked() {
+        float[] floats = {0, 1.5f, -65519.996f, 1e-7f, 99};
+        for (DType type : new DType[] {DType.FLOAT16, DType.BFLOAT16}) {
+            short[] halves = {1, 1, 1, 1, 1};
+            HalfFloat.toHalf(type, floats, halves, 4);
+            float[] back = {-1, -1, -1, -1, -1};
+            HalfFloat.fromHalf(type, halves, back, 4);
+            for (int i = 0; i < 4; i++) {
+                boolean ieee = type == DType.FLOAT16;
+                short expected = ieee ? HalfFloat.toFloat16(floats[i]) : HalfFloat.toBfloat16(floats[i]);
+                assertThat(halves[i]).isEqualTo(expected);
+                assertThat(back[i])
+                        .isEqualTo(ieee ? HalfFloat.fromFloat16(expected) : HalfFloat.fromBfloat16(expected));
+            }
+            assertThat(halves[4]).isEqualTo((short) 1);
+            assertThat(back[4]).isEqualTo(-1);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+package io.hvd.tensor;
+
+import static io.hvd.tensor.Samples.SIZES;
+import static io.hvd.tensor.Samples.array;
+import static io.hvd.tensor.Samples.direct;
+import static io.hvd.tensor.Samples.get;
+import static io.hvd.tensor.Samples.read;
+import static io.hvd.tensor.Samples.stage;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class ReducerTest {
+    private static final ReduceOp[] KERNELS = {ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT};
+
+    private final Reducer reducer = new Reducer();
+
+    static Stream<Arguments> everyTypeAndOperation() {
+        return Stream.of(DType.values()).flatMap(type -> Stream.of(KERNELS).map(op -> Arguments.of(type, op)));
+    }
+
+    /** Small whole numbers, different by rank, so that results are exact in every type. */
+    private static double sample(DType type, int rank, int i) {
+        int value = (i * (rank + 2) + rank) % 5;
+        return type == DType.UINT8 ? value : value - 2;
+    }
+
+    private static double expected(ReduceOp op, DType type, int ranks, int i) {
+        double result = sample(type, 0, i);
+        for (int rank = 1; rank < ranks; rank++) {
+            double next = sample(type, rank, i);
+            result = switch (op) {
+                case SUM -> result + next;
+                case MIN -> Math.min(result, next);
+                case MAX -> Math.max(result, next);
+                default -> result * next;
+            };
+        }
+        return result;
+    }
+
+    private static List<ByteBuffer> stages(DType type, int ranks, int size) {
+        List<ByteBuffer> stages = new ArrayList<>();
+        for (int r = 0; r < ranks; r++) {
+            int rank = r;
+            stages.add(stage(type, array(type, size, i -> sample(type, rank, i)), 0));
+        }
+        return stages;
+    }
+
+    @ParameterizedTest
+    @MethodSource("everyTypeAndOperation")
+    void combinesWhatEveryRankBrings(DType type, ReduceOp op) {
+        for (int ranks = 1; ranks <= 4; ranks++) {
+            for (int size : SIZES) {
+                ByteBuffer target = direct((size + 1) * type.bytes());
+                reducer.reduce(op, type, stages(type, ranks, size), 0, size, target);
+                Object result = read(target, type, 0, size);
+                for (int i = 0; i < size; i++) {
+                    double wanted = expected(op, type, ranks, i) + 0.0;
+                    if (get(type, result, i) + 0.0 != wanted) {
+                        assertThat(get(type, result, i))
+                                .as("%d ranks, %d elements, element %d", ranks, size, i)
+                                .isEqualTo(wanted);
+                    }
+                }
+                assertThat(target.get(size * type.bytes()))
+                        .as("behind the last element")
+                        .isZero();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(DType.class)
+    void touchesOnlyTheRangeThatItWasGiven(DType type) {
+        int size = 5000;
+        ByteBuffer target = stage(type, array(type, size, i -> 99), 0);
+        reducer.reduce(ReduceOp.SUM, type, stages(type, 3, size), 17, 4900, target);
+        Object result = read(target, type, 0, size);
+        for (int i = 0; i < size; i++) {
+            double wanted = i < 17 || i >= 4917 ? 99 : expected(ReduceOp.SUM, type, 3, i);
+            assertThat(get(type, result, i)).as("element %d", i).isEqualTo(wanted);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(DType.class)
+    void theTargetMayBeOneOfTheSources(DType type) {
+        for (int which = 0; which < 3; which++) {
+            List<ByteBuffer> stages = stages(type, 3, 2049);
+            reducer.reduce(ReduceOp.SUM, type, stages, 0, 2049, stages.get(which));
+            Object result = read(stages.get(which), type, 0, 2049);
+            for (int i = 0; i < 2049; i++) {
+                assertThat(get(type, result, i)).isEqualTo(expected(ReduceOp.SUM, type, 3, i));
+            }
+        }
+    }
+
+    @Test
+    void unsignedBytesAreComparedWithoutASignAndSignedOnesWithIt() {
+        assertThat(bytes(ReduceOp.MIN, DType.UINT8, 200, 100)).isEqualTo((byte) 100);
+        assertThat(bytes(ReduceOp.MAX, DType.UINT8, 200, 100)).isEqualTo((byte) 200);
+        assertThat(bytes(ReduceOp.MIN, DType.INT8, 200, 100)).isEqualTo((byte) 200);
+        assertThat(bytes(ReduceOp.MAX, DType.INT8, 200, 100)).isEqualTo((byte) 100);
+    }
+
+    @Test
+    void bytesWrapAroundAsTheyDoInMpi() {
+        assertThat(bytes(ReduceOp.SUM, DType.UINT8, 200, 100)).isEqualTo((byte) 44);
+        assertThat(bytes(ReduceOp.SUM, DType.INT8, 100, 100)).isEqualTo((byte) 200);
+        assertThat(bytes(ReduceOp.PRODUCT, DType.UINT8, 20, 20)).isEqualTo((byte) 144);
+    }
+
+    private byte bytes(ReduceOp op, DType type, int first, int second) {
+        ByteBuffer target = direct(1);
+        List<ByteBuffer> sources =
+                List.of(stage(type, new byte[] {(byte) first}, 0), stage(type, new byte[] {(byte) second}, 0));
+        reducer.reduce(op, type, sources, 0, 1, target);
+        return target.get(0);
+    }
+
+    @Test
+    void halvesAreAddedUpInFloat32AndRoundedOnce() {
+        // In float16 every 2048 + 1 would fall back to 2048; in float32 the four ones count.
+        assertThat(halves(DType.FLOAT16, 2048, 1, 1, 1, 1)).isEqualTo(2052);
+        assertThat(halves(DType.BFLOAT16, 256, 1, 1, 1, 1)).isEqualTo(260);
+        // The sum in between is larger than any float16, the result is not.
+        assertThat(halves(DType.FLOAT16, 60_000, 60_000, -60_000)).isEqualTo(60_000);
+    }
+
+    @Test
+    void aSumBeyondTheLargestFloat16IsInfinite() {
+        assertThat(halves(DType.FLOAT16, 30_000, 30_000, 30_000, 30_000)).isEqualTo(Double.POSITIVE_INFINITY);
+        assertThat(halves(DType.BFLOAT16, 30_000, 30_000, 30_000, 30_000)).isBetween(119_000.0, 121_000.0);
+    }
+
+    private double halves(DType type, double... values) {
+        List<ByteBuffer> sources = new ArrayList<>();
+        for (double value : values) {
+            sources.add(stage(type, array(type, 1, i -> value), 0));
+        }
+        ByteBuffer target = direct(2);
+        reducer.reduce(ReduceOp.SUM, type, sources, 0, 1, target);
+        return get(type, read(target, type, 0, 1), 0);
+    }
+
+    @Test
+    void floatsAreAddedInTheOrderOfTheRanks() {
+        // (1e8 + -1e8) + 1 is 1, every other order loses the 1.
+        List<ByteBuffer> sources = Stream.of(1e8f, -1e8f, 1f)
+                .map(value -> stage(DType.FLOAT32, new float[] {value}, 0))
+                .toList();
+        ByteBuffer target = direct(4);
+        reducer.reduce(ReduceOp.SUM, DType.FLOAT32, sources, 0, 1, target);
+        assertThat(target.getFloat(0)).isEqualTo(1f);
+        List<ByteBuffer> turned = List.of(sources.get(2), sources.get(0), sources.get(1));
+        reducer.reduce(ReduceOp.SUM, DType.FLOAT32, turned, 0, 1, target);
+        assertThat(target.getFloat(0)).isZero();
+    }
+
+    @Test
+    void aNanOnAnyRankShowsInTheResult() {
+        for (ReduceOp op : KERNELS) {
+            for (int where = 0; where < 3; where++) {
+                float[] values = {1, 2, 3};
+                values[where] = Float.NaN;
+                ByteBuffer target = direct(4);
+                reducer.reduce(
+                        op,
+                        DType.FLOAT32,
+                        List.of(
+                                stage(DType.FLOAT32, new float[] {values[0]}, 0),
+                                stage(DType.FLOAT32, new float[] {values[1]}, 0),
+                                stage(DType.FLOAT32, new float[] {values[2]}, 0)),
+                        0,
+                        1,
+                        target);
+                assertThat(target.getFloat(0)).as("%s, rank %d", op, where).isNaN();
+            }
+        }
+    }
+
+    @Test
+    void longsKeepAllTheirBits() {
+        ByteBuffer target = direct(8);
+        List<ByteBuffer> sources =
+                List.of(stage(DType.INT64, new long[] {(1L << 62) + 1}, 0), stage(DType.INT64, new long[] {2}, 0));
+        reducer.reduce(ReduceOp.SUM, DType.INT64, sources, 0, 1, target);
+        assertThat(target.getLong(0)).isEqualTo((1L << 62) + 3);
+        reducer.reduce(ReduceOp.MAX, DType.INT64, sources, 0, 1, target);
+        assertThat(target.getLong(0)).isEqualTo((1L << 62) + 1);
+    }
+
+    @ParameterizedTest
+    @EnumSource(DType.class)
+    void anAverageHasNoKernelBecauseItTravelsAsASum(DType type) {
+        for (ReduceOp op : new ReduceOp[] {ReduceOp.AVERAGE, ReduceOp.ADASUM}) {
+            assertThatThrownBy(() -> reducer.reduce(op, type, stages(type, 2, 1), 0, 1, direct(8)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining(op.name());
+        }
+        assertThat(ReduceOp.AVERAGE.onTheWire()).isEqualTo(ReduceOp.SUM);
+        assertThat(ReduceOp.MIN.onTheWire()).isEqualTo(ReduceOp.MIN);
+    }
+
+    @Test
+    void operationsAreNumberedAsInHorovod() {
+        assertThat(Stream.of(0, 1, 2, 3, 4, 5).map(ReduceOp::of))
+                .containsExactly(
+                        ReduceOp.AVERAGE, ReduceOp.SUM, ReduceOp.ADASUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT);
+    }
+}

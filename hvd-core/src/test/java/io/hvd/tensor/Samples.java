@@ -1,0 +1,88 @@
+package io.hvd.tensor;
+
+import java.lang.reflect.Array;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.function.IntToDoubleFunction;
+
+/** Arrays, tensors and stages for the tests of this package. */
+final class Samples {
+    /** Around the borders of the blocks of 2,048 elements that the kernels work in. */
+    static final int[] SIZES = {0, 1, 7, 2047, 2048, 2049, 5001};
+
+    private Samples() {}
+
+    /** Where a tensor's elements lie; the offsets are odd, so that a forgotten one shows. */
+    enum Place {
+        HEAP,
+        PART_OF_AN_ARRAY,
+        DIRECT,
+        PART_OF_A_BUFFER
+    }
+
+    static Object array(DType type, int count, IntToDoubleFunction value) {
+        Object array = Array.newInstance(type.arrayType().getComponentType(), count);
+        for (int i = 0; i < count; i++) {
+            set(type, array, i, value.applyAsDouble(i));
+        }
+        return array;
+    }
+
+    static void set(DType type, Object array, int i, double value) {
+        switch (type) {
+            case FLOAT32 -> ((float[]) array)[i] = (float) value;
+            case FLOAT64 -> ((double[]) array)[i] = value;
+            case INT32 -> ((int[]) array)[i] = (int) value;
+            case INT64 -> ((long[]) array)[i] = (long) value;
+            case INT8, UINT8 -> ((byte[]) array)[i] = (byte) (int) value;
+            case FLOAT16 -> ((short[]) array)[i] = HalfFloat.toFloat16((float) value);
+            case BFLOAT16 -> ((short[]) array)[i] = HalfFloat.toBfloat16((float) value);
+        }
+    }
+
+    static double get(DType type, Object array, int i) {
+        return switch (type) {
+            case FLOAT16 -> HalfFloat.fromFloat16(((short[]) array)[i]);
+            case BFLOAT16 -> HalfFloat.fromBfloat16(((short[]) array)[i]);
+            case UINT8 -> ((byte[]) array)[i] & 0xff;
+            default -> ((Number) Array.get(array, i)).doubleValue();
+        };
+    }
+
+    /** A tensor that holds a copy of the array. */
+    static Tensor tensor(Place place, DType type, Object values) {
+        int count = Array.getLength(values);
+        Shape shape = Shape.of(count);
+        Tensor tensor =
+                switch (place) {
+                    case HEAP -> Tensor.zeros(type, shape);
+                    case PART_OF_AN_ARRAY -> Tensor.wrap(array(type, count + 8, i -> 77), 3, count, type, shape);
+                    case DIRECT -> Tensor.wrap(direct(count * type.bytes()), type, shape);
+                    case PART_OF_A_BUFFER -> {
+                        ByteBuffer buffer = direct((count + 8) * type.bytes());
+                        buffer.position(3 * type.bytes()).limit((3 + count) * type.bytes());
+                        yield Tensor.wrap(buffer, type, shape);
+                    }
+                };
+        tensor.hostMemory().write(type, 0, values, count);
+        return tensor;
+    }
+
+    static ByteBuffer direct(int bytes) {
+        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+    }
+
+    /** A stage that holds the array's elements from a byte on. */
+    static ByteBuffer stage(DType type, Object values, int at) {
+        int count = Array.getLength(values);
+        ByteBuffer stage = direct(at + (count + 4) * type.bytes());
+        Bulk.put(stage, type, at, values, 0, count);
+        return stage;
+    }
+
+    static Object read(ByteBuffer stage, DType type, int at, int count) {
+        Object array = Array.newInstance(type.arrayType().getComponentType(), count);
+        Bulk.get(stage, type, at, array, 0, count);
+        return array;
+    }
+}

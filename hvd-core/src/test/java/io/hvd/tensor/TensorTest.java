@@ -1,0 +1,148 @@
+package io.hvd.tensor;
+
+import static io.hvd.tensor.Samples.array;
+import static io.hvd.tensor.Samples.direct;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.tensor.Samples.Place;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class TensorTest {
+    @Test
+    void liesOverTheUsersOwnArray() {
+        float[] values = {1, 2, 3};
+        Tensor tensor = Tensor.of(values);
+        values[1] = 20;
+        assertThat(tensor.toFloatArray()).containsExactly(1, 20, 3);
+        tensor.copyFrom(Tensor.of(7f, 8f, 9f));
+        assertThat(values).containsExactly(7, 8, 9);
+    }
+
+    @Test
+    void factoriesChooseTheTypeThatTheArrayHas() {
+        assertThat(Tensor.of(1f)).hasToString("float32[1] on cpu");
+        assertThat(Tensor.of(1.0, 2.0)).hasToString("float64[2] on cpu");
+        assertThat(Tensor.of(1, 2)).hasToString("int32[2] on cpu");
+        assertThat(Tensor.of(1L)).hasToString("int64[1] on cpu");
+        assertThat(Tensor.ofBytes(new byte[3])).hasToString("uint8[3] on cpu");
+    }
+
+    @Test
+    void aPartOfAnArrayIsReadAndWrittenAtItsOffset() {
+        double[] values = {0, 1, 2, 3, 4};
+        Tensor part = Tensor.wrap(values, 1, 3, DType.FLOAT64, Shape.of(3));
+        assertThat((double[]) part.toArray()).containsExactly(1, 2, 3);
+        part.copyFrom(Tensor.of(10.0, 20.0, 30.0));
+        assertThat(values).containsExactly(0, 10, 20, 30, 4);
+    }
+
+    @Test
+    void aBufferIsTakenBetweenItsPositionAndLimitInNativeOrder() {
+        ByteBuffer buffer = direct(24);
+        for (int i = 0; i < 6; i++) {
+            buffer.putInt(i * 4, i * 11);
+        }
+        buffer.position(4).limit(16).order(ByteOrder.BIG_ENDIAN);
+        Tensor tensor = Tensor.wrap(buffer, DType.INT32, Shape.of(3));
+        assertThat((int[]) tensor.toArray()).containsExactly(11, 22, 33);
+        assertThat(tensor.bytes()).isEqualTo(12);
+    }
+
+    @Test
+    void refusesMemoryOfAnotherSizeAndNamesBothSizes() {
+        assertThatThrownBy(() -> Tensor.wrap(new float[5], DType.FLOAT32, Shape.of(2, 3)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("float32", "[2, 3]", "24", "20");
+        assertThatThrownBy(() -> Tensor.wrap(direct(7), DType.FLOAT16, Shape.of(4)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("float16", "[4]", "8", "7");
+    }
+
+    @Test
+    void refusesAnArrayOfAnotherKindAndNamesBothKinds() {
+        assertThatThrownBy(() -> Tensor.wrap(new int[2], DType.FLOAT32, Shape.of(2)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("float32", "float[]", "int[]");
+    }
+
+    @Test
+    void refusesAPartThatIsNotInsideTheArray() {
+        assertThatThrownBy(() -> Tensor.wrap(new float[4], 2, 3, DType.FLOAT32, Shape.of(3)))
+                .isInstanceOf(IndexOutOfBoundsException.class)
+                .hasMessageContainingAll("2", "3", "4");
+    }
+
+    @Test
+    void refusesABufferOnTheHeap() {
+        assertThatThrownBy(() -> Tensor.wrap(ByteBuffer.allocate(8), DType.INT64, Shape.of(1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("heap", "direct");
+    }
+
+    @ParameterizedTest
+    @EnumSource(DType.class)
+    void everyTypeTurnsIntoFloats(DType type) {
+        for (Place place : Place.values()) {
+            Tensor tensor = Samples.tensor(place, type, array(type, 3, i -> i * 50));
+            assertThat(tensor.toFloatArray()).as("%s", place).containsExactly(0, 50, 100);
+        }
+    }
+
+    @Test
+    void unsignedBytesAreNeverNegative() {
+        assertThat(Tensor.ofBytes(new byte[] {(byte) 200}).item()).isEqualTo(200);
+        assertThat(Tensor.wrap(new byte[] {(byte) 200}, DType.INT8, Shape.of(1)).item())
+                .isEqualTo(-56);
+    }
+
+    @Test
+    void itemWantsExactlyOneElement() {
+        assertThat(Tensor.wrap(new float[] {4}, DType.FLOAT32, Shape.scalar()).item())
+                .isEqualTo(4);
+        assertThatThrownBy(() -> Tensor.of(1f, 2f).item())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("2 elements");
+    }
+
+    @Test
+    void toArrayIsACopy() {
+        Tensor tensor = Tensor.of(1, 2);
+        ((int[]) tensor.toArray())[0] = 9;
+        assertThat((int[]) tensor.toArray()).containsExactly(1, 2);
+    }
+
+    @Test
+    void copyFromWantsTheSameTypeAndSizeAndNamesBothTensors() {
+        assertThatThrownBy(() -> Tensor.of(1f, 2f).copyFrom(Tensor.of(1.0, 2.0)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("float64[2]", "float32[2]");
+        assertThatThrownBy(() -> Tensor.of(1f, 2f).copyFrom(Tensor.of(1f)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("float32[1]", "float32[2]");
+        assertThatThrownBy(() -> Tensor.of(1f).copyFrom(null)).isInstanceOf(NullPointerException.class);
+    }
+
+    @Test
+    void aTensorOnAGpuKnowsItsDeviceAndHasNoHostMemory() {
+        Tensor tensor = Tensor.onDevice(0x1000, Device.cuda(1), 7, DType.FLOAT16, Shape.of(3));
+        assertThat(tensor).hasToString("float16[3] on cuda:1");
+        assertThat(tensor.memory()).isEqualTo(new DeviceMemory(0x1000, 6, Device.cuda(1), 7));
+        assertThatThrownBy(tensor::hostMemory)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContainingAll("cuda:1", "cpu");
+    }
+
+    @Test
+    void emptyTensorsAreTensors() {
+        assertThat(Tensor.of(new float[0]).toFloatArray()).isEmpty();
+        assertThat(Tensor.zeros(DType.INT8, Shape.of(3, 0)).bytes()).isZero();
+        assertThat(Tensor.onDevice(0, Device.cuda(0), 0, DType.INT8, Shape.of(0))
+                        .bytes())
+                .isZero();
+    }
+}

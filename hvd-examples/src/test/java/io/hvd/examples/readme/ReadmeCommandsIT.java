@@ -1,0 +1,171 @@
+package io.hvd.examples.readme;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The README's command lines, from the folder in which a reader types them. */
+class ReadmeCommandsIT {
+    private static final String TRAIN_JAR = "hvd-examples/target/train.jar";
+    private static final String AS_ROOT = "--allow-run-as-root";
+    private static final String CROWDED = "--oversubscribe";
+    private static final Pattern FLAG = Pattern.compile("--[a-z][a-z0-9-]+");
+
+    @Test
+    void everyLineStartsWithSomethingKnown() {
+        assertThat(Readme.commands())
+                .isNotEmpty()
+                .allSatisfy(command -> assertThat(command.get(0)).matches("mpirun|java|mpirun-scripts/[a-z.]+"));
+        assertThat(Readme.commands().stream()
+                        .map(command -> command.get(0))
+                        .filter(program -> program.contains("/"))
+                        .map(Readme.ROOT::resolve))
+                .allMatch(Files::isExecutable);
+    }
+
+    /** --help comes last, so all flags before it have been understood. */
+    @ParameterizedTest
+    @MethodSource
+    void theProgramsKnowTheirFlags(String javaCommand) {
+        assertSucceeds(words(javaCommand + " --help"));
+    }
+
+    static Set<String> theProgramsKnowTheirFlags() {
+        return Readme.commands().stream()
+                .filter(command -> command.contains(TRAIN_JAR))
+                .map(command -> String.join(" ", command.subList(command.indexOf("java"), command.size())))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+    }
+
+    @ParameterizedTest
+    @MethodSource
+    void horovodrunMakesAnMpirunLineOfIt(String command) {
+        Job job = assertSucceeds(words(command.replace("horovodrun", "horovodrun --dry-run")));
+
+        assertThat(job.output().lines().reduce((a, b) -> b).orElseThrow()).contains("mpirun ", " -np ", ".jar");
+    }
+
+    static List<String> horovodrunMakesAnMpirunLineOfIt() {
+        return startingWith("mpirun-scripts/horovodrun ");
+    }
+
+    @ParameterizedTest
+    @MethodSource
+    void mpirunTakesTheFlags(String command) {
+        List<String> line = forThisMachine(command);
+        List<String> launch = new ArrayList<>(line.subList(0, line.indexOf("java")));
+        launch.addAll(List.of("echo", "started"));
+
+        assertThat(assertSucceeds(launch).lines("started")).hasSize(4);
+    }
+
+    static List<String> mpirunTakesTheFlags() {
+        return startingWith("mpirun ");
+    }
+
+    @Test
+    void theDocumentedLineTrains() {
+        assertTrains(words(startingWith("mpirun-scripts/horovodrun -np 4 java -jar " + TRAIN_JAR)
+                .get(0)));
+    }
+
+    @Test
+    void thePlainLineTrains() {
+        assertTrains(forThisMachine(
+                startingWith("mpirun -np 4 java -jar " + TRAIN_JAR).get(0)));
+    }
+
+    @Test
+    void theTableOfFlagsIsThatOfTheHelpTexts() {
+        String help = help("digits") + help("mnist");
+        String start = "| flag of `digits` and `mnist` |";
+        String table = Readme.text().substring(Readme.text().indexOf(start));
+        table = table.substring(0, table.indexOf("\n\n"));
+
+        Set<String> known = flags(help);
+        known.remove("--help");
+        assertThat(flags(table)).isEqualTo(known);
+    }
+
+    private static void assertTrains(List<String> command) {
+        List<String> shortened = new ArrayList<>(command);
+        shortened.addAll(List.of("--max-steps", "2"));
+
+        Job job = assertSucceeds(shortened);
+
+        assertThat(job.lines("RESULT ")).hasSize(1);
+        String shown = Readme.blocks("text").stream()
+                .filter(block -> block.startsWith("RESULT "))
+                .findFirst()
+                .orElseThrow();
+        assertThat(keys(job.lines("RESULT ").get(0))).isEqualTo(keys(shown));
+    }
+
+    private static String keys(String result) {
+        return result.strip().replaceAll("=\\S+", "=");
+    }
+
+    /** Adds what the README says this machine needs; nothing else, and no environment variable. */
+    private static List<String> forThisMachine(String command) {
+        List<String> line = new ArrayList<>(words(command));
+        boolean root = "root".equals(System.getProperty("user.name"));
+        boolean crowded = Runtime.getRuntime().availableProcessors() < 4;
+        boolean startsWithPrrte =
+                Job.run(List.of("mpirun", "--version"), Map.of()).output().contains("(Open MPI) 5");
+        addMissing(line, root, AS_ROOT);
+        addMissing(line, crowded, CROWDED);
+        addMissing(line, startsWithPrrte, "-x", "UCX_ERROR_SIGNALS=");
+        return line;
+    }
+
+    private static void addMissing(List<String> line, boolean needed, String... words) {
+        String last = words[words.length - 1];
+        assertThat(Readme.commands()).anyMatch(command -> command.contains(last));
+        if (needed && !line.contains(last)) {
+            line.addAll(1, List.of(words));
+        }
+    }
+
+    private static Job assertSucceeds(List<String> command) {
+        // env changes the folder; it must not be left to ProcessBuilder, which looks the program up in the old one.
+        List<String> fromRoot = new ArrayList<>(List.of("env", "-C", Readme.ROOT.toString()));
+        fromRoot.addAll(command);
+        Job job = Job.run(fromRoot, Map.of());
+        assertThat(job.exitCode()).as(command + "\n" + job.output()).isZero();
+        return job;
+    }
+
+    private static String help(String example) {
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        return assertSucceeds(List.of(java, "-jar", TRAIN_JAR, example, "--help"))
+                .output();
+    }
+
+    private static Set<String> flags(String text) {
+        return FLAG.matcher(text).results().map(found -> found.group()).collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private static List<String> startingWith(String prefix) {
+        return Readme.commands().stream()
+                .map(command -> String.join(" ", command))
+                .filter(command -> command.startsWith(prefix))
+                .toList();
+    }
+
+    private static List<String> words(String command) {
+        return List.of(command.split(" "));
+    }
+}

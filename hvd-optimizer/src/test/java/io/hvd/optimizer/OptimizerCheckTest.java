@@ -1,0 +1,106 @@
+package io.hvd.optimizer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.Compression;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.NullSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is refused when a distributed optimizer is made. */
+class OptimizerCheckTest {
+    @Test
+    void anOptimizerWithoutParametersIsRefused() {
+        refused(() -> OptimizerCheck.requireUsable(List.of()), "no parameters");
+    }
+
+    @ParameterizedTest
+    @NullSource
+    @ValueSource(strings = {"", "  "})
+    void aParameterWithoutANameIsRefusedWithItsPlaceAndShape(String name) {
+        refused(
+                () -> OptimizerCheck.requireUsable(List.of(parameter("first", 2, 2), parameter(name, 7, 7))),
+                "parameter 1",
+                "float32[7]",
+                "no name");
+    }
+
+    @Test
+    void aNameThatIsGivenTwiceIsRefused() {
+        refused(
+                () -> OptimizerCheck.requireUsable(
+                        List.of(parameter("w", 2, 2), parameter("b", 1, 1), parameter("w", 3, 3))),
+                "\"w\"",
+                "two parameters");
+    }
+
+    @Test
+    void aGradientOfAnotherShapeIsRefused() {
+        refused(() -> OptimizerCheck.requireUsable(List.of(parameter("w", 4, 3))), "\"w\"", "[4]", "[3]");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, -1})
+    void fewerThanOneBackwardPassIsRefused(int passes) {
+        refused(() -> OptimizerCheck.requirePasses(passes), "backwardPassesPerStep", String.valueOf(passes));
+    }
+
+    @Test
+    void predividingASumIsRefused() {
+        refused(
+                () -> OptimizerCheck.options(ReduceOp.SUM, 2.0, Compression.NONE),
+                "gradientPredivideFactor",
+                "2.0",
+                "SUM",
+                "AVERAGE");
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {0, -4, Double.NaN, Double.POSITIVE_INFINITY})
+    void aPredivideFactorThatIsNoPositiveNumberIsRefused(double factor) {
+        refused(
+                () -> OptimizerCheck.options(ReduceOp.AVERAGE, factor, Compression.NONE),
+                "gradientPredivideFactor",
+                String.valueOf(factor));
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ReduceOp.class,
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"AVERAGE", "SUM"})
+    void gradientsAreCombinedByAverageOrSumOnly(ReduceOp op) {
+        refused(() -> OptimizerCheck.options(op, 1.0, Compression.NONE), op.toString(), "AVERAGE", "SUM");
+    }
+
+    @Test
+    void predividingSplitsTheDivisionOfTheAverage() {
+        var options = OptimizerCheck.options(ReduceOp.AVERAGE, 4.0, Compression.FP16);
+
+        assertThat(options.prescale()).isEqualTo(0.25);
+        assertThat(options.postscale()).isEqualTo(4.0);
+        assertThat(options.op()).isEqualTo(ReduceOp.AVERAGE);
+        assertThat(options.compression()).isEqualTo(Compression.FP16);
+    }
+
+    private static void refused(ThrowingCallable call, String... facts) {
+        assertThatThrownBy(call)
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
+                .message()
+                .contains(facts);
+    }
+
+    private static Parameter parameter(String name, int elements, int gradientElements) {
+        return new Parameter(name, Tensor.of(new float[elements]), Tensor.of(new float[gradientElements]));
+    }
+}

@@ -1,0 +1,84 @@
+package io.hvd.optimizer.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.bytedeco.pytorch.global.torch.manual_seed;
+
+import io.hvd.optimizer.torch.TwentySteps.Kind;
+import org.bytedeco.javacpp.PointerScope;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class TorchArchiveTest {
+    private static final int STEPS = 3;
+
+    @BeforeAll
+    static void unpackLibTorch() {
+        TorchRuntime.prepare();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void equalStatesAreEqualBytesThoughTheirParametersLieElsewhere(Kind kind) {
+        Training one = new Training(kind);
+        Training other = new Training(kind);
+        one.steps(0, STEPS);
+        other.steps(0, STEPS);
+
+        assertThat(one.optimizer.saveState()).isEqualTo(other.optimizer.saveState());
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void aStateThatWasLoadedIsSavedAsItWas(Kind kind) {
+        Training one = new Training(kind);
+        one.steps(0, STEPS);
+        byte[] state = one.optimizer.saveState();
+        Training fresh = new Training(kind);
+        assertThat(fresh.optimizer.saveState()).isNotEqualTo(state);
+
+        fresh.optimizer.loadState(state);
+
+        assertThat(fresh.optimizer.saveState()).isEqualTo(state);
+    }
+
+    @ParameterizedTest
+    @EnumSource(Kind.class)
+    void trainingGoesOnFromALoadedStateAsIfNothingHadBeen(Kind kind) {
+        Training whole = new Training(kind);
+        whole.steps(0, STEPS);
+        byte[] state = whole.optimizer.saveState();
+        Training resumed = new Training(kind);
+        var saved = TorchTensors.parameters(whole.net);
+        TorchTensors.parameters(resumed.net).forEach((name, tensor) -> tensor.copyFrom(saved.get(name)));
+
+        resumed.optimizer.loadState(state);
+        resumed.steps(STEPS, 2 * STEPS);
+        whole.steps(STEPS, 2 * STEPS);
+
+        Weights.assertSame(TorchTensors.parameters(resumed.net), TorchTensors.parameters(whole.net), 0);
+    }
+
+    /** A net, always with the same first weights, and its optimizer. */
+    private static final class Training {
+        private final RandomImages images = new RandomImages(1, 0);
+        private final SmallConvNet net;
+        private final TorchOptimizer optimizer;
+
+        Training(Kind kind) {
+            manual_seed(1);
+            net = new SmallConvNet();
+            optimizer = new TorchOptimizer(kind.over(net), net.named_parameters());
+        }
+
+        void steps(int from, int to) {
+            for (int step = from; step < to; step++) {
+                try (PointerScope scope = new PointerScope()) {
+                    optimizer.zeroGradients();
+                    images.loss(net, step).backward();
+                    optimizer.step();
+                }
+            }
+        }
+    }
+}

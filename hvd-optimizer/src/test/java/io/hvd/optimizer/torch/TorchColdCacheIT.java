@@ -1,0 +1,107 @@
+package io.hvd.optimizer.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** JVMs that find JavaCPP's cache empty; unprepared, that crashes them. */
+@Timeout(120)
+class TorchColdCacheIT {
+    @TempDir
+    Path folder;
+
+    private final List<Process> processes = new ArrayList<>();
+
+    /** The cache links to libraries outside of it, which must stay: links are deleted, not followed. */
+    @AfterEach
+    void nothingIsLeft() throws Exception {
+        for (Process process : processes) {
+            process.destroyForcibly().waitFor();
+        }
+        try (Stream<Path> files = Files.walk(folder.resolve("cache"))) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+
+    @Test
+    void fourProcessesThatStartAtOnceAllTrain() throws Exception {
+        for (int i = 0; i < 4; i++) {
+            start("init", "log" + i);
+        }
+        for (int i = 0; i < 4; i++) {
+            assertTrained("log" + i, i, "trained on rank 0");
+        }
+        try (var entries = Files.list(folder.resolve("cache"))) {
+            assertThat(entries.map(entry -> entry.getFileName().toString()))
+                    .as("the cache was empty and is filled now")
+                    .anyMatch(name -> name.startsWith("pytorch-"));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"spawn", "prepare"})
+    void rankThreadsOfOneProcessTrainToo(String way) throws Exception {
+        start(way, "log");
+        assertTrained("log", 0, "trained on rank 0");
+        if (way.equals("spawn")) {
+            assertTrained("log", 0, "trained on rank 1");
+        }
+    }
+
+    private void start(String way, String log) throws IOException {
+        ProcessBuilder builder = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xmx256m",
+                        "-XX:+UseSerialGC",
+                        "-Dorg.bytedeco.javacpp.cachedir=" + folder.resolve("cache"),
+                        "-XX:ErrorFile=" + folder.resolve(log + ".crash"),
+                        "-cp",
+                        classPath(),
+                        ColdStart.class.getName(),
+                        way)
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve(log).toFile());
+        // Started by hand, as it were: no launcher's variables.
+        builder.environment()
+                .keySet()
+                .removeIf(name -> name.startsWith("OMPI_")
+                        || name.startsWith("PMIX_")
+                        || name.startsWith("SLURM_")
+                        || name.startsWith("HOROVOD_")
+                        || name.startsWith("HVD_"));
+        processes.add(builder.start());
+    }
+
+    private void assertTrained(String log, int process, String line) throws Exception {
+        assertThat(processes.get(process).waitFor(110, TimeUnit.SECONDS))
+                .as("process %d has ended", process)
+                .isTrue();
+        String output = Files.readString(folder.resolve(log));
+        assertThat(processes.get(process).exitValue()).as(output).isZero();
+        assertThat(output).contains(line);
+    }
+
+    /** Without the tests' directory there would be no program to start. */
+    private static String classPath() {
+        String path = System.getProperty("java.class.path");
+        assertThat(path.split(File.pathSeparator)).anyMatch(entry -> entry.endsWith("test-classes"));
+        return path;
+    }
+}

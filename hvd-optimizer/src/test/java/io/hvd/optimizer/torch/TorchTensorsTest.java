@@ -1,0 +1,132 @@
+package io.hvd.optimizer.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Shape;
+import java.util.Map;
+import org.bytedeco.pytorch.BatchNorm1dImpl;
+import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(60)
+class TorchTensorsTest {
+    @BeforeAll
+    static void unpack() {
+        TorchRuntime.prepare();
+    }
+
+    @Test
+    void whatIsWrittenOnOneSideIsReadOnTheOther() {
+        Tensor tensor = Models.tensor(1, 2, 3, 4, 5, 6).reshape(2, 3);
+        io.hvd.tensor.Tensor alias = TorchTensors.alias("t", tensor);
+        assertThat(alias.shape()).isEqualTo(Shape.of(2, 3));
+        assertThat(alias.toFloatArray()).containsExactly(1, 2, 3, 4, 5, 6);
+
+        tensor.mul_(new Scalar(10f));
+        assertThat(alias.toFloatArray()).containsExactly(10, 20, 30, 40, 50, 60);
+
+        alias.copyFrom(io.hvd.tensor.Tensor.wrap(new float[] {7, 0, 0, 0, 0, -1}, DType.FLOAT32, Shape.of(2, 3)));
+        assertThat(tensor.sum().item_float()).isEqualTo(6);
+        assertThat(tensor.max().item_float()).isEqualTo(7);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Float, FLOAT32",
+        "Double, FLOAT64",
+        "Int, INT32",
+        "Long, INT64",
+        "Char, INT8",
+        "Byte, UINT8",
+        "Half, FLOAT16",
+        "BFloat16, BFLOAT16",
+    })
+    void everyTypeKeepsItsValues(ScalarType theirs, DType ours) {
+        io.hvd.tensor.Tensor alias =
+                TorchTensors.alias("t", Models.tensor(0, 1, 100).to(theirs));
+        assertThat(alias.dtype()).isEqualTo(ours);
+        assertThat(alias.bytes()).isEqualTo(3L * ours.bytes());
+        assertThat(alias.toFloatArray()).containsExactly(0, 1, 100);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"Bool", "Short"})
+    void aTypeThatDoesNotTravelIsRefusedByNameAndType(ScalarType type) {
+        Tensor tensor = Models.tensor(0, 1).to(type);
+        unsupported(tensor, "\"odd one\"", type.toString());
+    }
+
+    @Test
+    void aTensorThatIsNotContiguousIsRefused() {
+        unsupported(Models.tensor(1, 2, 3, 4, 5, 6).reshape(2, 3).t(), "\"odd one\"", "not contiguous");
+    }
+
+    @Test
+    void aPartOfATensorBeginsWhereThePartBegins() {
+        Tensor rows = Models.tensor(1, 2, 3, 4, 5, 6).reshape(3, 2);
+        io.hvd.tensor.Tensor alias = TorchTensors.alias("t", rows.narrow(0, 1, 1));
+        assertThat(alias.shape()).isEqualTo(Shape.of(1, 2));
+        assertThat(alias.toFloatArray()).containsExactly(3, 4);
+    }
+
+    @Test
+    void aTensorWithoutElementsKeepsItsShape() {
+        io.hvd.tensor.Tensor alias = TorchTensors.alias("t", torch.zeros(0, 4));
+        assertThat(alias.shape()).isEqualTo(Shape.of(0, 4));
+        assertThat(alias.toFloatArray()).isEmpty();
+    }
+
+    @Test
+    void aScalarHasNoDimension() {
+        io.hvd.tensor.Tensor alias = TorchTensors.alias("t", Models.tensor(1, 2).sum());
+        assertThat(alias.shape()).isEqualTo(Shape.scalar());
+        assertThat(alias.item()).isEqualTo(3);
+    }
+
+    @Test
+    void theStateOfAModuleHasItsBuffersTheParametersHaveNot() {
+        Module net = new Module();
+        net.register_module("dense", new LinearImpl(2, 3));
+        BatchNorm1dImpl norm = net.register_module("norm", new BatchNorm1dImpl(new BatchNormOptions(3)));
+
+        Map<String, io.hvd.tensor.Tensor> state = TorchTensors.state(net);
+        assertThat(TorchTensors.parameters(net).keySet())
+                .containsExactly("dense.bias", "dense.weight", "norm.bias", "norm.weight");
+        assertThat(state.keySet())
+                .containsExactly(
+                        "dense.bias",
+                        "dense.weight",
+                        "norm.bias",
+                        "norm.num_batches_tracked",
+                        "norm.running_mean",
+                        "norm.running_var",
+                        "norm.weight");
+        assertThat(state.get("norm.num_batches_tracked").dtype()).isEqualTo(DType.INT64);
+
+        norm.forward(Models.tensor(1, 2, 3, 3, 4, 5).reshape(2, 3));
+        assertThat(state.get("norm.num_batches_tracked").item()).isEqualTo(1);
+        assertThat(state.get("norm.running_mean").toFloatArray()).containsExactly(0.2f, 0.3f, 0.4f);
+    }
+
+    private static void unsupported(Tensor tensor, String... facts) {
+        assertThatThrownBy(() -> TorchTensors.alias("odd one", tensor))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED))
+                .message()
+                .contains(facts);
+    }
+}
