@@ -2,10 +2,10 @@ package io.hvd.examples;
 
 import io.hvd.launch.Horovodrun;
 import io.hvd.testing.Job;
+import io.hvd.testing.Mpirun;
 import java.io.File;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -30,18 +30,12 @@ public final class TrainJar {
         return horovodrun(ranks, List.of("sh", "-c", enter, folder.toString()), flags);
     }
 
-    /** The literal line, in the jar's own folder; as root too, which Open MPI has to be told. */
+    /** Plain mpirun in the jar's own folder; the JVM gets no flags. */
     public static Job mpirun(int ranks, String... flags) {
-        List<String> command = new ArrayList<>(List.of(
-                "mpirun",
-                "-np",
-                String.valueOf(ranks),
-                "java",
-                "-jar",
-                JAR.getFileName().toString()));
+        List<String> command = Mpirun.command(ranks);
+        command.addAll(List.of("java", "-jar", JAR.getFileName().toString()));
         command.addAll(List.of(flags));
-        return run(
-                inFolderOfJar(command), Map.of("OMPI_ALLOW_RUN_AS_ROOT", "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"));
+        return run(inFolderOfJar(command));
     }
 
     /** {@code java -jar train.jar}, without a launcher. */
@@ -49,7 +43,7 @@ public final class TrainJar {
         List<String> command =
                 new ArrayList<>(List.of("java", "-jar", JAR.getFileName().toString()));
         command.addAll(List.of(flags));
-        return run(inFolderOfJar(command), Map.of());
+        return run(inFolderOfJar(command));
     }
 
     private static Job horovodrun(int ranks, List<String> wrapper, String... flags) {
@@ -57,7 +51,7 @@ public final class TrainJar {
         args.addAll(wrapper);
         args.addAll(List.of("java", "-jar", JAR.toString()));
         args.addAll(List.of(flags));
-        return run(Job.program(Horovodrun.class, args.toArray(String[]::new)), Map.of());
+        return run(Job.program(Horovodrun.class, args.toArray(String[]::new)));
     }
 
     private static List<String> inFolderOfJar(List<String> command) {
@@ -67,10 +61,8 @@ public final class TrainJar {
         return there;
     }
 
-    private static Job run(List<String> command, Map<String, String> environment) {
-        Map<String, String> all = new HashMap<>(environment);
-        all.put(ONE_THREAD, "1");
-        all.put("PATH", JDK + File.pathSeparator + System.getenv("PATH")); // "java" is the JVM of this test
-        return Job.run(command, all);
+    private static Job run(List<String> command) {
+        String path = JDK + File.pathSeparator + System.getenv("PATH"); // "java" is the JVM of this test
+        return Job.run(command, Map.of(ONE_THREAD, "1", "PATH", path));
     }
 }
