@@ -6,6 +6,9 @@ import java.util.List;
 /** The part of the mpirun line that says how many ranks run where, on which cores, and how they wait. */
 final class Placement {
 
+    /** One trains, one communicates: neither may keep a core from the other by spinning. */
+    private static final int BUSY_THREADS_PER_RANK = 2;
+
     private final Job job;
     private final UserChoices choices;
 
@@ -21,7 +24,7 @@ final class Placement {
         arguments.add(hosts());
         arguments.add(binding());
         arguments.addAll(mapping());
-        if (job.ranksHere() > job.machine().cores()) {
+        if (BUSY_THREADS_PER_RANK * job.ranksHere() > job.machine().cores()) {
             arguments.add(waiting());
         }
         return arguments;
@@ -73,7 +76,12 @@ final class Placement {
         String parameter = "mpi_yield_when_idle";
         return choices.source(parameter)
                 .map(source -> Argument.note("waiting: as set by " + source))
-                .orElse(Argument.of("ranks that wait give up their core: " + ranksAndCores(), "--mca", parameter, "1"));
+                .orElse(Argument.of(
+                        "ranks that wait give up their core, each has " + BUSY_THREADS_PER_RANK + " busy threads: "
+                                + ranksAndCores(),
+                        "--mca",
+                        parameter,
+                        "1"));
     }
 
     private String ranksAndCores() {

@@ -46,12 +46,23 @@ final class MpirunLineTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 4})
-    void ranksThatFitTheCoresNeitherOversubscribeNorYield(int ranks) {
+    @ValueSource(ints = {1, 2})
+    void ranksWithTwoCoresEachNeitherOversubscribeNorYield(int ranks) {
         for (MpiVersion version : List.of(V4, V5)) {
             assertThat(line(version, PLAIN, "-np", "" + ranks, "true"))
                     .contains(" --map-by slot ")
                     .doesNotContain("yield")
+                    .doesNotContainIgnoringCase("oversubscribe");
+        }
+    }
+
+    /** A rank that trains and communicates at the same time keeps two threads busy. */
+    @ParameterizedTest
+    @ValueSource(ints = {3, 4})
+    void ranksWithACoreButNotTwoYieldWhenTheyWait(int ranks) {
+        for (MpiVersion version : List.of(V4, V5)) {
+            assertThat(line(version, PLAIN, "-np", "" + ranks, "true"))
+                    .contains(" --map-by slot ", " --mca mpi_yield_when_idle 1 ")
                     .doesNotContainIgnoringCase("oversubscribe");
         }
     }
@@ -67,9 +78,9 @@ final class MpirunLineTest {
 
     @Test
     void onlyTheRanksOfThisHostAreComparedWithItsCores() {
-        assertThat(line(V4, PLAIN, "-np", "8", "-H", "here:4,there:4", "true")).doesNotContain("yield");
-        assertThat(line(V4, PLAIN, "-np", "8", "-H", "there:4,here:8", "true")).doesNotContain("yield");
-        assertThat(line(V4, PLAIN, "-np", "9", "-H", "there:4,here:8", "true")).contains("yield");
+        assertThat(line(V4, PLAIN, "-np", "6", "-H", "here:2,there:4", "true")).doesNotContain("yield");
+        assertThat(line(V4, PLAIN, "-np", "6", "-H", "there:4,here:8", "true")).doesNotContain("yield");
+        assertThat(line(V4, PLAIN, "-np", "7", "-H", "there:4,here:8", "true")).contains("yield");
     }
 
     @Test

@@ -6,12 +6,13 @@ import io.hvd.examples.Example;
 import io.hvd.examples.data.Digits;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
+import org.apache.commons.cli.ParseException;
 
 /** The default example: handwritten digits of 8x8 pixels, shipped inside the jar. */
 public final class DigitsExample implements Example {
     private static final int EPOCHS = 20;
     private static final int BATCH = 16;
-    private static final double RATE = 0.005;
+    private static final double RATE = 0.01;
     private static final double MOMENTUM = 0.9;
 
     @Override
@@ -29,9 +30,13 @@ public final class DigitsExample implements Example {
         return TrainingOptions.flags(EPOCHS, BATCH, RATE, MOMENTUM);
     }
 
+    TrainingOptions options(CommandLine line) throws ParseException {
+        return TrainingOptions.from(line, EPOCHS, BATCH, RATE, MOMENTUM);
+    }
+
     @Override
     public void run(CommandLine line) throws Exception {
-        TrainingOptions options = TrainingOptions.from(line, EPOCHS, BATCH, RATE, MOMENTUM);
+        TrainingOptions options = options(line);
         try (HvdContext hvd = Hvd.init()) {
             new ImageTraining(name(), hvd, options, Digits.load(), DigitsNet::new).run();
         }

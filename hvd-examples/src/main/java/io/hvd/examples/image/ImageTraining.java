@@ -59,11 +59,17 @@ final class ImageTraining {
         this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options);
     }
 
-    /** Runs all epochs; rank 0 prints the result line. */
-    void run() throws IOException {
+    /**
+     * Runs all epochs; rank 0 prints the result line.
+     *
+     * @return the last evaluation, the same on every rank
+     */
+    Evaluation run() throws IOException {
         int firstEpoch = checkpoint.restore();
         optimizer.broadcastParameters(0);
         optimizer.broadcastOptimizerState(0);
+        // A checkpoint holds the rate it was trained with, maybe on another number of ranks.
+        optimizer.learningRate(options.learningRate() * hvd.size());
         DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
                 .seed(options.seed())
                 .build();
@@ -77,21 +83,26 @@ final class ImageTraining {
                 sampler.setEpoch(epoch);
                 // Dropout follows seed, epoch and rank, so that a resumed run draws what an uninterrupted one draws.
                 manual_seed(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
-                trainEpoch(loader, epoch);
+                boolean complete = trainEpoch(loader, epoch);
                 last = evaluate();
                 report(epoch, last);
-                checkpoint.save(epoch + 1);
+                if (complete) {
+                    checkpoint.save(epoch + 1);
+                }
             }
         }
-        printResult(epoch, firstEpoch < options.epochs() ? last : evaluate());
+        Evaluation end = firstEpoch < options.epochs() ? last : evaluate();
+        printResult(epoch, end);
+        return end;
     }
 
-    private void trainEpoch(DataLoader<ImageSample, ImageBatch> loader, int epoch) {
+    /** False if the epoch was cut short by the limit on steps. */
+    private boolean trainEpoch(DataLoader<ImageSample, ImageBatch> loader, int epoch) {
         long start = System.nanoTime();
         model.train(true);
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
+        int batches = 0;
         try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
-            int batches = 0;
             for (ImageBatch batch : loader) {
                 boolean firstPass = batches % options.passes() == 0;
                 batches++;
@@ -104,6 +115,7 @@ final class ImageTraining {
             }
         }
         trainingSeconds += (System.nanoTime() - start) / 1e9;
+        return batches == loader.batches();
     }
 
     private void pass(ImageBatch batch, boolean firstPass, boolean lastPass) {
@@ -189,5 +201,6 @@ final class ImageTraining {
         return overlaps.get(overlaps.size() / 2);
     }
 
-    private record Evaluation(double loss, double accuracy, long samples) {}
+    /** On the test images of all ranks together. */
+    record Evaluation(double loss, double accuracy, long samples) {}
 }

@@ -6,8 +6,8 @@ import io.hvd.examples.Example;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.data.Mnist;
 import io.hvd.examples.data.SyntheticDigits;
-import java.io.IOException;
 import java.nio.file.Path;
+import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -43,18 +43,26 @@ public final class MnistExample implements Example {
     @Override
     public void run(CommandLine line) throws Exception {
         TrainingOptions options = TrainingOptions.from(line, EPOCHS, BATCH, RATE, MOMENTUM);
+        Callable<ImageSets> images = images(line, options.seed());
         try (HvdContext hvd = Hvd.init()) {
-            new ImageTraining(name(), hvd, options, images(line, options.seed()), MnistNet::new).run();
+            new ImageTraining(name(), hvd, options, images.call(), MnistNet::new).run();
         }
     }
 
-    private static ImageSets images(CommandLine line, long seed) throws IOException, ParseException {
+    /** What the flags say, checked before the job begins, and read when it has begun. */
+    private static Callable<ImageSets> images(CommandLine line, long seed) throws ParseException {
         if (!line.hasOption("data-dir")) {
-            return SyntheticDigits.sets(SYNTHETIC_TRAIN, SYNTHETIC_TEST, seed);
+            if (line.hasOption("train-fraction")) {
+                throw new ParseException("--train-fraction needs --data-dir: it splits the files there");
+            }
+            return () -> SyntheticDigits.sets(SYNTHETIC_TRAIN, SYNTHETIC_TEST, seed);
         }
         Path folder = Path.of(line.getOptionValue("data-dir"));
-        return line.hasOption("train-fraction")
-                ? Mnist.open(folder, TrainingOptions.decimal(line, "train-fraction", 1))
-                : Mnist.open(folder);
+        if (!line.hasOption("train-fraction")) {
+            return () -> Mnist.open(folder);
+        }
+        double fraction = TrainingOptions.decimal(
+                line, "train-fraction", Double.NaN, share -> share > 0 && share < 1, "between 0 and 1");
+        return () -> Mnist.open(folder, fraction);
     }
 }

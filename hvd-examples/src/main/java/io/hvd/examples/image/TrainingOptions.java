@@ -3,6 +3,7 @@ package io.hvd.examples.image;
 import io.hvd.Compression;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.DoublePredicate;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Option;
 import org.apache.commons.cli.Options;
@@ -57,8 +58,8 @@ record TrainingOptions(
         return new TrainingOptions(
                 (int) number(line, "epochs", epochs, 1),
                 (int) number(line, "batch-size", batchSize, 1),
-                decimal(line, "lr", learningRate),
-                decimal(line, "momentum", momentum),
+                decimal(line, "lr", learningRate, rate -> rate > 0, "greater than 0"),
+                decimal(line, "momentum", momentum, share -> share >= 0 && share < 1, "from 0 to below 1"),
                 line.hasOption("fp16-allreduce")
                         ? Compression.FP16
                         : line.hasOption("bf16-allreduce") ? Compression.BF16 : Compression.NONE,
@@ -70,13 +71,21 @@ record TrainingOptions(
                 line.hasOption("resume"));
     }
 
-    static double decimal(CommandLine line, String name, double otherwise) throws ParseException {
+    /**
+     * @param allowed what the number must be, as {@code expected} says in words; infinity and NaN never are
+     */
+    static double decimal(CommandLine line, String name, double otherwise, DoublePredicate allowed, String expected)
+            throws ParseException {
         String value = line.getOptionValue(name);
         try {
-            return value == null ? otherwise : Double.parseDouble(value);
+            double number = value == null ? otherwise : Double.parseDouble(value);
+            if (Double.isFinite(number) && allowed.test(number)) {
+                return number;
+            }
         } catch (NumberFormatException e) {
-            throw new ParseException("--" + name + " is \"" + value + "\", expected a number");
+            // answered below, like a number out of range
         }
+        throw new ParseException("--" + name + " is \"" + value + "\", expected a number " + expected);
     }
 
     static long number(CommandLine line, String name, long otherwise, long least) throws ParseException {

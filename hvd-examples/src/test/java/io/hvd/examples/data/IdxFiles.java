@@ -5,10 +5,11 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Random;
 import java.util.zip.GZIPOutputStream;
 
 /** Writes small IDX files, sound ones and others. */
-final class IdxFiles {
+public final class IdxFiles {
 
     private static final int IMAGES = 0x00000803;
     private static final int LABELS = 0x00000801;
@@ -46,6 +47,18 @@ final class IdxFiles {
             out.write(content);
         }
         return zipped.toByteArray();
+    }
+
+    /** Square images on which there is nothing but noise, always the same, with the labels 0 to 9 in turns. */
+    public static void writeNoise(Path directory, String part, int count, int side) throws IOException {
+        byte[] pixels = new byte[count * side * side];
+        new Random(part.hashCode()).nextBytes(pixels);
+        byte[] labels = new byte[count];
+        for (int i = 0; i < count; i++) {
+            labels[i] = (byte) (i % 10);
+        }
+        Files.write(directory.resolve(part + "-images-idx3-ubyte"), bytes(pixels, IMAGES, count, side, side));
+        Files.write(directory.resolve(part + "-labels-idx1-ubyte"), bytes(labels, LABELS, count));
     }
 
     /** Images and as many labels 0, 1, 2 ..., uncompressed. */

@@ -1,0 +1,74 @@
+package io.hvd.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The default example, a few epochs of it, through the real jar. */
+class DigitsTrainingIT {
+    private static final int EPOCHS = 4;
+
+    /** Far above the tenth that guessing gives, well below what so few epochs reach on few ranks. */
+    private static final double FAIR = 0.6;
+
+    /** 1,438 training images, batches of 16. */
+    private static final int STEPS_ON_TWO_RANKS = 45;
+
+    private static ResultLine onTwoRanks;
+
+    @BeforeAll
+    static void trainOnTwoRanks() {
+        onTwoRanks = digits(2);
+    }
+
+    @Test
+    void twoRanksReportWhatTheyDid() {
+        assertThat(onTwoRanks.example()).isEqualTo("digits");
+        assertThat(onTwoRanks.ranks()).isEqualTo(2);
+        assertThat(onTwoRanks.epochs()).isEqualTo(EPOCHS);
+        assertThat(onTwoRanks.steps()).isEqualTo(EPOCHS * STEPS_ON_TWO_RANKS);
+        assertThat(onTwoRanks.samplesPerSecond()).isPositive();
+        assertThat(onTwoRanks.overlap()).isBetween(0.0, 1.0);
+        assertThat(onTwoRanks.accuracy()).isBetween(FAIR, 1.0);
+    }
+
+    @ParameterizedTest(name = "{0} ranks")
+    @ValueSource(ints = {1, 4})
+    void otherNumbersOfRanksLearnAsWell(int ranks) {
+        ResultLine result = digits(ranks);
+
+        assertThat(result.ranks()).isEqualTo(ranks);
+        assertThat(result.accuracy()).isBetween(FAIR, 1.0);
+    }
+
+    /** Rounded gradients leave a trace in the loss, and no more than that. */
+    @ParameterizedTest
+    @ValueSource(strings = {"--fp16-allreduce", "--bf16-allreduce"})
+    void gradientsMayTravelInHalfPrecision(String flag) {
+        ResultLine result = digits(2, flag);
+
+        assertThat(result.loss()).isNotEqualTo(onTwoRanks.loss()).isCloseTo(onTwoRanks.loss(), within(0.1));
+        assertThat(result.accuracy()).isBetween(FAIR, 1.0);
+    }
+
+    @Test
+    void severalBackwardPassesMakeOneStep() {
+        ResultLine result = digits(2, "--backward-passes-per-step", "2");
+
+        assertThat(result.steps()).isEqualTo(EPOCHS * ((STEPS_ON_TWO_RANKS + 1) / 2));
+        assertThat(result.accuracy()).isBetween(FAIR, 1.0);
+    }
+
+    private static ResultLine digits(int ranks, String... flags) {
+        String[] all = new String[flags.length + 3];
+        all[0] = "digits";
+        all[1] = "--epochs";
+        all[2] = String.valueOf(EPOCHS);
+        System.arraycopy(flags, 0, all, 3, flags.length);
+        return ResultLine.of(TrainJar.horovodrun(ranks, all));
+    }
+}

@@ -1,0 +1,84 @@
+package io.hvd.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The ways to start train.jar, and to start it wrongly. */
+class StartIT {
+    private static final int BAD_USAGE = 2;
+
+    @Test
+    void theJarAloneIsOneRank() {
+        ResultLine result = ResultLine.of(TrainJar.alone("--max-steps", "5"));
+
+        assertThat(result.example()).isEqualTo("digits");
+        assertThat(result.ranks()).isEqualTo(1);
+        assertThat(result.steps()).isEqualTo(5);
+    }
+
+    @Test
+    void plainMpirunNeedsNoFlagsForTheJvm() {
+        ResultLine result = ResultLine.of(TrainJar.mpirun(2, "--max-steps", "5"));
+
+        assertThat(result.ranks()).isEqualTo(2);
+        assertThat(result.steps()).isEqualTo(5);
+        assertThat(result.overlap()).isBetween(0.0, 1.0);
+    }
+
+    @Test
+    void mnistDrawsItsDigitsWhereThereAreNoFiles() {
+        ResultLine result = ResultLine.of(TrainJar.horovodrun(2, "mnist", "--max-steps", "12"));
+
+        assertThat(result.example()).isEqualTo("mnist");
+        assertThat(result.epochs()).isEqualTo(1);
+        assertThat(result.steps()).isEqualTo(12);
+        assertThat(result.overlap()).isBetween(0.0, 1.0);
+    }
+
+    @Test
+    void helpListsExamplesAndFlags() {
+        Job job = TrainJar.alone("--help");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.output())
+                .contains("digits", "mnist")
+                .contains("--epochs", "--batch-size", "--lr", "--fp16-allreduce", "--bf16-allreduce")
+                .contains("--backward-passes-per-step", "--seed", "--checkpoint", "--resume");
+        assertThat(TrainJar.alone("mnist", "--help").output()).contains("--data-dir", "--train-fraction");
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @CsvSource({
+        "--epochs 0, --epochs",
+        "--batch-size many, --batch-size",
+        "--lr -0.1, --lr",
+        "--lr fast, --lr",
+        "--momentum 1.5, --momentum",
+        "--epocs 3, --epocs",
+        "--checkpoint, checkpoint",
+        "--resume, --checkpoint",
+        "--fp16-allreduce --bf16-allreduce, --fp16-allreduce",
+        "digits twice, twice",
+        "lenet, lenet",
+        "mnist --data-dir . --train-fraction 1.5, --train-fraction",
+        "mnist --train-fraction 0.5, --data-dir",
+    })
+    void aMistakeIsNamedAndEndsWithTwo(String flags, String named) {
+        Job job = TrainJar.alone(flags.split(" "));
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
+        assertThat(job.output()).contains(named).doesNotContain("Exception");
+    }
+
+    @Test
+    void aMistakeEndsAJobOfSeveralRanksTheSameWay() {
+        Job job = TrainJar.horovodrun(2, "--epochs", "none");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
+        assertThat(job.output()).contains("--epochs is \"none\"");
+    }
+}

@@ -1,0 +1,68 @@
+package io.hvd.examples;
+
+import io.hvd.launch.Horovodrun;
+import io.hvd.testing.Job;
+import io.hvd.testing.Mpirun;
+import java.io.File;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Starts the train.jar that the build has made, in the ways in which users start it. */
+public final class TrainJar {
+    private static final Path JAR = Path.of("target", "train.jar").toAbsolutePath();
+    private static final Path JDK = Path.of(System.getProperty("java.home"), "bin");
+
+    /** Several ranks share few cores here, and one rank may share them with other work. */
+    private static final String ONE_THREAD = "HVD_THREADS_PER_RANK";
+
+    private TrainJar() {}
+
+    public static Job horovodrun(int ranks, String... flags) {
+        return horovodrun(ranks, List.of(), flags);
+    }
+
+    /** Every rank runs in a folder of its own, {@code folder/rank-0} and so on, made if it is not there. */
+    public static Job horovodrunInOwnFolders(int ranks, Path folder, String... flags) {
+        String enter =
+                "mkdir -p \"$0/rank-$OMPI_COMM_WORLD_RANK\" && cd \"$0/rank-$OMPI_COMM_WORLD_RANK\" && exec \"$@\"";
+        return horovodrun(ranks, List.of("sh", "-c", enter, folder.toString()), flags);
+    }
+
+    /** Plain mpirun in the jar's own folder; the JVM gets no flags. */
+    public static Job mpirun(int ranks, String... flags) {
+        List<String> command = Mpirun.command(ranks);
+        command.addAll(List.of("java", "-jar", JAR.getFileName().toString()));
+        command.addAll(List.of(flags));
+        return run(inFolderOfJar(command));
+    }
+
+    /** {@code java -jar train.jar}, without a launcher. */
+    public static Job alone(String... flags) {
+        List<String> command =
+                new ArrayList<>(List.of("java", "-jar", JAR.getFileName().toString()));
+        command.addAll(List.of(flags));
+        return run(inFolderOfJar(command));
+    }
+
+    private static Job horovodrun(int ranks, List<String> wrapper, String... flags) {
+        List<String> args = new ArrayList<>(List.of("-np", String.valueOf(ranks)));
+        args.addAll(wrapper);
+        args.addAll(List.of("java", "-jar", JAR.toString()));
+        args.addAll(List.of(flags));
+        return run(Job.program(Horovodrun.class, args.toArray(String[]::new)));
+    }
+
+    private static List<String> inFolderOfJar(List<String> command) {
+        List<String> there = new ArrayList<>(
+                List.of("sh", "-c", "cd \"$0\" && exec \"$@\"", JAR.getParent().toString()));
+        there.addAll(command);
+        return there;
+    }
+
+    private static Job run(List<String> command) {
+        String path = JDK + File.pathSeparator + System.getenv("PATH"); // "java" is the JVM of this test
+        return Job.run(command, Map.of(ONE_THREAD, "1", "PATH", path));
+    }
+}
