@@ -19,7 +19,7 @@ public enum Setting {
     THREADS(
             "HVD_THREADS_PER_RANK",
             "0",
-            "CPU threads of LibTorch and OpenBLAS per rank; 0 means cores divided by local ranks"),
+            "CPU threads of LibTorch and OpenBLAS per rank; 0 means cores divided by local ranks, less one for communication and loading"),
     MPI_THREADS_DISABLE(
             "HOROVOD_MPI_THREADS_DISABLE", "0", "1 asks MPI for MPI_THREAD_SINGLE instead of MPI_THREAD_FUNNELED"),
     START_TIMEOUT("HOROVOD_START_TIMEOUT", "30", "seconds within which the ranks must have found each other"),

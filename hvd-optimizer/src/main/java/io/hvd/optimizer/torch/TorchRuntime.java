@@ -57,8 +57,9 @@ public final class TorchRuntime {
     }
 
     /**
-     * Gives LibTorch and OpenBLAS this rank's share of the host's cores; more threads than cores cost
-     * most of the speed. OMP_NUM_THREADS, if set, is left to decide.
+     * Gives LibTorch and OpenBLAS this rank's share of the host's cores, but for one that the rank's
+     * communication and loading need: OpenMP's threads spin while they wait for each other, and one
+     * that has to share its core holds up all of them. OMP_NUM_THREADS, if set, is left to decide.
      */
     static void shareCores() {
         if (System.getenv("OMP_NUM_THREADS") != null) {
@@ -66,9 +67,13 @@ public final class TorchRuntime {
         }
         int wanted = HvdConfig.fromEnvironment().threadsPerRank();
         int localSize = Hvd.isInitialized() ? Hvd.localSize() : 1;
-        int threads = wanted > 0 ? wanted : Math.max(1, Runtime.getRuntime().availableProcessors() / localSize);
+        int threads = wanted > 0 ? wanted : share(Runtime.getRuntime().availableProcessors(), localSize);
         torch.set_num_threads(threads);
         openblas_nolapack.blas_set_num_threads(threads);
+    }
+
+    static int share(int cores, int ranks) {
+        return Math.max(1, cores / ranks - 1);
     }
 
     private static void unpack(Path cache) throws IOException {
