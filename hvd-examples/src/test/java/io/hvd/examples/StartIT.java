@@ -57,6 +57,7 @@ class StartIT {
         "--batch-size many, --batch-size",
         "--lr -0.1, --lr",
         "--lr fast, --lr",
+        "--lr-decay 2, --lr-decay",
         "--momentum 1.5, --momentum",
         "--epocs 3, --epocs",
         "--checkpoint, checkpoint",

@@ -10,10 +10,8 @@ import org.apache.commons.cli.ParseException;
 
 /** The default example: handwritten digits of 8x8 pixels, shipped inside the jar. */
 public final class DigitsExample implements Example {
-    private static final int EPOCHS = 20;
-    private static final int BATCH = 16;
-    private static final double RATE = 0.01;
-    private static final double MOMENTUM = 0.9;
+    /** 20 epochs in batches of 16; the rate 0.01 falls by 7 % per epoch, so that the end is calm; momentum 0.9. */
+    private static final TrainingOptions.Defaults DEFAULTS = new TrainingOptions.Defaults(20, 16, 0.01, 0.93, 0.9);
 
     @Override
     public String name() {
@@ -27,11 +25,11 @@ public final class DigitsExample implements Example {
 
     @Override
     public Options flags() {
-        return TrainingOptions.flags(EPOCHS, BATCH, RATE, MOMENTUM);
+        return TrainingOptions.flags(DEFAULTS);
     }
 
     TrainingOptions options(CommandLine line) throws ParseException {
-        return TrainingOptions.from(line, EPOCHS, BATCH, RATE, MOMENTUM);
+        return TrainingOptions.from(line, DEFAULTS);
     }
 
     @Override

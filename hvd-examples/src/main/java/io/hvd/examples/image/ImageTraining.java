@@ -48,7 +48,7 @@ final class ImageTraining {
         this.images = images;
         manual_seed(options.seed());
         this.model = net.get();
-        SGDOptions sgd = new SGDOptions(options.learningRate() * hvd.size());
+        SGDOptions sgd = new SGDOptions(options.learningRate(0, hvd.size()));
         sgd.momentum().put(options.momentum());
         this.optimizer = DistributedOptimizer.wrap(
                         new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
@@ -68,8 +68,6 @@ final class ImageTraining {
         int firstEpoch = checkpoint.restore();
         optimizer.broadcastParameters(0);
         optimizer.broadcastOptimizerState(0);
-        // A checkpoint holds the rate it was trained with, maybe on another number of ranks.
-        optimizer.learningRate(options.learningRate() * hvd.size());
         DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
                 .seed(options.seed())
                 .build();
@@ -81,6 +79,8 @@ final class ImageTraining {
                 .build()) {
             for (; epoch < options.epochs() && steps < options.maxSteps(); epoch++) {
                 sampler.setEpoch(epoch);
+                // A checkpoint brings the rate it was trained with, maybe on another number of ranks.
+                optimizer.learningRate(options.learningRate(epoch, hvd.size()));
                 // Dropout follows seed, epoch and rank, so that a resumed run draws what an uninterrupted one draws.
                 manual_seed(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);

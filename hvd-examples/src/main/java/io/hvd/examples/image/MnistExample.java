@@ -14,10 +14,9 @@ import org.apache.commons.cli.ParseException;
 
 /** Horovod's MNIST example: the same net, the same hyper-parameters. */
 public final class MnistExample implements Example {
-    private static final int EPOCHS = 10;
-    private static final int BATCH = 64;
-    private static final double RATE = 0.01;
-    private static final double MOMENTUM = 0.5;
+    /** 10 epochs in batches of 64, rate 0.01 throughout, momentum 0.5. */
+    private static final TrainingOptions.Defaults DEFAULTS = new TrainingOptions.Defaults(10, 64, 0.01, 1, 0.5);
+
     private static final int SYNTHETIC_TRAIN = 6_000;
     private static final int SYNTHETIC_TEST = 1_000;
 
@@ -33,7 +32,7 @@ public final class MnistExample implements Example {
 
     @Override
     public Options flags() {
-        return TrainingOptions.flags(EPOCHS, BATCH, RATE, MOMENTUM)
+        return TrainingOptions.flags(DEFAULTS)
                 .addOption(TrainingOptions.valued(
                         "data-dir", "folder with MNIST's IDX files, gzipped or not; without it digits are drawn"))
                 .addOption(TrainingOptions.valued(
@@ -42,7 +41,7 @@ public final class MnistExample implements Example {
 
     @Override
     public void run(CommandLine line) throws Exception {
-        TrainingOptions options = TrainingOptions.from(line, EPOCHS, BATCH, RATE, MOMENTUM);
+        TrainingOptions options = TrainingOptions.from(line, DEFAULTS);
         Callable<ImageSets> images = images(line, options.seed());
         try (HvdContext hvd = Hvd.init()) {
             new ImageTraining(name(), hvd, options, images.call(), MnistNet::new).run();

@@ -14,6 +14,7 @@ record TrainingOptions(
         int epochs,
         int batchSize,
         double learningRate,
+        double decay,
         double momentum,
         Compression compression,
         int passes,
@@ -23,14 +24,20 @@ record TrainingOptions(
         Optional<Path> checkpoint,
         boolean resume) {
 
+    /** An example's own values for flags that are not given. */
+    record Defaults(int epochs, int batchSize, double learningRate, double decay, double momentum) {}
+
     /** The flags, with the example's own defaults in their help. */
-    static Options flags(int epochs, int batchSize, double learningRate, double momentum) {
+    static Options flags(Defaults defaults) {
         return new Options()
-                .addOption(valued("epochs", "number of epochs, default " + epochs))
-                .addOption(valued("batch-size", "samples per rank and backward pass, default " + batchSize))
+                .addOption(valued("epochs", "number of epochs, default " + defaults.epochs))
+                .addOption(valued("batch-size", "samples per rank and backward pass, default " + defaults.batchSize))
+                .addOption(valued(
+                        "lr",
+                        "learning rate for one rank, multiplied by their number, default " + defaults.learningRate))
                 .addOption(
-                        valued("lr", "learning rate for one rank, multiplied by their number, default " + learningRate))
-                .addOption(valued("momentum", "momentum of SGD, default " + momentum))
+                        valued("lr-decay", "factor for the learning rate after every epoch, default " + defaults.decay))
+                .addOption(valued("momentum", "momentum of SGD, default " + defaults.momentum))
                 .addOption(null, "fp16-allreduce", false, "gradients travel as float16")
                 .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
                 .addOption(valued(
@@ -43,12 +50,16 @@ record TrainingOptions(
                 .addOption("h", "help", false, "this text");
     }
 
+    /** The rate of every rank in an epoch, counted from 0, when so many take part. */
+    double learningRate(int epoch, int ranks) {
+        return learningRate * ranks * Math.pow(decay, epoch);
+    }
+
     static Option valued(String name, String meaning) {
         return Option.builder().longOpt(name).hasArg().desc(meaning).get();
     }
 
-    static TrainingOptions from(CommandLine line, int epochs, int batchSize, double learningRate, double momentum)
-            throws ParseException {
+    static TrainingOptions from(CommandLine line, Defaults defaults) throws ParseException {
         if (line.hasOption("fp16-allreduce") && line.hasOption("bf16-allreduce")) {
             throw new ParseException("--fp16-allreduce and --bf16-allreduce exclude each other");
         }
@@ -56,10 +67,11 @@ record TrainingOptions(
             throw new ParseException("--resume needs --checkpoint FILE");
         }
         return new TrainingOptions(
-                (int) number(line, "epochs", epochs, 1),
-                (int) number(line, "batch-size", batchSize, 1),
-                decimal(line, "lr", learningRate, rate -> rate > 0, "greater than 0"),
-                decimal(line, "momentum", momentum, share -> share >= 0 && share < 1, "from 0 to below 1"),
+                (int) number(line, "epochs", defaults.epochs, 1),
+                (int) number(line, "batch-size", defaults.batchSize, 1),
+                decimal(line, "lr", defaults.learningRate, rate -> rate > 0, "greater than 0"),
+                decimal(line, "lr-decay", defaults.decay, factor -> factor > 0 && factor <= 1, "above 0, at most 1"),
+                decimal(line, "momentum", defaults.momentum, share -> share >= 0 && share < 1, "from 0 to below 1"),
                 line.hasOption("fp16-allreduce")
                         ? Compression.FP16
                         : line.hasOption("bf16-allreduce") ? Compression.BF16 : Compression.NONE,
