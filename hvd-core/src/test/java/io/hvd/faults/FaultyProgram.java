@@ -69,7 +69,7 @@ public final class FaultyProgram {
     /** kill -9: the JVM gets no chance to do anything. */
     private static void killHard(ProcessHandle self) {
         try {
-            new ProcessBuilder("kill", "-9", String.valueOf(self.pid())).start().waitFor();
+            new ProcessBuilder("sh", "-c", "kill -9 " + self.pid()).start().waitFor();
         } catch (java.io.IOException | InterruptedException e) {
             throw new IllegalStateException(e);
         }
