@@ -139,7 +139,7 @@ final class HorovodrunIT {
         launcher = new ProcessBuilder(inItsOwnGroup).start();
         awaitReady(1);
 
-        new ProcessBuilder("kill", "-TERM", "--", "-" + launcher.pid()).start();
+        new ProcessBuilder("sh", "-c", "kill -s TERM -- -" + launcher.pid()).start();
 
         assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
         assertThat(folder.resolve("saved-0")).exists(); // a file: mpirun itself may lose last words
