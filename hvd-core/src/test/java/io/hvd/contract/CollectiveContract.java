@@ -292,6 +292,36 @@ abstract class CollectiveContract {
     }
 
     @Test
+    void allgatherCarriesOneRowBesideManyStages() throws Exception {
+        ranks().run(hvd -> {
+            float[] own = new float[hvd.rank() == 0 ? 1 : 1_500_000];
+            Arrays.fill(own, hvd.rank() + 0.5f);
+            float[] all = hvd.allgather("gather.uneven", Tensor.of(own)).toFloatArray();
+            assertThat(all).hasSize(1 + (hvd.size() - 1) * 1_500_000);
+            assertThat(all[0]).isEqualTo(0.5f);
+            assertThat(all[all.length - 1]).isEqualTo(hvd.size() - 0.5f);
+            return null;
+        });
+    }
+
+    @Test
+    void largeTensorsMayLieInDifferentMemoryOnEveryRank() throws Exception {
+        ranks().run(hvd -> {
+            int count = 1_300_003;
+            Tensor tensor = ramp(DType.FLOAT32, count, hvd.rank());
+            if (hvd.rank() % 2 == 0) {
+                ByteBuffer direct = ByteBuffer.allocateDirect(4 * count).order(ByteOrder.nativeOrder());
+                Tensor moved = Tensor.wrap(direct, DType.FLOAT32, Shape.of(count));
+                moved.copyFrom(tensor);
+                tensor = moved;
+            }
+            hvd.allreduceInPlace("memory.mixed", tensor, AllreduceOptions.sum());
+            assertThat(tensor.toFloatArray()).isEqualTo(expected(DType.FLOAT32, count, hvd.size(), ReduceOp.SUM));
+            return null;
+        });
+    }
+
+    @Test
     void allgatherOfAScalarIsRefusedAtTheDoor() throws Exception {
         ranks().run(hvd -> {
             Tensor scalar = Tensor.wrap(new float[1], DType.FLOAT32, Shape.scalar());

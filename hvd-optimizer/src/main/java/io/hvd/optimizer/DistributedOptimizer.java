@@ -297,7 +297,6 @@ public final class DistributedOptimizer implements Optimizer {
     private void submit(List<Integer> members) {
         Map<String, Tensor> gradients = new LinkedHashMap<>();
         for (int parameter : members) {
-            submitted[parameter] = true;
             gradients.put(
                     scope + parameters.get(parameter).name(),
                     parameters.get(parameter).gradient());
@@ -307,6 +306,7 @@ public final class DistributedOptimizer implements Optimizer {
                 : options;
         List<Handle> handles = hvd.allreduceInPlaceAsync(gradients, how);
         for (int i = 0; i < handles.size(); i++) {
+            submitted[members.get(i)] = true;
             flights.add(new Flight(parameters.get(members.get(i)), handles.get(i)));
         }
     }

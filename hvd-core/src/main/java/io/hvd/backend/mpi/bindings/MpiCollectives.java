@@ -107,8 +107,13 @@ final class MpiCollectives implements Collectives {
                 && only.memory() instanceof BufferMemory;
         if (plain) {
             ByteBuffer buffer = ((BufferMemory) only.memory()).buffer();
-            int count = Math.toIntExact(only.elements());
-            call("MPI_Allreduce", () -> comm.allReduce(buffer, count, datatype(how.wire()), op(how.op())));
+            // In the same slices as a staged tensor: another rank may hold this one in an array.
+            int chunk = chunkElements(how.wire());
+            int bytes = how.wire().bytes();
+            for (long from = 0; from < only.elements(); from += chunk) {
+                int count = (int) Math.min(chunk, only.elements() - from);
+                reduce(part(buffer, Math.toIntExact(from * bytes), count * bytes), count, how);
+            }
         }
         return plain;
     }
@@ -148,12 +153,16 @@ final class MpiCollectives implements Collectives {
             lengths[i] = (int) Math.max(0, Math.min(chunk, elements[i] - from)) * type.bytes();
             offsets[i] = i == 0 ? 0 : offsets[i - 1] + lengths[i - 1];
         }
-        converter.pack(input, from, lengths[rank] / type.bytes(), stage, 0, type, 1.0);
+        if (lengths[rank] > 0) {
+            converter.pack(input, from, lengths[rank] / type.bytes(), stage, 0, type, 1.0);
+        }
         call(
                 "MPI_Allgatherv",
                 () -> comm.allGatherv(stage, lengths[rank], MPI.BYTE, other, lengths, offsets, MPI.BYTE));
         for (int i = 0; i < size; i++) {
-            converter.unpack(other, offsets[i], type, output, starts[i] + from, lengths[i] / type.bytes(), 1.0);
+            if (lengths[i] > 0) {
+                converter.unpack(other, offsets[i], type, output, starts[i] + from, lengths[i] / type.bytes(), 1.0);
+            }
         }
     }
 
