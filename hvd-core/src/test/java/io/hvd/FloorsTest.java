@@ -24,6 +24,9 @@ class FloorsTest {
     private static final String ERROR = "io.hvd.error";
     private static final String CONFIG = "io.hvd.config";
     private static final String SPI = "io.hvd.spi";
+    private static final String TRACE = "io.hvd.trace";
+    private static final String MONITOR = "io.hvd.monitor";
+    private static final String TIMELINE = "io.hvd.timeline";
     private static final String ENGINE = "io.hvd.engine";
     private static final String LOCAL = "io.hvd.backend.local";
     private static final String MPI = "io.hvd.backend.mpi";
@@ -39,8 +42,12 @@ class FloorsTest {
             floor(CONFIG, ERROR),
             // floor 1
             floor(SPI, TENSOR, ERROR, CONFIG),
+            // what has happened on this rank: written by the engine, read by those who explain it
+            floor(TRACE),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
-            floor(ENGINE, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(ENGINE, TRACE, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MONITOR, TRACE, SPI, ERROR, CONFIG, LOG),
+            floor(TIMELINE, TRACE, SPI, ERROR, CONFIG, LOG, "com.google.gson.*"),
             floor(LOCAL, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor("io.hvd.backend.shm.*", SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI, SPI, TENSOR, ERROR, CONFIG, LOG),
@@ -57,7 +64,7 @@ class FloorsTest {
                     "org.bytedeco.cuda.*",
                     "org.bytedeco.javacpp.*"),
             // floor 3
-            floor(FACADE, ENGINE, LOCAL, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(FACADE, ENGINE, TRACE, MONITOR, TIMELINE, LOCAL, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
             // floor 4
             floor("io.hvd.launch.*", ERROR, CONFIG, "org.apache.commons.cli.*"),
             floor("io.hvd.data", LOG),

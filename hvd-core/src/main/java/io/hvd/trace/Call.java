@@ -1,0 +1,88 @@
+package io.hvd.trace;
+
+import java.util.List;
+
+/**
+ * One collective as this rank has called it, and what has become of it so far. Made by
+ * {@link FlightRecorder#submitted}; the times come from {@link System#nanoTime()} and are 0 until they
+ * are known.
+ */
+public final class Call {
+    private final long number;
+    private final Operation operation;
+    private final String site;
+    private final Thread caller;
+    private final long submittedNanos;
+    private volatile long startedNanos;
+    private volatile long endedNanos;
+    private volatile String error = "";
+
+    Call(long number, Operation operation, String site, Thread caller, long submittedNanos) {
+        this.number = number;
+        this.operation = operation;
+        this.site = site;
+        this.caller = caller;
+        this.submittedNanos = submittedNanos;
+    }
+
+    /**
+     * What was called.
+     *
+     * @param kind such as {@code allreduce}
+     * @param name of the tensor
+     * @param detail element type and shape, in words
+     * @param processSet number of the process set, 0 for all ranks
+     * @param members global ranks of the set
+     */
+    public record Operation(String kind, String name, String detail, int processSet, List<Integer> members) {}
+
+    /** Counts this rank's calls, from 1. */
+    public long number() {
+        return number;
+    }
+
+    public Operation operation() {
+        return operation;
+    }
+
+    /** The line of the user's program that made the call, such as {@code Train.step(Train.java:42)}. */
+    public String site() {
+        return site;
+    }
+
+    /** The thread that made the call. */
+    public Thread caller() {
+        return caller;
+    }
+
+    public long submittedNanos() {
+        return submittedNanos;
+    }
+
+    /** When the data plane took it up: from here on this rank waits inside MPI, NCCL or a meeting of threads. */
+    public long startedNanos() {
+        return startedNanos;
+    }
+
+    public long endedNanos() {
+        return endedNanos;
+    }
+
+    public boolean isPending() {
+        return endedNanos == 0;
+    }
+
+    /** Why it failed, or empty. */
+    public String error() {
+        return error;
+    }
+
+    void start(long nanos) {
+        startedNanos = nanos;
+    }
+
+    void end(long nanos, String why) {
+        error = why;
+        endedNanos = nanos;
+    }
+}
