@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.engine.Outcome;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
 import java.util.concurrent.CompletableFuture;
@@ -8,10 +9,10 @@ import java.util.concurrent.CompletionException;
 /** A collective on its way. Its tensors belong to hvd until {@link #synchronize()} returns. */
 public final class Handle {
     private final String name;
-    private final CompletableFuture<Tensor> result;
+    private final CompletableFuture<Outcome> result;
     private final Runnable hurry;
 
-    Handle(String name, CompletableFuture<Tensor> result, Runnable hurry) {
+    Handle(String name, CompletableFuture<Outcome> result, Runnable hurry) {
         this.name = name;
         this.result = result;
         this.hurry = hurry;
@@ -29,11 +30,28 @@ public final class Handle {
     /**
      * Waits for the result.
      *
-     * @return the output tensor; null for a barrier
+     * @return the output tensor; null where this rank gets none, as after a barrier
      * @throws io.hvd.error.RankMismatchException if the ranks asked for different things under this name
      * @throws io.hvd.error.ShutdownException if a rank has closed, failed or vanished
      */
     public Tensor synchronize() {
+        return outcome().tensor();
+    }
+
+    /** Waits for the result of an alltoall. */
+    public AlltoallResult received() {
+        Outcome outcome = outcome();
+        return new AlltoallResult(
+                outcome.tensor(),
+                outcome.received().stream().mapToInt(Math::toIntExact).toArray());
+    }
+
+    /** Waits for the number that a join or a new process set brings. */
+    int number() {
+        return outcome().number();
+    }
+
+    private Outcome outcome() {
         if (!result.isDone()) {
             hurry.run();
         }

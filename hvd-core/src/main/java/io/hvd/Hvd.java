@@ -31,7 +31,7 @@ public final class Hvd {
      * Calling it again returns the same context.
      */
     public static HvdContext init() {
-        return init(List.of());
+        return init(InitOptions.standard());
     }
 
     /**
@@ -39,20 +39,25 @@ public final class Hvd {
      *
      * @param ranks world ranks in their new order; empty means all
      */
-    public static synchronized HvdContext init(List<Integer> ranks) {
+    public static HvdContext init(List<Integer> ranks) {
+        return init(InitOptions.standard().withRanks(ranks));
+    }
+
+    /** Joins with some of the world's ranks, or with process sets from the start. */
+    public static synchronized HvdContext init(InitOptions options) {
         HvdContext current = currentOrNull();
         if (current != null && current.isOpen()) {
             return current;
         }
         HvdConfig config = HvdConfig.fromEnvironment();
-        requireDistinct(ranks);
+        requireDistinct(options.ranks());
         runStartupHooks();
         BackendProvider provider = choose(config);
         JobGuard guard = process != null ? process.guard : new JobGuard(new FailureNotice(config));
-        Membership membership = Membership.join(provider, config, ranks, (member, why) -> guard.jobFailed(why));
+        Membership membership = Membership.join(provider, config, options, (member, why) -> guard.jobFailed(why));
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
-        process = new ProcessJob(new HvdContext(membership), guard);
+        process = new ProcessJob(new HvdContext(membership, true), guard);
         logStart(process.context);
         return process.context;
     }

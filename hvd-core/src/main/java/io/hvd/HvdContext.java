@@ -1,49 +1,39 @@
 package io.hvd;
 
-import io.hvd.engine.Engine;
 import io.hvd.engine.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Topology;
-import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
-import io.hvd.tensor.ReduceOp;
-import io.hvd.tensor.Tensor;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.stream.IntStream;
 
 /**
- * One rank's membership in a job: who it is, and the collectives. Made by {@link Hvd#init()} or
- * {@link Hvd#spawn}; any thread may use it.
- *
- * <p>Operations are matched over the ranks by their name, so the ranks may submit them in any order.
- * If the ranks ask for different things under one name, that operation fails on all of them with a
- * {@link io.hvd.error.RankMismatchException} and the context stays usable.
+ * One rank's membership in a job: who it is, where it runs, and the set of all ranks with its
+ * collectives. Made by {@link Hvd#init()} or {@link Hvd#spawn}; any thread may use it.
  */
-public final class HvdContext implements AutoCloseable {
-    private final Membership membership;
-    private final Engine engine;
+public final class HvdContext extends ProcessSet implements AutoCloseable {
     private final Topology topology;
-    private final AtomicLong unnamed = new AtomicLong();
+    private final boolean dynamicSets;
+    private final Map<Integer, ProcessSet> sets = new ConcurrentSkipListMap<>();
 
-    HvdContext(Membership membership) {
-        this.membership = membership;
-        this.engine = membership.engine();
+    HvdContext(Membership membership, boolean dynamicSets) {
+        super(
+                membership,
+                0,
+                IntStream.range(0, membership.topology().size()).boxed().toList());
         this.topology = membership.topology();
+        this.dynamicSets = dynamicSets;
+        sets.put(0, this);
+        membership.processSets().forEach(this::register);
     }
 
     /** This process's number in the job, 0 to {@link #size()} - 1. */
+    @Override
     public int rank() {
         return topology.rank();
-    }
-
-    /** Number of ranks in the job. */
-    public int size() {
-        return topology.size();
     }
 
     /** This rank's number among those of its host. */
@@ -73,130 +63,62 @@ public final class HvdContext implements AutoCloseable {
 
     /** The GPU of this rank, or the CPU when there is none. */
     public Device device() {
-        return membership.device();
+        return membership().device();
     }
 
     /** The back end and why it was chosen, in a few words. */
     public String backend() {
-        return membership.description();
+        return membership().description();
     }
 
     public boolean isOpen() {
-        return membership.isOpen();
+        return membership().isOpen();
     }
 
-    /** Averages over the ranks; the input stays as it is. */
-    public Tensor allreduce(String name, Tensor tensor) {
-        return allreduce(name, tensor, AllreduceOptions.average());
-    }
-
-    public Tensor allreduce(String name, Tensor tensor, AllreduceOptions options) {
-        return submitAllreduce(name, tensor, outputLike(tensor), options, true).synchronize();
-    }
-
-    /** Starts an allreduce into a new tensor of the same shape and type. */
-    public Handle allreduceAsync(String name, Tensor tensor, AllreduceOptions options) {
-        return submitAllreduce(name, tensor, outputLike(tensor), options, false);
-    }
-
-    /** Overwrites the tensor with the result, and returns it. */
-    public Tensor allreduceInPlace(String name, Tensor tensor, AllreduceOptions options) {
-        return submitAllreduce(name, tensor, tensor, options, true).synchronize();
-    }
-
-    /** Starts an allreduce that overwrites the tensor, which must not be touched until the handle is done. */
-    public Handle allreduceInPlaceAsync(String name, Tensor tensor, AllreduceOptions options) {
-        return submitAllreduce(name, tensor, tensor, options, false);
+    /** All process sets by number, this one included as number 0. */
+    public Map<Integer, ProcessSet> processSets() {
+        return Map.copyOf(sets);
     }
 
     /**
-     * Starts in-place allreduces that are announced together, at once, so that they can travel as one; if a name is
-     * taken, none of them starts.
+     * A process set by number.
      *
-     * @param tensors by name
-     * @return one handle per tensor, in the map's order
+     * @throws HvdException if there is none
      */
-    public List<Handle> allreduceInPlaceAsync(Map<String, Tensor> tensors, AllreduceOptions options) {
-        List<Request> requests = new ArrayList<>(tensors.size());
-        tensors.forEach((name, tensor) -> requests.add(allreduceRequest(name, tensor, options)));
-        List<CompletableFuture<Tensor>> results =
-                membership.open("allreduce").submitTogether(requests, List.copyOf(tensors.values()));
-        List<Handle> handles = new ArrayList<>(results.size());
-        for (int i = 0; i < results.size(); i++) {
-            handles.add(handle(requests.get(i).name(), results.get(i)));
+    public ProcessSet processSet(int id) {
+        ProcessSet set = sets.get(id);
+        if (set == null) {
+            throw new HvdException(
+                    ErrorId.UNKNOWN_PROCESS_SET,
+                    "process set " + id + " is not registered on rank " + rank() + ", there are " + sets.keySet());
         }
-        return handles;
+        return set;
     }
 
     /**
-     * Concatenates the ranks' tensors along the first dimension, which may differ between ranks.
+     * Registers a process set; all ranks of the job call it with the same ranks, members or not, and wait
+     * for each other. Needs {@code HOROVOD_DYNAMIC_PROCESS_SETS=1}; sets that are known from the start
+     * are given to {@link Hvd#init(InitOptions)}.
      *
-     * @throws HvdException if the tensor is a scalar
+     * @throws HvdException if a rank is named twice or does not exist, or the same set is there already
      */
-    public Tensor allgather(String name, Tensor tensor) {
-        return submitAllgather(name, tensor, true).synchronize();
+    public ProcessSet addProcessSet(List<Integer> ranks) {
+        requireDynamicSets("addProcessSet");
+        List<Integer> members = StartingSets.members("process set", ranks, size());
+        Request request = Request.addProcessSet(nameOr(null, "add_process_set"), members);
+        int id = submit(submission(request, null, null), true).number();
+        ProcessSet set = new ProcessSet(membership(), id, members);
+        sets.put(id, set);
+        return set;
     }
 
-    public Handle allgatherAsync(String name, Tensor tensor) {
-        return submitAllgather(name, tensor, false);
-    }
-
-    /** The root's tensor, in a new tensor on every rank. */
-    public Tensor broadcast(String name, Tensor tensor, int root) {
-        return submitBroadcast(name, tensor, outputLike(tensor), root, true).synchronize();
-    }
-
-    public Handle broadcastAsync(String name, Tensor tensor, int root) {
-        return submitBroadcast(name, tensor, outputLike(tensor), root, false);
-    }
-
-    /** Overwrites the tensor with the root's, and returns it. */
-    public Tensor broadcastInPlace(String name, Tensor tensor, int root) {
-        return submitBroadcast(name, tensor, tensor, root, true).synchronize();
-    }
-
-    public Handle broadcastInPlaceAsync(String name, Tensor tensor, int root) {
-        return submitBroadcast(name, tensor, tensor, root, false);
-    }
-
-    /** Returns when every rank has come here. */
-    public void barrier() {
-        barrierAsync().synchronize();
-    }
-
-    public Handle barrierAsync() {
-        String name = nameOr(null, "barrier");
-        return handle(name, membership.open("barrier").submit(Request.barrier(name), null, null, true));
-    }
-
-    /**
-     * Gives every rank the root's object: first its size, then its bytes.
-     *
-     * @param value looked at on the root only
-     */
-    public <T> T broadcastObject(String name, T value, ObjectCodec<T> codec, int root) {
-        String base = nameOr(name, "broadcast_object");
-        byte[] mine = rank() == root ? codec.encode(value) : new byte[0];
-        Tensor size = broadcast(base + ".sz", Tensor.of((long) mine.length), root);
-        byte[] bytes = rank() == root ? mine : new byte[Math.toIntExact(((long[]) size.toArray())[0])];
-        broadcastInPlace(base + ".t", Tensor.ofBytes(bytes), root);
-        return codec.decode(bytes);
-    }
-
-    /**
-     * Overwrites every rank's parameters with the root's, after checking that all ranks have the same
-     * parameters: number, names, types and shapes.
-     *
-     * @param parameters by name; buffers such as running statistics belong in it too
-     * @throws HvdException that names the first parameter that differs, and the ranks
-     */
-    public void broadcastParameters(Map<String, Tensor> parameters, int root) {
-        Map<String, Tensor> sorted = new java.util.TreeMap<>(parameters);
-        ParameterCheck.requireSame(this, sorted);
-        List<Handle> handles = new ArrayList<>();
-        sorted.forEach(
-                (name, tensor) -> handles.add(broadcastInPlaceAsync("broadcast_parameters." + name, tensor, root)));
-        handles.forEach(Handle::synchronize);
+    /** Takes a process set away; all ranks of the job call it. What it is still doing fails. */
+    public void removeProcessSet(ProcessSet set) {
+        requireDynamicSets("removeProcessSet");
+        Request request = Request.removeProcessSet(nameOr(null, "remove_process_set"), set.id());
+        submit(submission(request, null, null), true).synchronize();
+        set.unregister();
+        sets.remove(set.id());
     }
 
     /**
@@ -205,72 +127,23 @@ public final class HvdContext implements AutoCloseable {
      */
     @Override
     public void close() {
-        membership.close(true);
+        membership().close(true);
     }
 
     /** Like {@link #close()}, but MPI stays, so that {@link Hvd#init()} may be called again. */
     public void shutdown() {
-        membership.close(false);
+        membership().close(false);
     }
 
-    Membership membership() {
-        return membership;
+    private void register(List<Integer> ranks) {
+        sets.put(sets.size(), new ProcessSet(membership(), sets.size(), ranks));
     }
 
-    private Handle submitAllreduce(String name, Tensor input, Tensor output, AllreduceOptions options, boolean hurry) {
-        Request request = allreduceRequest(name, input, options);
-        return handle(request.name(), membership.open("allreduce").submit(request, input, output, hurry));
-    }
-
-    private Request allreduceRequest(String name, Tensor input, AllreduceOptions options) {
-        Objects.requireNonNull(input, "tensor");
-        if (options.op() == ReduceOp.ADASUM) {
-            throw new HvdException(ErrorId.UNSUPPORTED, "allreduce of " + name + ": ADASUM is not there yet");
-        }
-        DType wire = options.compression().wireFor(input.dtype());
-        return Request.allreduce(
-                nameOr(name, "allreduce"), input, options.op(), wire, options.prescale(), options.postscale());
-    }
-
-    private Handle submitAllgather(String name, Tensor input, boolean hurry) {
-        String known = nameOr(name, "allgather");
-        if (input.shape().rank() == 0) {
+    private void requireDynamicSets(String call) {
+        if (!dynamicSets) {
             throw new HvdException(
-                    ErrorId.BAD_ARGUMENT,
-                    "allgather of \"" + known + "\" on rank " + rank()
-                            + ": the tensor is a scalar, it needs at least one dimension to be concatenated along");
+                    ErrorId.BAD_SETTING,
+                    call + " on rank " + rank() + " needs HOROVOD_DYNAMIC_PROCESS_SETS=1 on every rank");
         }
-        return handle(known, membership.open("allgather").submit(Request.allgather(known, input), input, null, hurry));
-    }
-
-    private Handle submitBroadcast(String name, Tensor input, Tensor output, int root, boolean hurry) {
-        String known = nameOr(name, "broadcast");
-        if (root < 0 || root >= size()) {
-            throw new HvdException(
-                    ErrorId.BAD_ARGUMENT,
-                    "broadcast of \"" + known + "\" on rank " + rank() + ": root rank " + root + " is not in [0, "
-                            + (size() - 1) + "]");
-        }
-        return handle(
-                known,
-                membership.open("broadcast").submit(Request.broadcast(known, input, root), input, output, hurry));
-    }
-
-    private static Tensor outputLike(Tensor tensor) {
-        if (tensor.device().isCpu()) {
-            return Tensor.zeros(tensor.dtype(), tensor.shape());
-        }
-        throw new HvdException(
-                ErrorId.UNSUPPORTED,
-                "an out-of-place collective on " + tensor.device()
-                        + " would have to allocate GPU memory; use the in-place form");
-    }
-
-    private Handle handle(String name, CompletableFuture<Tensor> result) {
-        return new Handle(name, result, engine::hurry);
-    }
-
-    private String nameOr(String name, String operation) {
-        return name != null ? name : operation + ".noname." + unnamed.getAndIncrement();
     }
 }

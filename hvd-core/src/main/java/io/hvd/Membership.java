@@ -2,6 +2,7 @@ package io.hvd;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
+import io.hvd.engine.EngineSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
@@ -9,6 +10,7 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import io.hvd.trace.FlightRecorder;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -18,16 +20,24 @@ import java.util.function.BiConsumer;
 final class Membership {
     private final BackendProvider provider;
     private final Backend backend;
+    private final FlightRecorder recorder;
+    private final List<List<Integer>> processSets;
     private final Engine engine;
     private volatile boolean open = true;
     private volatile String failure = "";
     private volatile Device device = Device.CPU;
 
     private Membership(
-            BackendProvider provider, Backend backend, HvdConfig config, BiConsumer<Membership, String> onFailure) {
+            BackendProvider provider,
+            Backend backend,
+            HvdConfig config,
+            List<List<Integer>> processSets,
+            BiConsumer<Membership, String> onFailure) {
         this.provider = provider;
         this.backend = backend;
-        this.engine = new Engine(backend, config.fusionThresholdBytes(), config.cycleNanos(), why -> {
+        this.recorder = new FlightRecorder(128);
+        this.processSets = StartingSets.agreed(processSets, backend);
+        this.engine = new Engine(backend, this.processSets, settings(config), recorder, why -> {
             failure = why;
             onFailure.accept(this, why);
         });
@@ -39,12 +49,13 @@ final class Membership {
      * @param onFailure told once, on the communication thread, when the job cannot go on
      */
     static Membership join(
-            BackendProvider provider, HvdConfig config, List<Integer> ranks, BiConsumer<Membership, String> onFailure) {
+            BackendProvider provider, HvdConfig config, InitOptions options, BiConsumer<Membership, String> onFailure) {
         CompletableFuture<Membership> joined = new CompletableFuture<>();
         provider.communicationThread().execute(() -> {
             Membership membership;
             try {
-                membership = new Membership(provider, provider.open(config, ranks), config, onFailure);
+                membership = new Membership(
+                        provider, provider.open(config, options.ranks()), config, options.processSets(), onFailure);
             } catch (Throwable cause) {
                 joined.completeExceptionally(cause);
                 return;
@@ -61,6 +72,15 @@ final class Membership {
             throw new HvdException(
                     ErrorId.INIT_FAILED, "the " + provider.name() + " back end did not start: " + e.getCause(), e);
         }
+    }
+
+    private static EngineSettings settings(HvdConfig config) {
+        return new EngineSettings(config.fusionThresholdBytes(), config.cycleNanos(), 1024, 10, true, false);
+    }
+
+    /** Members of the process sets from the start, besides the set of all ranks. */
+    List<List<Integer>> processSets() {
+        return processSets;
     }
 
     /** The engine, for a call that needs an open context. */

@@ -18,8 +18,8 @@ final class ParameterCheck {
     private ParameterCheck() {}
 
     /** Every rank sends a list of names, types and shapes; each compares all of them, so all throw alike. */
-    static void requireSame(HvdContext hvd, Map<String, Tensor> parameters) {
-        List<Map<String, String>> all = gather(hvd, describe(parameters));
+    static void requireSame(ProcessSet set, Map<String, Tensor> parameters) {
+        List<Map<String, String>> all = gather(set, describe(parameters));
         TreeSet<String> names = new TreeSet<>();
         all.forEach(rank -> names.addAll(rank.keySet()));
         for (String name : names) {
@@ -27,7 +27,7 @@ final class ParameterCheck {
             for (int rank = 0; rank < all.size(); rank++) {
                 ranksByValue
                         .computeIfAbsent(all.get(rank).getOrDefault(name, ABSENT), value -> new ArrayList<>())
-                        .add(rank);
+                        .add(set.ranks().get(rank));
             }
             if (ranksByValue.size() > 1) {
                 throw new HvdException(
@@ -58,10 +58,10 @@ final class ParameterCheck {
         return text.toString();
     }
 
-    private static List<Map<String, String>> gather(HvdContext hvd, String mine) {
+    private static List<Map<String, String>> gather(ProcessSet set, String mine) {
         byte[] bytes = mine.getBytes(StandardCharsets.UTF_8);
-        Tensor lengths = hvd.allgather("broadcast_parameters.check.sz", Tensor.of(bytes.length));
-        Tensor texts = hvd.allgather(
+        Tensor lengths = set.allgather("broadcast_parameters.check.sz", Tensor.of(bytes.length));
+        Tensor texts = set.allgather(
                 "broadcast_parameters.check.t", Tensor.wrap(bytes, io.hvd.tensor.DType.UINT8, Shape.of(bytes.length)));
         List<Map<String, String>> all = new ArrayList<>();
         int at = 0;

@@ -52,8 +52,8 @@ final class RankThreads {
     }
 
     private <R> R runRank(LocalProvider provider, RankBody<R> body, List<Failure> failures) {
-        Membership membership = Membership.join(provider, config, List.of(), RankThreads::freeTheOthers);
-        HvdContext context = new HvdContext(membership);
+        Membership membership = Membership.join(provider, config, InitOptions.standard(), RankThreads::freeTheOthers);
+        HvdContext context = new HvdContext(membership, true);
         Hvd.bind(context);
         try {
             R result = body.run(context);

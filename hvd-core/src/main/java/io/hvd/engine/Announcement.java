@@ -1,20 +1,34 @@
 package io.hvd.engine;
 
+import java.util.BitSet;
 import java.util.List;
 
 /**
  * What a rank tells the coordinator.
  *
- * @param fresh requests that it has not announced before
+ * @param wishes by process set; a set that wants nothing new is left out
  * @param closing true from the moment its context is being closed
  * @param failure why this rank cannot go on, or empty
  */
-public record Announcement(List<Request> fresh, boolean closing, String failure) {
+public record Announcement(List<Wishes> wishes, boolean closing, String failure) {
     public Announcement {
-        fresh = List.copyOf(fresh);
+        wishes = List.copyOf(wishes);
     }
 
-    static Announcement of(List<Request> fresh) {
-        return new Announcement(fresh, false, "");
+    /**
+     * What a rank wants of one process set and has not announced before.
+     *
+     * @param epoch counts how often the set has taken up or left a static plan; wishes of an older epoch
+     *     are announced again by their rank
+     * @param seen number of plans of this set that the rank knows
+     * @param known requests that the coordinator remembers, by their number in the response cache
+     * @param fresh all others
+     * @param sites in strict mode, the lines that asked for {@code fresh}; else empty
+     */
+    public record Wishes(int set, int epoch, long seen, BitSet known, List<Request> fresh, List<String> sites) {
+        public Wishes {
+            fresh = List.copyOf(fresh);
+            sites = List.copyOf(sites);
+        }
     }
 }

@@ -1,41 +1,59 @@
 package io.hvd.engine;
 
+import io.hvd.engine.Announcement.Wishes;
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Verdict;
+import io.hvd.error.BarrierTimeoutException;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
-import io.hvd.spi.Reduction;
-import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.trace.Call;
+import io.hvd.trace.FlightRecorder;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One communication thread per rank that turns submitted tensors into collective calls.
  *
  * <p>The way is straight: drain what this rank asked for, announce it to rank 0, receive rank 0's
  * plan, carry it out. Only this thread talks to the {@link Backend}. Negotiation goes by name, so the
- * ranks may submit in any order.
+ * ranks may submit in any order. Once the steps repeat, the ranks carry them out without asking, until
+ * one of them is asked for anything else ({@link StaticPlan}).
  */
 public final class Engine {
+    private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
+    private static final int ALL = 0;
+
     private final Backend backend;
+    private final EngineSettings settings;
     private final int rank;
-    private final int size;
     private final TensorQueue queue;
     /** Rank 0's; null elsewhere. */
-    private final Negotiation negotiation;
+    private final Coordinator coordinator;
 
+    private final FlightRecorder recorder;
     private final Consumer<String> onFailure;
+    private final Map<Integer, SetMember> sets = new TreeMap<>();
     private final Queue<Plan> plans = new ArrayDeque<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final ControlChannel.Inbox inbox = new EngineInbox();
@@ -45,46 +63,80 @@ public final class Engine {
     private boolean failureAnnounced;
 
     /**
+     * Made on the communication thread, on all ranks together.
+     *
+     * @param processSets members of process sets that are there from the start, as number 1, 2, ...; the
+     *     same on every rank
+     * @param recorder told of every call and its end
      * @param onFailure told once, on the communication thread, when the job cannot go on
      */
-    public Engine(Backend backend, long fusionThresholdBytes, long cycleNanos, Consumer<String> onFailure) {
+    public Engine(
+            Backend backend,
+            List<List<Integer>> processSets,
+            EngineSettings settings,
+            FlightRecorder recorder,
+            Consumer<String> onFailure) {
         this.backend = backend;
+        this.settings = settings;
         this.rank = backend.topology().rank();
-        this.size = backend.topology().size();
-        this.queue = new TensorQueue(Math.max(1, fusionThresholdBytes), cycleNanos);
-        this.negotiation = rank == 0 ? new Negotiation(size, fusionThresholdBytes) : null;
+        this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
+        int size = backend.topology().size();
+        this.coordinator = rank == 0 ? new Coordinator(size, processSets, settings) : null;
+        this.recorder = recorder;
         this.onFailure = onFailure;
+        List<Integer> all = IntStream.range(0, size).boxed().toList();
+        sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings));
+        for (int i = 0; i < processSets.size(); i++) {
+            enter(i + 1, processSets.get(i));
+        }
     }
+
+    /**
+     * An operation to submit.
+     *
+     * @param members global ranks of the process set
+     * @param input null where this rank brings nothing
+     * @param output where the result goes, or null if the operation makes it
+     */
+    public record Submission(int set, List<Integer> members, Request request, Tensor input, Tensor output) {}
 
     /**
      * Queues an operation; the result completes on the communication thread.
      *
-     * @param output where the result goes, or null for an allgather
      * @param hurry true when the caller is going to wait at once
      */
-    public CompletableFuture<Tensor> submit(Request request, Tensor input, Tensor output, boolean hurry) {
-        PendingOp op = new PendingOp(request, input, output);
-        if (queue.submit(List.of(op), hurry)) {
-            backend.control().wakeUp();
-        }
-        return op.result();
+    public CompletableFuture<Outcome> submit(Submission submission, boolean hurry) {
+        return submit(List.of(submission), hurry).get(0);
     }
 
     /**
-     * Queues in-place operations that are announced together, at once; all of them or, if one name is
-     * taken, none.
+     * Queues operations that are announced together; all of them or, if one name is taken, none.
      *
-     * @param tensors one per request, in their order
+     * @param hurry true to announce them at once
      */
-    public List<CompletableFuture<Tensor>> submitTogether(List<Request> requests, List<Tensor> tensors) {
-        List<PendingOp> ops = new ArrayList<>(requests.size());
-        for (int i = 0; i < requests.size(); i++) {
-            ops.add(new PendingOp(requests.get(i), tensors.get(i), tensors.get(i)));
-        }
-        if (!ops.isEmpty() && queue.submit(ops, true)) {
-            backend.control().wakeUp();
+    public List<CompletableFuture<Outcome>> submit(List<Submission> submissions, boolean hurry) {
+        List<PendingOp> ops = submissions.stream().map(this::pending).toList();
+        try {
+            if (!ops.isEmpty() && queue.submit(ops, hurry)) {
+                backend.control().wakeUp();
+            }
+        } catch (HvdException refused) {
+            ops.forEach(op -> op.fail(refused));
+            throw refused;
         }
         return ops.stream().map(PendingOp::result).toList();
+    }
+
+    private PendingOp pending(Submission asked) {
+        Request request = asked.request();
+        String detail = request.kind().isTransfer()
+                        || request.shape().rank() > 0
+                        || request.shape().elements() > 0
+                ? request.dtype() + request.shape().toString()
+                : "";
+        Call call = recorder.submitted(
+                new Call.Operation(request.kind().toString(), request.name(), detail, asked.set(), asked.members()));
+        return new PendingOp(asked.set(), request, asked.input(), asked.output(), call, recorder);
     }
 
     /** Somebody waits for what was submitted: it is announced at once. */
@@ -112,7 +164,7 @@ public final class Engine {
         try {
             ended.get(limitMillis, TimeUnit.MILLISECONDS);
             return true;
-        } catch (java.util.concurrent.TimeoutException | java.util.concurrent.ExecutionException e) {
+        } catch (TimeoutException | ExecutionException e) {
             return false;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -135,6 +187,7 @@ public final class Engine {
             queue.close(new ShutdownException(why));
             try {
                 if (orderly) {
+                    leaveSets();
                     backend.close();
                 }
             } finally {
@@ -145,161 +198,279 @@ public final class Engine {
 
     private Plan cycleUntilTheEnd() {
         while (true) {
-            long wait = queue.nanosUntilDue();
-            if (wait == 0 || closing != closingAnnounced || failureIsNews()) {
-                announce();
-                wait = queue.nanosUntilDue();
-            }
+            takeIn();
             publish();
             Plan plan = mayTurnToTheData() ? plans.poll() : null;
-            if (plan == null) {
-                backend.control().receive(wait, inbox);
-                continue;
-            }
-            plan.batches().forEach(this::execute);
-            if (!plan.failure().isEmpty()) {
-                onFailure.accept(plan.failure());
-            }
-            if (plan.stop() || !plan.failure().isEmpty()) {
-                return plan;
+            if (plan != null) {
+                carryOut(plan);
+                if (plan.stop() || !plan.failure().isEmpty()) {
+                    return plan;
+                }
+            } else if (!tookStep()) {
+                backend.control().receive(nanosUntilDue(), inbox);
             }
         }
     }
 
     /** Rank 0 sees its plan off first: inside a collective it could not, and the others would never come. */
     private boolean mayTurnToTheData() {
-        return negotiation == null || backend.control().isFlushed();
+        return coordinator == null || backend.control().isFlushed();
+    }
+
+    private long nanosUntilDue() {
+        long own = queue.nanosUntilDue();
+        return coordinator == null ? own : Math.min(own, coordinator.nanosUntilDue(System.nanoTime()));
+    }
+
+    /** What the program has submitted since goes to the coordinator, or into the static plan. */
+    private void takeIn() {
+        SetMember all = sets.get(ALL);
+        if (all.steps() != null) {
+            queue.drainFresh().forEach(op -> follow(all, op));
+            if (closing != closingAnnounced) {
+                all.steps().leave();
+            }
+            if (failureIsNews()) {
+                announce(List.of());
+            }
+        } else if (queue.nanosUntilDue() == 0 || closing != closingAnnounced || failureIsNews()) {
+            announce(queue.drainFresh());
+        }
+    }
+
+    private static void follow(SetMember set, PendingOp op) {
+        if (op.set() == set.id()) {
+            set.steps().submitted(op.request());
+        } else {
+            set.steps().leave();
+        }
     }
 
     private boolean failureIsNews() {
         return !failure.isEmpty() && !failureAnnounced;
     }
 
-    private void announce() {
-        closingAnnounced = closing;
+    private void announce(List<PendingOp> ops) {
+        // While a static plan holds, leaving it comes first; only a failure is told at once.
+        closingAnnounced = closing && sets.get(ALL).steps() == null;
         failureAnnounced = !failure.isEmpty();
-        Announcement announcement = new Announcement(queue.drainFresh(), closingAnnounced, failure);
-        if (negotiation != null) {
-            negotiation.announce(rank, announcement);
+        List<Wishes> wishes = new ArrayList<>();
+        ops.stream()
+                .collect(Collectors.groupingBy(PendingOp::set, TreeMap::new, Collectors.toList()))
+                .forEach((set, members) -> wishes.add(sets.get(set).wishes(members)));
+        Announcement announcement = new Announcement(wishes, closingAnnounced, failure);
+        if (coordinator != null) {
+            coordinator.announce(rank, announcement, System.nanoTime());
         } else {
             backend.control().send(0, PlanCodec.encode(announcement));
         }
     }
 
-    /** Rank 0 tells everybody what has been decided. */
+    /** Rank 0 tells the members of each set what has been decided. */
     private void publish() {
-        if (negotiation == null) {
+        // Plans pile up only while earlier ones are on their way; deciding can wait as well.
+        if (coordinator == null || !plans.isEmpty()) {
             return;
         }
-        Plan plan = negotiation.next();
-        if (plan.isEmpty()) {
-            return;
-        }
-        plans.add(plan);
-        if (size > 1) {
-            ByteBuffer message = PlanCodec.encode(plan);
-            for (int to = 1; to < size; to++) {
-                backend.control().send(to, message.duplicate());
+        for (Plan plan : coordinator.next(System.nanoTime())) {
+            List<Integer> members = plan.failure().isEmpty() ? coordinator.members(plan.set()) : allRanks();
+            if (members.size() > 1 || members.get(0) != 0) {
+                ByteBuffer message = PlanCodec.encode(plan);
+                members.stream()
+                        .filter(member -> member != 0)
+                        .forEach(member -> backend.control().send(member, message.duplicate()));
             }
+            if (members.contains(0)) {
+                plans.add(plan);
+            }
+        }
+        coordinator.warning().ifPresent(LOG::warn);
+    }
+
+    private List<Integer> allRanks() {
+        return coordinator.members(ALL);
+    }
+
+    private void carryOut(Plan arrived) {
+        SetMember set = sets.get(arrived.set());
+        Plan plan = set.arrived(arrived, queue);
+        plan.batches().forEach(batch -> execute(set, batch));
+        if (!plan.lock().isEmpty()) {
+            set.lock(plan.lock(), queue.announced(set.id()));
+        }
+        if (!plan.failure().isEmpty()) {
+            onFailure.accept(plan.failure());
         }
     }
 
-    private void execute(Plan.Batch batch) {
-        if (batch.verdict() != Plan.Verdict.RUN) {
-            refuse(batch);
-            return;
+    /** Carries out one batch of the static plan, or leaves it; false if there is nothing to do yet. */
+    private boolean tookStep() {
+        SetMember set = sets.get(ALL);
+        StaticPlan steps = set.steps();
+        if (steps == null || !(steps.isLeft() || steps.isDue())) {
+            return false;
         }
-        List<PendingOp> ops = batch.names().stream().map(queue::take).toList();
-        Request first = ops.get(0).request();
-        Optional<String> refusal = refusal(first);
+        if (steps.isLeft()) {
+            veto(set, steps);
+        } else if (!runStep(set, steps)) {
+            leaveSteps(set);
+        }
+        return true;
+    }
+
+    private boolean runStep(SetMember set, StaticPlan steps) {
+        List<PendingOp> ops = steps.next().stream()
+                .map(name -> queue.find(ALL, name).orElseThrow())
+                .toList();
+        ops.forEach(PendingOp::start);
+        Batch batch = new Batch(
+                ops.stream().map(op -> Plan.Op.named(op.name())).toList(),
+                Verdict.RUN,
+                "",
+                List.of(),
+                List.of(),
+                set.size(),
+                false);
+        Execution execution = new Execution(set, ops, batch);
+        if (!guarded(ops, execution::runUnlessVetoed)) {
+            return false;
+        }
+        steps.advance();
+        // Off the queue first: whoever waits may submit the same name as soon as it is done.
+        ops.forEach(op -> queue.take(ALL, op.name()));
+        execution.complete();
+        return true;
+    }
+
+    private void veto(SetMember set, StaticPlan steps) {
+        List<Request> requests = steps.nextRequests();
+        long elements = requests.stream()
+                .mapToLong(request -> request.shape().elements())
+                .sum();
+        set.data().vetoAllreduce(elements, Execution.onTheWire(requests.get(0), 1));
+        leaveSteps(set);
+    }
+
+    /** Every rank comes here after the same batch, and announces anew what it has not got. */
+    private void leaveSteps(SetMember set) {
+        set.unlock();
+        if (coordinator != null) {
+            coordinator.unlock(set.id());
+        }
+        queue.drainFresh();
+        announce(queue.pending());
+    }
+
+    private void execute(SetMember set, Batch batch) {
+        switch (batch.verdict()) {
+            case RUN -> run(set, batch, takePart(set, batch));
+            case RUN_IF_ASKED ->
+                queue.takeIfPending(set.id(), batch.ops().get(0).name()).ifPresent(op -> run(set, batch, List.of(op)));
+            default -> refuse(set, batch);
+        }
+    }
+
+    /** This rank's operations; where it has joined, neutral ones that stand in for them. */
+    private List<PendingOp> takePart(SetMember set, Batch batch) {
+        List<PendingOp> ops = new ArrayList<>();
+        for (int i = 0; i < batch.ops().size(); i++) {
+            String name = batch.ops().get(i).name();
+            Optional<PendingOp> own = queue.takeIfPending(set.id(), name);
+            if (own.isEmpty() && batch.templates().isEmpty()) {
+                throw new IllegalStateException("a plan names tensor \"" + name + "\", which is not pending here");
+            }
+            int place = i;
+            ops.add(own.orElseGet(
+                    () -> PendingOp.standIn(set.id(), batch.templates().get(place))));
+        }
+        return ops;
+    }
+
+    private void run(SetMember set, Batch batch, List<PendingOp> ops) {
+        Execution execution = new Execution(set, ops, batch);
+        Optional<String> refusal = execution.refusal();
         if (refusal.isPresent()) {
             HvdException unsupported = new HvdException(
                     ErrorId.UNSUPPORTED,
-                    first.kind() + " of " + batch.names() + ": the back end " + backend.description()
+                    ops.get(0).request().kind() + " of " + batch.names() + ": the back end " + backend.description()
                             + " cannot do it: " + refusal.get());
             ops.forEach(op -> op.fail(unsupported));
             return;
         }
+        ops.forEach(PendingOp::start);
+        guarded(ops, () -> {
+            switch (ops.get(0).request().kind()) {
+                case ADD_PROCESS_SET -> enterAgreed(batch, ops.get(0));
+                case REMOVE_PROCESS_SET -> leaveAgreed(batch, ops.get(0));
+                default -> execution.run();
+            }
+            return true;
+        });
+    }
+
+    /** An exception out of the data plane fails the operations, and then the job. */
+    private boolean guarded(List<PendingOp> ops, BooleanSupplier body) {
         try {
-            carryOut(ops, batch);
+            return body.getAsBoolean();
         } catch (ShutdownException consequence) {
             ops.forEach(op -> op.fail(consequence));
             throw consequence;
         } catch (Throwable cause) {
             HvdException error = new HvdException(
                     ErrorId.BACK_END,
-                    ops.get(0).request().kind() + " of " + batch.names() + " failed on rank " + rank + ": " + cause,
+                    ops.get(0).request().kind() + " of "
+                            + ops.stream().map(PendingOp::name).toList() + " failed on rank " + rank + ": " + cause,
                     cause);
             ops.forEach(op -> op.fail(error));
             throw error;
         }
     }
 
-    /** Asked of what the ranks have agreed on, so every rank gets the same answer and nobody waits for another. */
-    private Optional<String> refusal(Request agreed) {
-        Collectives data = backend.collectives();
-        return switch (agreed.kind()) {
-            case ALLREDUCE -> data.refusesAllreduce(agreed.device(), agreed.dtype(), reduction(agreed));
-            case ALLGATHER -> data.refusesAllgather(agreed.device());
-            case BROADCAST -> data.refusesBroadcast(agreed.device());
-            case BARRIER -> Optional.empty();
-        };
+    private void refuse(SetMember set, Batch batch) {
+        HvdException refusal =
+                switch (batch.verdict()) {
+                    case MISMATCH -> new RankMismatchException(batch.error());
+                    case TIMED_OUT -> new BarrierTimeoutException(batch.error());
+                    case RANK_GONE -> new ShutdownException(batch.error());
+                    default -> new HvdException(ErrorId.BAD_ARGUMENT, batch.error());
+                };
+        batch.names().forEach(name -> queue.takeIfPending(set.id(), name).ifPresent(op -> op.fail(refusal)));
     }
 
-    private void refuse(Plan.Batch batch) {
-        HvdException refusal = batch.verdict() == Plan.Verdict.MISMATCH
-                ? new RankMismatchException(batch.error())
-                : new ShutdownException(batch.error());
-        batch.names().forEach(name -> queue.takeIfPending(name).ifPresent(op -> op.fail(refusal)));
+    private void enterAgreed(Batch batch, PendingOp op) {
+        int id = Math.toIntExact(batch.sizes().get(0));
+        enter(id, op.request().splits().stream().map(Math::toIntExact).toList());
+        op.complete(Outcome.of(id));
     }
 
-    private void carryOut(List<PendingOp> ops, Plan.Batch batch) {
-        Request first = ops.get(0).request();
-        switch (first.kind()) {
-            case ALLREDUCE -> {
-                backend.collectives().allreduce(inputs(ops), outputs(ops), reduction(first));
-                ops.forEach(op -> op.complete(op.output()));
-            }
-            case BROADCAST -> {
-                backend.collectives().broadcast(inputs(ops), outputs(ops), first.root());
-                ops.forEach(op -> op.complete(op.output()));
-            }
-            case ALLGATHER -> ops.get(0).complete(gather(ops.get(0), batch.firstDims()));
-            case BARRIER -> ops.get(0).complete(null);
+    private void enter(int id, List<Integer> members) {
+        if (members.contains(rank)) {
+            sets.put(id, new SetMember(id, members, rank, backend.collectives(members), settings));
         }
     }
 
-    private Tensor gather(PendingOp op, List<Long> firstDims) {
-        Request request = op.request();
-        long rows = firstDims.stream().mapToLong(Long::longValue).sum();
-        long rowElements = request.shape().rowElements();
-        Tensor output = Tensor.zeros(request.dtype(), request.shape().withFirst(rows));
-        long[] elements = firstDims.stream().mapToLong(dim -> dim * rowElements).toArray();
-        backend.collectives().allgather(op.input(), output, elements);
-        return output;
+    private void leaveAgreed(Batch batch, PendingOp op) {
+        int id = Math.toIntExact(batch.sizes().get(0));
+        SetMember left = sets.remove(id);
+        if (left != null) {
+            queue.abandon(id, new HvdException(ErrorId.BAD_ARGUMENT, "process set " + id + " has been removed"));
+            left.data().close();
+        }
+        op.complete(Outcome.of(id));
     }
 
-    /** Averaging is decided here and nowhere else: a sum on the wire, divided when it is unpacked. */
-    private Reduction reduction(Request request) {
-        double divisor = request.op() == ReduceOp.AVERAGE ? size : 1;
-        return new Reduction(
-                request.op().onTheWire(), request.wire(), request.prescale(), request.postscale() / divisor);
-    }
-
-    private static List<Tensor> inputs(List<PendingOp> ops) {
-        return ops.stream().map(PendingOp::input).toList();
-    }
-
-    private static List<Tensor> outputs(List<PendingOp> ops) {
-        return ops.stream().map(PendingOp::output).toList();
+    private void leaveSets() {
+        sets.values().stream()
+                .filter(set -> set.id() != ALL)
+                .forEach(set -> set.data().close());
     }
 
     /** Rank 0 hears announcements, the others hear plans. */
     private final class EngineInbox implements ControlChannel.Inbox {
         @Override
         public void message(int fromRank, ByteBuffer message) {
-            if (negotiation != null) {
-                negotiation.announce(fromRank, PlanCodec.decodeAnnouncement(message));
+            if (coordinator != null) {
+                coordinator.announce(fromRank, PlanCodec.decodeAnnouncement(message), System.nanoTime());
             } else {
                 plans.add(PlanCodec.decodePlan(message));
             }
@@ -308,10 +479,10 @@ public final class Engine {
         @Override
         public void lost(int lostRank, String why) {
             String named = why + " (host " + backend.topology().hosts().get(lostRank) + ")";
-            if (negotiation != null) {
-                negotiation.lose(lostRank, named);
+            if (coordinator != null) {
+                coordinator.lose(lostRank, named);
             } else {
-                plans.add(new Plan(List.of(), false, "rank " + lostRank + " is gone: " + named));
+                plans.add(Plan.failed("rank " + lostRank + " is gone: " + named));
             }
         }
     }

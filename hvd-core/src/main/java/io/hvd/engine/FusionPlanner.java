@@ -10,44 +10,50 @@ import java.util.List;
 final class FusionPlanner {
     private FusionPlanner() {}
 
+    /** Operations that may be carried out as one. */
+    record Fused(List<Slot> slots) {
+        Request first() {
+            return slots.get(0).first();
+        }
+    }
+
     /**
-     * @param ready agreed allreduces and broadcasts
+     * @param ready agreed operations, of one kind per fused batch
      * @param thresholdBytes most that a fused batch may carry; a single larger operation still runs
      *     alone, and with 0 all do
      */
-    static List<Plan.Batch> fuse(List<Request> ready, long thresholdBytes) {
+    static List<Fused> fuse(List<Slot> ready, long thresholdBytes) {
         List<Open> open = new ArrayList<>();
-        for (Request request : ready) {
+        for (Slot slot : ready) {
             Open batch = open.stream()
-                    .filter(candidate -> candidate.takes(request, thresholdBytes))
+                    .filter(candidate -> candidate.takes(slot.first(), thresholdBytes))
                     .findFirst()
                     .orElse(null);
             if (batch == null) {
-                batch = new Open(request, new ArrayList<>());
+                batch = new Open(slot.first());
                 open.add(batch);
             }
-            batch.add(request);
+            batch.add(slot);
         }
-        return open.stream().map(batch -> Plan.Batch.run(batch.names)).toList();
+        return open.stream().map(batch -> new Fused(List.copyOf(batch.slots))).toList();
     }
 
     private static final class Open {
         private final Request first;
-        private final List<String> names;
+        private final List<Slot> slots = new ArrayList<>();
         private long bytes;
 
-        Open(Request first, List<String> names) {
+        Open(Request first) {
             this.first = first;
-            this.names = names;
         }
 
         boolean takes(Request request, long thresholdBytes) {
             return thresholdBytes > 0 && first.fusesWith(request) && bytes + request.wireBytes() <= thresholdBytes;
         }
 
-        void add(Request request) {
-            names.add(request.name());
-            bytes += request.wireBytes();
+        void add(Slot slot) {
+            slots.add(slot);
+            bytes += slot.first().wireBytes();
         }
     }
 }

@@ -1,134 +1,311 @@
 package io.hvd.engine;
 
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Verdict;
+import io.hvd.spi.OpKind;
+import io.hvd.tensor.Device;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 
 /**
- * The coordinator: turns announcements into plans. It knows no thread, no channel and no clock; the
- * same announcements in the same order always give the same plans.
+ * The coordinator's work for one process set: turns announcements into plans. It knows no thread, no
+ * channel and no clock; the same announcements in the same order always give the same plans. Inside,
+ * ranks go by their number within the set.
  */
-public final class Negotiation {
-    private final int size;
-    private final long fusionThresholdBytes;
+final class Negotiation {
+    private final int set;
+    private final List<Integer> members;
+    private final EngineSettings settings;
     private final Map<String, Slot> waiting = new LinkedHashMap<>();
     private final List<Slot> ready = new ArrayList<>();
+    private final CoordinatorCache cache;
+    private final Joining joining;
+    private final GroupGate groups = new GroupGate();
+    private final LateRanks late = new LateRanks();
+    private final CallOrder order;
+    private final StepWatch steps;
     private final TreeSet<Integer> closed = new TreeSet<>();
-    private String failure = "";
-    private boolean stopped;
+    /** What the plan in the making runs, by name. */
+    private final Map<String, Slot> deciding = new HashMap<>();
 
-    public Negotiation(int size, long fusionThresholdBytes) {
-        this.size = size;
-        this.fusionThresholdBytes = fusionThresholdBytes;
+    private int epoch;
+    private boolean mayLock;
+
+    /** @param members global ranks, ascending */
+    Negotiation(int set, List<Integer> members, EngineSettings settings) {
+        this.set = set;
+        this.members = List.copyOf(members);
+        this.settings = settings;
+        this.cache = new CoordinatorCache(settings.cacheCapacity(), members.size());
+        this.joining = new Joining(members);
+        this.order = settings.strict() ? new CallOrder(members) : null;
+        this.steps = new StepWatch(settings.staticPlanSteps());
     }
 
-    /** Takes note of what a rank wants. */
-    public void announce(int rank, Announcement announcement) {
-        for (Request request : announcement.fresh()) {
-            Slot slot = waiting.computeIfAbsent(request.name(), name -> new Slot(size));
-            slot.set(rank, request);
-            if (slot.isComplete()) {
-                waiting.remove(request.name());
-                ready.add(slot);
+    List<Integer> members() {
+        return members;
+    }
+
+    /** Static plans need that no other process set can come between. */
+    void mayLock(boolean allowed) {
+        mayLock = allowed;
+    }
+
+    /**
+     * Takes note of what a rank wants.
+     *
+     * @param rank global
+     * @param now nanoseconds of any clock that runs on
+     */
+    void announce(int rank, Announcement.Wishes wishes, long now) {
+        int self = members.indexOf(rank);
+        cache.seen(self, wishes.seen());
+        if (wishes.epoch() != epoch) {
+            return; // said before this rank knew of the change; it says it again
+        }
+        wishes.known().stream().forEach(number -> want(self, cache.request(number, self), number, now));
+        for (int i = 0; i < wishes.fresh().size(); i++) {
+            if (order == null) {
+                want(self, wishes.fresh().get(i), Plan.Op.UNKNOWN, now);
+            } else {
+                order.called(self, wishes.fresh().get(i), wishes.sites().get(i));
             }
         }
-        if (announcement.closing()) {
-            closed.add(rank);
-        }
-        if (!announcement.failure().isEmpty()) {
-            fail(announcement.failure());
+        if (order != null) {
+            order.agreed().forEach(call -> want(call.rank(), call.request(), Plan.Op.UNKNOWN, now));
         }
     }
 
-    /** A rank has gone without closing. The first cause is the one that counts. */
-    public void lose(int rank, String why) {
-        if (!closed.contains(rank)) {
-            fail("rank " + rank + " is gone: " + why);
-        }
+    /** A rank has closed its context. */
+    void close(int rank) {
+        closed.add(members.indexOf(rank));
+    }
+
+    /** All ranks have left the static plan. */
+    void unlock() {
+        epoch++;
+        steps.startOver();
     }
 
     /** Everything that can be decided now; empty when there is nothing new. */
-    public Plan next() {
-        if (!failure.isEmpty()) {
-            Plan plan = new Plan(List.of(), false, stopped ? "" : failure);
-            stopped = true;
-            return plan;
+    Plan next(long now) {
+        List<Batch> batches = new ArrayList<>();
+        if (order != null) {
+            batches.addAll(order.refusals());
         }
-        List<Plan.Batch> batches = new ArrayList<>();
-        List<Request> fusable = new ArrayList<>();
-        ready.forEach(slot -> decide(slot, fusable, batches));
+        batches.addAll(late.refusals());
+        releaseWhatJoinedRanksNeedNotAskFor();
+        List<Slot> agreed = new ArrayList<>();
+        ready.forEach(slot -> decide(slot, agreed, batches));
         ready.clear();
-        batches.addAll(FusionPlanner.fuse(fusable, fusionThresholdBytes));
+        fuse(agreed, batches);
+        joining.finished().ifPresent(batches::add);
+        giveUpOnLateRanks(now, batches);
         refuseWhatWaitsForClosedRanks(batches);
-        boolean stop = closed.size() == size && !stopped;
-        stopped |= stop;
-        return new Plan(batches, stop, "");
+        return plan(batches);
     }
 
-    private void fail(String why) {
-        if (failure.isEmpty() && !stopped) {
-            failure = why;
+    /** Nanoseconds until {@link #next} has something to say without a new announcement. */
+    long nanosUntilDue(long now) {
+        return waiting.values().stream()
+                .filter(Negotiation::hasLimit)
+                .mapToLong(slot -> Math.max(0, deadline(slot) - now))
+                .min()
+                .orElse(Long.MAX_VALUE);
+    }
+
+    private void want(int rank, Request request, int number, long now) {
+        if (request.kind() == OpKind.JOIN) {
+            joining.join(rank, request);
+            return;
+        }
+        if (late.isTooLate(rank, request)) {
+            return;
+        }
+        Slot slot = waiting.computeIfAbsent(request.name(), name -> new Slot(members.size(), now));
+        slot.set(rank, request, number);
+        if (slot.isComplete(joining.joined())) {
+            waiting.remove(request.name());
+            ready.add(slot);
         }
     }
 
-    private static void decide(Slot slot, List<Request> fusable, List<Plan.Batch> batches) {
-        Request first = slot.requests.get(0);
-        Mismatch.find(slot.requests)
-                .ifPresentOrElse(
-                        error -> batches.add(Plan.Batch.refuse(first.name(), Plan.Verdict.MISMATCH, error)), () -> {
-                            switch (first.kind()) {
-                                case ALLREDUCE, BROADCAST -> fusable.add(first);
-                                case ALLGATHER ->
-                                    batches.add(Plan.Batch.gather(
-                                            first.name(),
-                                            slot.requests.stream()
-                                                    .map(request ->
-                                                            request.shape().dim(0))
-                                                    .toList()));
-                                case BARRIER -> batches.add(Plan.Batch.run(List.of(first.name())));
-                            }
-                        });
+    private void releaseWhatJoinedRanksNeedNotAskFor() {
+        if (joining.joined().isEmpty()) {
+            return;
+        }
+        for (Iterator<Slot> all = waiting.values().iterator(); all.hasNext(); ) {
+            Slot slot = all.next();
+            if (slot.isComplete(joining.joined())) {
+                all.remove();
+                ready.add(slot);
+            }
+        }
     }
 
-    private void refuseWhatWaitsForClosedRanks(List<Plan.Batch> batches) {
+    private void decide(Slot slot, List<Slot> agreed, List<Batch> batches) {
+        Optional<String> error = slot.op().isKnown() && joining.joined().isEmpty()
+                ? Optional.empty()
+                : Mismatch.find(slot.requests(), members).or(() -> joining.refuses(slot));
+        if (slot.first().group().isNone()) {
+            error.ifPresentOrElse(
+                    why -> batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why)), () -> agreed.add(slot));
+        } else {
+            groups.arrived(slot, error).ifPresent(group -> {
+                if (group.error().isEmpty()) {
+                    fuseGroup(group.slots(), batches);
+                } else {
+                    group.slots()
+                            .forEach(member ->
+                                    batches.add(Batch.refuse(member.name(), Verdict.MISMATCH, group.error())));
+                }
+            });
+        }
+    }
+
+    private void fuse(List<Slot> agreed, List<Batch> batches) {
+        List<Slot> fusable = new ArrayList<>();
+        for (Slot slot : agreed) {
+            switch (slot.first().kind()) {
+                case ALLREDUCE, BROADCAST -> fusable.add(slot);
+                default -> batches.add(batch(List.of(slot)));
+            }
+        }
+        FusionPlanner.fuse(fusable, settings.fusionThresholdBytes())
+                .forEach(fused -> batches.add(batch(fused.slots())));
+    }
+
+    /** A group travels as one, however large, as far as its types allow. */
+    private void fuseGroup(List<Slot> slots, List<Batch> batches) {
+        boolean fusable = slots.get(0).first().kind() == OpKind.ALLREDUCE;
+        long threshold = !fusable ? 0 : settings.groupFusion() ? Long.MAX_VALUE : settings.fusionThresholdBytes();
+        FusionPlanner.fuse(slots, threshold).forEach(fused -> batches.add(batch(fused.slots())));
+    }
+
+    private Batch batch(List<Slot> slots) {
+        Slot slot = slots.get(0);
+        Request first = slot.first();
+        slots.forEach(each -> deciding.put(each.name(), each));
+        boolean someDoNotAsk = !joining.joined().isEmpty();
+        List<Request> templates = List.of();
+        if (first.kind() == OpKind.SCATTER) {
+            templates = List.of(slot.requests().get(first.root()));
+        } else if (someDoNotAsk
+                || first.kind() == OpKind.ADD_PROCESS_SET
+                || first.kind() == OpKind.REMOVE_PROCESS_SET) {
+            templates = slots.stream().map(Slot::first).toList();
+        }
+        return new Batch(
+                slots.stream().map(Slot::op).toList(),
+                first.kind().isTransfer() ? Verdict.RUN_IF_ASKED : Verdict.RUN,
+                "",
+                sizes(slot),
+                templates,
+                joining.divisor(),
+                !someDoNotAsk && CoordinatorCache.takes(first.kind()));
+    }
+
+    private static List<Long> sizes(Slot slot) {
+        return switch (slot.first().kind()) {
+            case ALLGATHER, GATHER ->
+                slot.requests().stream().map(request -> request.shape().dim(0)).toList();
+            case ALLTOALL ->
+                slot.requests().stream()
+                        .map(Request::splits)
+                        .flatMap(Collection::stream)
+                        .toList();
+            default -> List.of();
+        };
+    }
+
+    private Plan plan(List<Batch> batches) {
+        if (batches.isEmpty()) {
+            return new Plan(set, batches, List.of(), false, "");
+        }
+        List<Batch> stamped = cache.planned(batches, deciding);
+        List<List<String>> lock = List.of();
+        for (Batch batch : stamped) {
+            lock = steps.see(batch, settles(batch));
+        }
+        deciding.clear();
+        if (!lock.isEmpty() && isQuietBut(lock)) {
+            epoch++;
+            waiting.clear();
+            return new Plan(set, stamped, lock, false, "");
+        }
+        return new Plan(set, stamped, List.of(), false, "");
+    }
+
+    private boolean settles(Batch batch) {
+        if (!mayLock || order != null || !batch.remember()) {
+            return false;
+        }
+        Request first = deciding.get(batch.ops().get(0).name()).first();
+        return first.kind() == OpKind.ALLREDUCE && first.device() == Device.Kind.CPU;
+    }
+
+    /** Whether the ranks want nothing at the moment but the next of these steps. */
+    private boolean isQuietBut(List<List<String>> lock) {
+        List<String> names = lock.stream().flatMap(List::stream).toList();
+        return closed.isEmpty() && groups.isEmpty() && names.containsAll(waiting.keySet());
+    }
+
+    private void giveUpOnLateRanks(long now, List<Batch> batches) {
+        for (Iterator<Slot> all = waiting.values().iterator(); all.hasNext(); ) {
+            Slot slot = all.next();
+            if (hasLimit(slot) && deadline(slot) <= now) {
+                all.remove();
+                List<Integer> missing = slot.missing();
+                batches.add(late.gaveUp(
+                        slot.name(),
+                        missing,
+                        "barrier \"" + slot.name() + "\": after " + slot.first().argument() + " ms ranks "
+                                + RankSet.format(global(missing)) + " had not come"));
+            }
+        }
+    }
+
+    private static boolean hasLimit(Slot slot) {
+        return slot.first().kind() == OpKind.BARRIER && slot.first().argument() > 0;
+    }
+
+    private static long deadline(Slot slot) {
+        return slot.since() + TimeUnit.MILLISECONDS.toNanos(slot.first().argument());
+    }
+
+    private void refuseWhatWaitsForClosedRanks(List<Batch> batches) {
         if (closed.isEmpty()) {
             return;
         }
-        for (Iterator<Map.Entry<String, Slot>> all = waiting.entrySet().iterator(); all.hasNext(); ) {
-            Map.Entry<String, Slot> entry = all.next();
-            List<Integer> gone = closed.stream()
-                    .filter(rank -> entry.getValue().requests.get(rank) == null)
-                    .toList();
+        for (Iterator<Slot> all = waiting.values().iterator(); all.hasNext(); ) {
+            Slot slot = all.next();
+            List<Integer> gone =
+                    slot.missing().stream().filter(closed::contains).toList();
             if (!gone.isEmpty()) {
                 all.remove();
-                batches.add(Plan.Batch.refuse(
-                        entry.getKey(),
-                        Plan.Verdict.RANK_GONE,
-                        "tensor \"" + entry.getKey() + "\" can never be complete: ranks " + RankSet.format(gone)
+                batches.add(Batch.refuse(
+                        slot.name(),
+                        Verdict.RANK_GONE,
+                        "tensor \"" + slot.name() + "\" can never be complete: ranks " + RankSet.format(global(gone))
                                 + " have closed their context without submitting it"));
             }
         }
     }
 
-    /** What the ranks have asked for under one name so far. */
-    private static final class Slot {
-        private final List<Request> requests;
-        private int missing;
+    private List<Integer> global(List<Integer> ranks) {
+        return ranks.stream().map(members::get).toList();
+    }
 
-        Slot(int size) {
-            requests = new ArrayList<>(java.util.Collections.nCopies(size, null));
-            missing = size;
-        }
-
-        void set(int rank, Request request) {
-            missing -= requests.set(rank, request) == null ? 1 : 0;
-        }
-
-        boolean isComplete() {
-            return missing == 0;
-        }
+    /** Whether the response cache has been too small. */
+    boolean hasEvicted() {
+        return cache.hasEvicted();
     }
 }

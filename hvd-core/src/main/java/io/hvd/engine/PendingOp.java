@@ -1,23 +1,52 @@
 package io.hvd.engine;
 
 import io.hvd.tensor.Tensor;
+import io.hvd.trace.Call;
+import io.hvd.trace.FlightRecorder;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * An operation on its way: what was asked, where the elements lie, and who waits.
- *
- * <p>The output of an allgather is made when the ranks' rows are known.
+ * An operation on its way: what was asked, where the elements lie, and who waits. Some operations make
+ * their output themselves, once they know its size.
  */
 final class PendingOp {
+    private final int set;
     private final Request request;
     private final Tensor input;
     private final Tensor output;
-    private final CompletableFuture<Tensor> result = new CompletableFuture<>();
+    private final Call call;
+    private final FlightRecorder recorder;
+    private final CompletableFuture<Outcome> result = new CompletableFuture<>();
 
-    PendingOp(Request request, Tensor input, Tensor output) {
+    /**
+     * @param set number of the process set
+     * @param output null where the operation makes it
+     */
+    PendingOp(int set, Request request, Tensor input, Tensor output, Call call, FlightRecorder recorder) {
+        this.set = set;
         this.request = request;
         this.input = input;
         this.output = output;
+        this.call = call;
+        this.recorder = recorder;
+    }
+
+    /** What a rank that has joined carries out in place of another rank's operation; nobody waits for it. */
+    static PendingOp standIn(int set, Request template) {
+        Request request = Neutral.unscaled(template);
+        Tensor neutral = Neutral.tensor(request);
+        return new PendingOp(set, request, neutral, neutral, null, null);
+    }
+
+    /** What tells operations apart: the same name in two process sets is two operations. */
+    record Key(int set, String name) {}
+
+    Key key() {
+        return new Key(set, request.name());
+    }
+
+    int set() {
+        return set;
     }
 
     Request request() {
@@ -36,15 +65,34 @@ final class PendingOp {
         return output;
     }
 
-    CompletableFuture<Tensor> result() {
+    /** The line that asked for it. */
+    String site() {
+        return call.site();
+    }
+
+    CompletableFuture<Outcome> result() {
         return result;
     }
 
-    void complete(Tensor value) {
-        result.complete(value);
+    void start() {
+        if (call != null) {
+            recorder.started(call);
+        }
+    }
+
+    void complete(Outcome outcome) {
+        end("");
+        result.complete(outcome);
     }
 
     void fail(Throwable cause) {
+        end(cause.toString());
         result.completeExceptionally(cause);
+    }
+
+    private void end(String error) {
+        if (call != null) {
+            recorder.ended(call, error);
+        }
     }
 }

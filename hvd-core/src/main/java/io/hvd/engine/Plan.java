@@ -1,54 +1,109 @@
 package io.hvd.engine;
 
+import io.hvd.tensor.ReduceOp;
 import java.util.List;
 
 /**
- * The coordinator's decision, the same for every rank: what to carry out next, in this order.
+ * The coordinator's decision for one process set, the same for every member: what to carry out next,
+ * in this order.
  *
+ * @param set number of the process set
  * @param batches possibly none
+ * @param lock batches that from now on are carried out again and again without a plan; empty for none
  * @param stop true when every rank has closed its context
  * @param failure why the job cannot go on, or empty
  */
-public record Plan(List<Batch> batches, boolean stop, String failure) {
+public record Plan(int set, List<Batch> batches, List<List<String>> lock, boolean stop, String failure) {
     public Plan {
         batches = List.copyOf(batches);
+        lock = List.copyOf(lock);
+    }
+
+    static Plan failed(String why) {
+        return new Plan(0, List.of(), List.of(), false, why);
+    }
+
+    static Plan stopping() {
+        return new Plan(0, List.of(), List.of(), true, "");
     }
 
     boolean isEmpty() {
-        return batches.isEmpty() && !stop && failure.isEmpty();
+        return batches.isEmpty() && lock.isEmpty() && !stop && failure.isEmpty();
+    }
+
+    /**
+     * An operation in a batch.
+     *
+     * @param number of the request in the response cache if every rank has asked for the same as before, else -1
+     */
+    public record Op(String name, int number) {
+        static final int UNKNOWN = -1;
+
+        static Op named(String name) {
+            return new Op(name, UNKNOWN);
+        }
+
+        boolean isKnown() {
+            return number != UNKNOWN;
+        }
     }
 
     /**
      * Operations that are carried out as one.
      *
-     * @param names in the order in which the tensors travel
+     * @param ops in the order in which the tensors travel
      * @param verdict whether the ranks agree
      * @param error what is wrong if they do not, or empty
-     * @param firstDims for an allgather, the first dimension that each rank brings
+     * @param sizes rows that each rank brings to an allgather or gather; rows from each rank to each rank
+     *     of an alltoall, senders first; the last rank that joined; the number of a new process set
+     * @param templates one request per operation where some rank has not made it: for those that have joined,
+     *     or that wait for a scatter
+     * @param divisor what an average is divided by
+     * @param remember true if the response cache takes the requests in
      */
-    public record Batch(List<String> names, Verdict verdict, String error, List<Long> firstDims) {
+    public record Batch(
+            List<Op> ops,
+            Verdict verdict,
+            String error,
+            List<Long> sizes,
+            List<Request> templates,
+            int divisor,
+            boolean remember) {
         public Batch {
-            names = List.copyOf(names);
-            firstDims = List.copyOf(firstDims);
-        }
-
-        static Batch run(List<String> names) {
-            return new Batch(names, Verdict.RUN, "", List.of());
-        }
-
-        static Batch gather(String name, List<Long> firstDims) {
-            return new Batch(List.of(name), Verdict.RUN, "", firstDims);
+            ops = List.copyOf(ops);
+            sizes = List.copyOf(sizes);
+            templates = List.copyOf(templates);
         }
 
         static Batch refuse(String name, Verdict verdict, String error) {
-            return new Batch(List.of(name), verdict, error, List.of());
+            return new Batch(List.of(Op.named(name)), verdict, error, List.of(), List.of(), 1, false);
+        }
+
+        Batch withOps(List<Op> changed) {
+            return new Batch(changed, verdict, error, sizes, templates, divisor, remember);
+        }
+
+        Batch withSizes(List<Long> found) {
+            return new Batch(ops, verdict, error, found, templates, divisor, remember);
+        }
+
+        List<String> names() {
+            return ops.stream().map(Op::name).toList();
+        }
+
+        double divisorFor(Request request) {
+            return request.how().op() == ReduceOp.AVERAGE ? divisor : 1;
         }
     }
 
     /** What becomes of a batch. */
     public enum Verdict {
         RUN,
+        /** Runs on those who have asked for it, and is none of the others' business: a transfer. */
+        RUN_IF_ASKED,
         MISMATCH,
+        BAD_ARGUMENT,
+        TIMED_OUT,
         RANK_GONE;
 
         private static final Verdict[] ALL = values();

@@ -1,141 +1,215 @@
 package io.hvd.engine;
 
+import io.hvd.engine.Announcement.Wishes;
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Op;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.io.DataInput;
 import java.io.DataInputStream;
-import java.io.DataOutput;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 
-/** Announcements and plans as bytes; both ends run the same version of hvd. */
+/**
+ * Announcements and plans as bytes; both ends run the same version of hvd. Operations that the
+ * response cache knows travel as numbers: a bit each in an announcement, four bytes in a plan.
+ */
 final class PlanCodec {
     private PlanCodec() {}
 
     static ByteBuffer encode(Announcement announcement) {
         return encode(out -> {
-            out.writeInt(announcement.fresh().size());
-            for (Request request : announcement.fresh()) {
-                write(out, request);
-            }
+            writeList(out, announcement.wishes(), PlanCodec::write);
             out.writeBoolean(announcement.closing());
             writeText(out, announcement.failure());
         });
     }
 
     static Announcement decodeAnnouncement(ByteBuffer bytes) {
-        return decode(bytes, in -> {
-            List<Request> fresh = new ArrayList<>();
-            for (int left = in.readInt(); left > 0; left--) {
-                fresh.add(readRequest(in));
-            }
-            return new Announcement(fresh, in.readBoolean(), readText(in));
-        });
+        return decode(
+                bytes, in -> new Announcement(readList(in, PlanCodec::readWishes), in.readBoolean(), readText(in)));
     }
 
     static ByteBuffer encode(Plan plan) {
         return encode(out -> {
-            out.writeInt(plan.batches().size());
-            for (Plan.Batch batch : plan.batches()) {
-                write(out, batch);
-            }
+            out.writeInt(plan.set());
+            writeList(out, plan.batches(), PlanCodec::write);
+            writeList(out, plan.lock(), (to, names) -> writeList(to, names, PlanCodec::writeText));
             out.writeBoolean(plan.stop());
             writeText(out, plan.failure());
         });
     }
 
     static Plan decodePlan(ByteBuffer bytes) {
-        return decode(bytes, in -> {
-            List<Plan.Batch> batches = new ArrayList<>();
-            for (int left = in.readInt(); left > 0; left--) {
-                batches.add(readBatch(in));
-            }
-            return new Plan(batches, in.readBoolean(), readText(in));
-        });
+        return decode(
+                bytes,
+                in -> new Plan(
+                        in.readInt(),
+                        readList(in, PlanCodec::readBatch),
+                        readList(in, from -> readList(from, PlanCodec::readText)),
+                        in.readBoolean(),
+                        readText(in)));
     }
 
-    private static void write(DataOutput out, Request request) throws IOException {
+    private static void write(DataOutputStream out, Wishes wishes) throws IOException {
+        out.writeInt(wishes.set());
+        out.writeInt(wishes.epoch());
+        out.writeLong(wishes.seen());
+        writeBits(out, wishes.known());
+        writeList(out, wishes.fresh(), PlanCodec::write);
+        writeList(out, wishes.sites(), PlanCodec::writeText);
+    }
+
+    private static Wishes readWishes(DataInputStream in) throws IOException {
+        return new Wishes(
+                in.readInt(),
+                in.readInt(),
+                in.readLong(),
+                readBits(in),
+                readList(in, PlanCodec::readRequest),
+                readList(in, PlanCodec::readText));
+    }
+
+    /** Numbers are never used again, so the bits begin at the lowest one. */
+    private static void writeBits(DataOutputStream out, BitSet bits) throws IOException {
+        int base = Math.max(0, bits.nextSetBit(0));
+        byte[] window = bits.get(base, bits.length()).toByteArray();
+        out.writeInt(base);
+        out.writeInt(window.length);
+        out.write(window);
+    }
+
+    private static BitSet readBits(DataInputStream in) throws IOException {
+        int base = in.readInt();
+        byte[] window = in.readNBytes(in.readInt());
+        BitSet bits = new BitSet();
+        BitSet.valueOf(window).stream().forEach(bit -> bits.set(base + bit));
+        return bits;
+    }
+
+    private static void write(DataOutputStream out, Request request) throws IOException {
         writeText(out, request.name());
         out.writeByte(request.kind().ordinal());
         out.writeByte(request.dtype().ordinal());
         out.writeByte(request.device().ordinal());
-        out.writeByte(request.op().ordinal());
-        out.writeByte(request.wire().ordinal());
-        out.writeDouble(request.prescale());
-        out.writeDouble(request.postscale());
-        out.writeInt(request.root());
+        out.writeByte(request.how().op().ordinal());
+        out.writeByte(request.how().wire().ordinal());
+        out.writeDouble(request.how().prescale());
+        out.writeDouble(request.how().postscale());
+        out.writeLong(request.argument());
         out.writeByte(request.shape().rank());
         for (long dim : request.shape().toArray()) {
             out.writeLong(dim);
         }
+        writeLongs(out, request.splits());
+        writeText(out, request.group().name());
+        out.writeInt(request.group().members());
     }
 
-    private static Request readRequest(DataInput in) throws IOException {
+    private static Request readRequest(DataInputStream in) throws IOException {
         String name = readText(in);
         OpKind kind = OpKind.of(in.readByte());
         DType dtype = DType.of(in.readByte());
         Device.Kind device = Device.Kind.values()[in.readByte()];
         ReduceOp op = ReduceOp.of(in.readByte());
         DType wire = DType.of(in.readByte());
-        double prescale = in.readDouble();
-        double postscale = in.readDouble();
-        int root = in.readInt();
+        Reduction how = new Reduction(op, wire, in.readDouble(), in.readDouble());
+        long argument = in.readLong();
         long[] dims = new long[in.readByte()];
         for (int i = 0; i < dims.length; i++) {
             dims[i] = in.readLong();
         }
-        return new Request(name, kind, dtype, Shape.of(dims), device, op, wire, prescale, postscale, root);
+        return new Request(
+                name,
+                kind,
+                new Request.Payload(dtype, Shape.of(dims), device),
+                how,
+                argument,
+                readLongs(in),
+                new Request.Group(readText(in), in.readInt()));
     }
 
-    private static void write(DataOutput out, Plan.Batch batch) throws IOException {
-        out.writeInt(batch.names().size());
-        for (String name : batch.names()) {
-            writeText(out, name);
-        }
+    private static void write(DataOutputStream out, Batch batch) throws IOException {
+        writeList(out, batch.ops(), PlanCodec::write);
         out.writeByte(batch.verdict().ordinal());
         writeText(out, batch.error());
-        out.writeInt(batch.firstDims().size());
-        for (long dim : batch.firstDims()) {
-            out.writeLong(dim);
+        boolean known = batch.ops().stream().allMatch(Op::isKnown);
+        writeLongs(out, known ? List.of() : batch.sizes());
+        writeList(out, batch.templates(), PlanCodec::write);
+        out.writeInt(batch.divisor());
+        out.writeBoolean(batch.remember());
+    }
+
+    private static Batch readBatch(DataInputStream in) throws IOException {
+        return new Batch(
+                readList(in, PlanCodec::readOp),
+                Plan.Verdict.of(in.readByte()),
+                readText(in),
+                readLongs(in),
+                readList(in, PlanCodec::readRequest),
+                in.readInt(),
+                in.readBoolean());
+    }
+
+    private static void write(DataOutputStream out, Op op) throws IOException {
+        out.writeInt(op.number());
+        if (!op.isKnown()) {
+            writeText(out, op.name());
         }
     }
 
-    private static Plan.Batch readBatch(DataInput in) throws IOException {
-        List<String> names = new ArrayList<>();
-        for (int left = in.readInt(); left > 0; left--) {
-            names.add(readText(in));
-        }
-        Plan.Verdict verdict = Plan.Verdict.of(in.readByte());
-        String error = readText(in);
-        List<Long> firstDims = new ArrayList<>();
-        for (int left = in.readInt(); left > 0; left--) {
-            firstDims.add(in.readLong());
-        }
-        return new Plan.Batch(names, verdict, error, firstDims);
+    /** The name of a known operation is left to the rank's own response cache. */
+    private static Op readOp(DataInputStream in) throws IOException {
+        int number = in.readInt();
+        return new Op(number == Op.UNKNOWN ? readText(in) : "", number);
+    }
+
+    private static void writeLongs(DataOutputStream out, List<Long> values) throws IOException {
+        writeList(out, values, DataOutputStream::writeLong);
+    }
+
+    private static List<Long> readLongs(DataInputStream in) throws IOException {
+        return readList(in, DataInputStream::readLong);
     }
 
     /** Not writeUTF: a failure text may be longer than its 64 KiB. */
-    private static void writeText(DataOutput out, String text) throws IOException {
-        byte[] bytes = text.getBytes(java.nio.charset.StandardCharsets.UTF_8);
+    private static void writeText(DataOutputStream out, String text) throws IOException {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         out.writeInt(bytes.length);
         out.write(bytes);
     }
 
-    private static String readText(DataInput in) throws IOException {
-        byte[] bytes = new byte[in.readInt()];
-        in.readFully(bytes);
-        return new String(bytes, java.nio.charset.StandardCharsets.UTF_8);
+    private static String readText(DataInputStream in) throws IOException {
+        return new String(in.readNBytes(in.readInt()), StandardCharsets.UTF_8);
     }
 
-    private static ByteBuffer encode(Writing body) {
+    private static <T> void writeList(DataOutputStream out, List<T> list, Writing<T> element) throws IOException {
+        out.writeInt(list.size());
+        for (T each : list) {
+            element.write(out, each);
+        }
+    }
+
+    private static <T> List<T> readList(DataInputStream in, Reading<T> element) throws IOException {
+        List<T> list = new ArrayList<>();
+        for (int left = in.readInt(); left > 0; left--) {
+            list.add(element.read(in));
+        }
+        return list;
+    }
+
+    private static ByteBuffer encode(Body body) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
         try {
             body.write(new DataOutputStream(bytes));
@@ -155,11 +229,15 @@ final class PlanCodec {
         }
     }
 
-    private interface Writing {
-        void write(DataOutput out) throws IOException;
+    private interface Body {
+        void write(DataOutputStream out) throws IOException;
+    }
+
+    private interface Writing<T> {
+        void write(DataOutputStream out, T value) throws IOException;
     }
 
     private interface Reading<T> {
-        T read(DataInput in) throws IOException;
+        T read(DataInputStream in) throws IOException;
     }
 }

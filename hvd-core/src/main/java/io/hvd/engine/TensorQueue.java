@@ -15,7 +15,7 @@ import java.util.Optional;
 final class TensorQueue {
     private final long thresholdBytes;
     private final long lingerNanos;
-    private final Map<String, PendingOp> pending = new LinkedHashMap<>();
+    private final Map<PendingOp.Key, PendingOp> pending = new LinkedHashMap<>();
     private List<PendingOp> fresh = new ArrayList<>();
     private long freshBytes;
     private long oldestNanos;
@@ -43,8 +43,8 @@ final class TensorQueue {
         }
         for (int i = 0; i < ops.size(); i++) {
             PendingOp op = ops.get(i);
-            if (pending.putIfAbsent(op.name(), op) != null) {
-                ops.subList(0, i).forEach(taken -> pending.remove(taken.name()));
+            if (pending.putIfAbsent(op.key(), op) != null) {
+                ops.subList(0, i).forEach(taken -> pending.remove(taken.key()));
                 throw new DuplicateNameException(
                         "tensor \"" + op.name() + "\": " + op.request().kind()
                                 + " was submitted while an operation of the same name is still in progress on this rank;"
@@ -79,24 +79,52 @@ final class TensorQueue {
     }
 
     /** Hands over what has not been announced yet. */
-    synchronized List<Request> drainFresh() {
-        List<Request> requests = fresh.stream().map(PendingOp::request).toList();
+    synchronized List<PendingOp> drainFresh() {
+        List<PendingOp> drained = fresh;
         fresh = new ArrayList<>();
         freshBytes = 0;
         urgent = false;
-        return requests;
+        return drained;
+    }
+
+    /** Everything that is on its way, in the order of submission. */
+    synchronized List<PendingOp> pending() {
+        return List.copyOf(pending.values());
+    }
+
+    /** What a process set waits for, in the order of submission, without what is fresh still. */
+    synchronized List<PendingOp> announced(int set) {
+        List<PendingOp> announced = new ArrayList<>();
+        pending.values().stream().filter(op -> op.set() == set).forEach(announced::add);
+        announced.removeAll(fresh);
+        return announced;
     }
 
     /** Removes an operation; from here on its name may be submitted again. */
-    PendingOp take(String name) {
-        return takeIfPending(name)
+    PendingOp take(int set, String name) {
+        return takeIfPending(set, name)
                 .orElseThrow(() -> new IllegalStateException(
                         "a plan names tensor \"" + name + "\", which is not pending on this rank"));
     }
 
-    /** Like {@link #take} for what this rank may not have submitted, when others wait for a closed rank. */
-    synchronized Optional<PendingOp> takeIfPending(String name) {
-        return Optional.ofNullable(pending.remove(name));
+    /** Like {@link #take} for what this rank may not have submitted. */
+    synchronized Optional<PendingOp> takeIfPending(int set, String name) {
+        return Optional.ofNullable(pending.remove(new PendingOp.Key(set, name)));
+    }
+
+    synchronized Optional<PendingOp> find(int set, String name) {
+        return Optional.ofNullable(pending.get(new PendingOp.Key(set, name)));
+    }
+
+    /** Fails what a process set waits for. */
+    void abandon(int set, HvdException cause) {
+        List<PendingOp> left;
+        synchronized (this) {
+            left = pending.values().stream().filter(op -> op.set() == set).toList();
+            left.forEach(op -> pending.remove(op.key()));
+            fresh.removeAll(left);
+        }
+        left.forEach(op -> op.fail(cause));
     }
 
     /** Fails everything that is pending and refuses whatever comes, with the same cause. */

@@ -14,7 +14,16 @@ public interface Backend extends AutoCloseable {
 
     ControlChannel control();
 
+    /** The data plane of all ranks. */
     Collectives collectives();
+
+    /**
+     * Opens a data plane for some of the ranks; each of these, and nobody else, makes the same call at
+     * the same place in the order of operations.
+     *
+     * @param members ranks, ascending
+     */
+    Collectives collectives(List<Integer> members);
 
     /** Gives every rank everybody's bytes, by rank. All ranks call it together, before the first operation. */
     List<byte[]> exchange(byte[] mine);

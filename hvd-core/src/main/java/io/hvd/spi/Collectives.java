@@ -7,34 +7,25 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The data plane. Every rank makes the same calls in the same order with agreed types and sizes, all
- * of them on the communication thread; a call returns when the outputs may be read.
+ * The data plane of one process set. Every member makes the same calls in the same order with agreed
+ * types and sizes, all of them on the communication thread; a call returns when the outputs may be
+ * read. Ranks are numbered within the set here, and arrays of counts go by these numbers.
  *
- * <p>A call is handed the list of the batch's tensors. A back end may pack them into one buffer or
- * stream them chunk by chunk without one. What it cannot do it says beforehand: the engine asks one
- * of the {@code refuses} methods ahead of every call. The answer depends on nothing but what the
- * ranks have agreed on, so it is the same everywhere and fails the operation only; an exception out
- * of the call itself ends the job.
+ * <p>Some calls are handed the list of a batch's tensors. A back end may pack them into one buffer or
+ * stream them chunk by chunk without one. What it cannot do it says beforehand: the engine asks
+ * {@link #refuses} ahead of every call. The answer depends on nothing but what the ranks have agreed
+ * on, so it is the same everywhere and fails the operation only; an exception out of the call itself
+ * ends the job.
  */
-public interface Collectives {
+public interface Collectives extends AutoCloseable {
     /** Whether tensors on such a device can be handed over at all. */
     default boolean reaches(Device.Kind device) {
         return device == Device.Kind.CPU;
     }
 
-    /** Why such an allreduce cannot be carried out; empty if it can. */
-    default Optional<String> refusesAllreduce(Device.Kind device, DType dtype, Reduction reduction) {
-        return unreached(device);
-    }
-
-    /** Why an allgather on such a device cannot be carried out; empty if it can. */
-    default Optional<String> refusesAllgather(Device.Kind device) {
-        return unreached(device);
-    }
-
-    /** Why a broadcast on such a device cannot be carried out; empty if it can. */
-    default Optional<String> refusesBroadcast(Device.Kind device) {
-        return unreached(device);
+    /** Why such an operation cannot be carried out; empty if it can. */
+    default Optional<String> refuses(OpKind kind, Device.Kind device, DType dtype, Reduction how) {
+        return reaches(device) ? Optional.empty() : Optional.of("it reaches no tensors on " + device);
     }
 
     /**
@@ -42,19 +33,74 @@ public interface Collectives {
      *
      * @param inputs of one element type and on one kind of device
      */
-    void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction reduction);
+    void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how);
+
+    /** Whether {@link #allreduceUnlessVetoed} is there for tensors on such a device. */
+    default boolean takesVetoes(Device.Kind device) {
+        return false;
+    }
+
+    /**
+     * Like {@link #allreduce}, but if a rank calls {@link #vetoAllreduce} instead, nothing is written
+     * to any output. The question travels with the first of the data, so that it costs no message.
+     *
+     * @return false if somebody has vetoed
+     */
+    default boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        throw new UnsupportedOperationException("no vetoes on this back end");
+    }
+
+    /**
+     * Takes part in the allreduce into which the other ranks go, so that it fails for all of them.
+     *
+     * @param elements number of elements of all its tensors
+     */
+    default void vetoAllreduce(long elements, Reduction how) {
+        throw new UnsupportedOperationException("no vetoes on this back end");
+    }
 
     /**
      * Concatenates the ranks' inputs in rank order.
      *
-     * @param elements number of elements that each rank brings, by rank
+     * @param elements number of elements that each rank brings
      */
     void allgather(Tensor input, Tensor output, long[] elements);
 
     /** Copies the root's inputs to the outputs of every rank, the root's own included. */
     void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root);
 
-    private Optional<String> unreached(Device.Kind device) {
-        return reaches(device) ? Optional.empty() : Optional.of("it reaches no tensors on " + device);
-    }
+    /**
+     * Gives every rank a piece of every input; pieces lie one behind the other, in rank order, on both
+     * sides.
+     *
+     * @param sent number of elements for each rank
+     * @param received number of elements from each rank
+     * @param longest the largest piece between any two ranks
+     */
+    void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest);
+
+    /**
+     * Reduces over the ranks, and leaves every rank its own piece of the result.
+     *
+     * @param elements number of elements that each rank gets
+     */
+    void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how);
+
+    /** Reduces to one rank. @param output null but on the root */
+    void reduce(Tensor input, Tensor output, Reduction how, int root);
+
+    /** Like {@link #allgather}, to one rank. @param output null but on the root */
+    void gather(Tensor input, Tensor output, long[] elements, int root);
+
+    /** Gives every rank its piece of the root's tensor. @param input null but on the root */
+    void scatter(Tensor input, Tensor output, long[] elements, int root);
+
+    /** One half of a transfer; the rank {@code to} calls {@link #receive} at the same time. */
+    void send(Tensor tensor, int to);
+
+    void receive(Tensor tensor, int from);
+
+    /** Gives back what belongs to this set alone; every member calls it. */
+    @Override
+    default void close() {}
 }

@@ -10,12 +10,15 @@ import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.DType;
-import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.trace.FlightRecorder;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -33,13 +36,14 @@ class EngineRefusalTest {
         List<String> jobFailures = new ArrayList<>();
         PickyBackend backend =
                 new PickyBackend(LocalProvider.team(1, 4096).get(0).open(HvdConfig.from(Map.of()), List.of()));
-        Engine engine = new Engine(backend, 1 << 20, 0, jobFailures::add);
+        Engine engine =
+                new Engine(backend, List.of(), Requests.settings(1 << 20, 0), new FlightRecorder(16), jobFailures::add);
         Thread communication = new Thread(engine::run, "hvd-engine-test");
         communication.start();
 
         Tensor integers = Tensor.of(1, 2, 3);
-        CompletableFuture<Tensor> refused =
-                engine.submit(sum("counts", integers, 0.5), integers, Tensor.of(0, 0, 0), true);
+        CompletableFuture<Outcome> refused = engine.submit(
+                new Engine.Submission(0, List.of(0), sum("counts", integers, 0.5), integers, Tensor.of(0, 0, 0)), true);
         assertThatThrownBy(refused::join)
                 .isInstanceOf(CompletionException.class)
                 .hasMessageContainingAll("allreduce", "counts", "picky", "int32", "scaled by 0.5")
@@ -48,8 +52,11 @@ class EngineRefusalTest {
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED));
 
         Tensor floats = Tensor.of(1f, 2f);
-        Tensor sum = engine.submit(sum("gradient", floats, 1), floats, Tensor.of(0f, 0f), true)
-                .join();
+        Tensor sum = engine.submit(
+                        new Engine.Submission(0, List.of(0), sum("gradient", floats, 1), floats, Tensor.of(0f, 0f)),
+                        true)
+                .join()
+                .tensor();
         assertThat(sum.toFloatArray()).containsExactly(1f, 2f);
         assertThat(backend.reduced).containsExactly(DType.FLOAT32);
         engine.close();
@@ -57,11 +64,12 @@ class EngineRefusalTest {
     }
 
     private static Request sum(String name, Tensor tensor, double postscale) {
-        return Request.allreduce(name, tensor, ReduceOp.SUM, tensor.dtype(), 1, postscale);
+        return Request.reduction(
+                name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, tensor.dtype(), 1, postscale), 0);
     }
 
     /** A local back end that scales no integers. */
-    private static final class PickyBackend implements Backend, Collectives {
+    private static final class PickyBackend implements Backend {
         private final Backend local;
         private final List<DType> reduced = new ArrayList<>();
 
@@ -69,27 +77,23 @@ class EngineRefusalTest {
             this.local = local;
         }
 
-        @Override
-        public Optional<String> refusesAllreduce(Device.Kind device, DType dtype, Reduction how) {
+        /** Everything but what the engine asks in this test is left out. */
+        private Object answer(Object proxy, Method method, Object[] args) throws Exception {
+            switch (method.getName()) {
+                case "refuses":
+                    return refuses((DType) args[2], (Reduction) args[3]);
+                case "allreduce":
+                    ((List<?>) args[0]).forEach(input -> reduced.add(((Tensor) input).dtype()));
+                    return method.invoke(local.collectives(), args);
+                default:
+                    throw new AssertionError(method + " is not expected");
+            }
+        }
+
+        private static Optional<String> refuses(DType dtype, Reduction how) {
             return dtype.isFloating() || how.postscale() == 1
                     ? Optional.empty()
                     : Optional.of(dtype + " cannot be scaled by " + how.postscale());
-        }
-
-        @Override
-        public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-            inputs.forEach(input -> reduced.add(input.dtype()));
-            local.collectives().allreduce(inputs, outputs, how);
-        }
-
-        @Override
-        public void allgather(Tensor input, Tensor output, long[] elements) {
-            local.collectives().allgather(input, output, elements);
-        }
-
-        @Override
-        public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
-            local.collectives().broadcast(inputs, outputs, root);
         }
 
         @Override
@@ -109,7 +113,13 @@ class EngineRefusalTest {
 
         @Override
         public Collectives collectives() {
-            return this;
+            return (Collectives) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {Collectives.class}, this::answer);
+        }
+
+        @Override
+        public Collectives collectives(List<Integer> members) {
+            return collectives();
         }
 
         @Override

@@ -8,9 +8,12 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.RankMismatchException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Backend;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.trace.FlightRecorder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -35,7 +38,8 @@ class EngineTest {
     private void start(long cycleNanos) {
         for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
             Backend backend = provider.open(HvdConfig.from(Map.of()), List.of());
-            Engine engine = new Engine(backend, 1 << 20, cycleNanos, failures::add);
+            Engine engine = new Engine(
+                    backend, List.of(), Requests.settings(1 << 20, cycleNanos), new FlightRecorder(16), failures::add);
             backends.add(backend);
             engines.add(engine);
             Thread thread = new Thread(engine::run, "engine-test");
@@ -45,10 +49,11 @@ class EngineTest {
         }
     }
 
-    private CompletableFuture<Tensor> sum(int rank, String name, boolean hurry, float... values) {
+    private CompletableFuture<Outcome> sum(int rank, String name, boolean hurry, float... values) {
         Tensor tensor = Tensor.of(values);
-        Request request = Request.allreduce(name, tensor, ReduceOp.SUM, DType.FLOAT32, 1, 1);
-        return engines.get(rank).submit(request, tensor, tensor, hurry);
+        Request request =
+                Request.reduction(name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1), 0);
+        return engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1, 2), request, tensor, tensor), hurry);
     }
 
     private static <T> T get(CompletableFuture<T> result) throws Exception {
@@ -72,14 +77,14 @@ class EngineTest {
     @Test
     void whatNobodyWaitsForIsHeldBackUntilSomebodyHurries() throws Exception {
         start(HOUR);
-        List<CompletableFuture<Tensor>> results = new ArrayList<>();
+        List<CompletableFuture<Outcome>> results = new ArrayList<>();
         for (int rank = 0; rank < SIZE; rank++) {
             results.add(sum(rank, "held", false, rank, 10 * rank));
         }
         assertThat(results).noneMatch(CompletableFuture::isDone);
         engines.forEach(Engine::hurry);
-        for (CompletableFuture<Tensor> result : results) {
-            assertThat(get(result).toFloatArray()).containsExactly(3, 30);
+        for (CompletableFuture<Outcome> result : results) {
+            assertThat(get(result).tensor().toFloatArray()).containsExactly(3, 30);
         }
         closeAll();
         assertThat(failures).isEmpty();
@@ -88,21 +93,21 @@ class EngineTest {
     @Test
     void aMismatchFailsOnEveryRankAndTheNameWorksAgain() throws Exception {
         start(0);
-        List<CompletableFuture<Tensor>> results = new ArrayList<>();
+        List<CompletableFuture<Outcome>> results = new ArrayList<>();
         for (int rank = 0; rank < SIZE; rank++) {
             results.add(sum(rank, "x", true, rank == 1 ? new float[3] : new float[2]));
         }
-        for (CompletableFuture<Tensor> result : results) {
+        for (CompletableFuture<Outcome> result : results) {
             assertThatThrownBy(() -> get(result))
                     .hasCauseInstanceOf(RankMismatchException.class)
                     .hasMessageContainingAll("\"x\"", "[2] on ranks {0, 2}", "[3] on ranks {1}");
         }
-        List<CompletableFuture<Tensor>> again = new ArrayList<>();
+        List<CompletableFuture<Outcome>> again = new ArrayList<>();
         for (int rank = 0; rank < SIZE; rank++) {
             again.add(sum(rank, "x", true, rank));
         }
-        for (CompletableFuture<Tensor> result : again) {
-            assertThat(get(result).item()).isEqualTo(3);
+        for (CompletableFuture<Outcome> result : again) {
+            assertThat(get(result).tensor().item()).isEqualTo(3);
         }
         closeAll();
         assertThat(failures).isEmpty();
@@ -111,9 +116,9 @@ class EngineTest {
     @Test
     void aRanksFailureReachesEveryRankBeforeFailReturns() throws Exception {
         start(HOUR);
-        List<CompletableFuture<Tensor>> waiting = List.of(sum(0, "a", true, 1), sum(1, "a", true, 1));
+        List<CompletableFuture<Outcome>> waiting = List.of(sum(0, "a", true, 1), sum(1, "a", true, 1));
         assertThat(engines.get(2).fail("rank 2 on host c: disk full", 20_000)).isTrue();
-        for (CompletableFuture<Tensor> result : waiting) {
+        for (CompletableFuture<Outcome> result : waiting) {
             assertThatThrownBy(() -> get(result))
                     .isInstanceOf(ExecutionException.class)
                     .hasCauseInstanceOf(ShutdownException.class)
@@ -135,14 +140,15 @@ class EngineTest {
     @Test
     void failGivesUpWhenTheOthersCannotBeToldInTime() {
         Backend alone = LocalProvider.team(2, 4096).get(1).open(HvdConfig.from(Map.of()), List.of());
-        Engine neverRuns = new Engine(alone, 1 << 20, 0, failures::add);
+        Engine neverRuns =
+                new Engine(alone, List.of(), Requests.settings(1 << 20, 0), new FlightRecorder(16), failures::add);
         assertThat(neverRuns.fail("too late", 1)).isFalse();
     }
 
     @Test
     void aLostRankIsNamedWithItsHost() throws Exception {
         start(HOUR);
-        CompletableFuture<Tensor> waiting = sum(0, "a", true, 1);
+        CompletableFuture<Outcome> waiting = sum(0, "a", true, 1);
         backends.get(1).abort(1, "killed");
         assertThatThrownBy(() -> get(waiting))
                 .hasCauseInstanceOf(ShutdownException.class)
@@ -153,7 +159,7 @@ class EngineTest {
     @Test
     void closingFailsWhatIsStillPendingAndNamesTheClosedRank() throws Exception {
         start(HOUR);
-        CompletableFuture<Tensor> lonely = sum(2, "lonely", false, 1);
+        CompletableFuture<Outcome> lonely = sum(2, "lonely", false, 1);
         closeAll();
         assertThatThrownBy(() -> get(lonely))
                 .hasCauseInstanceOf(ShutdownException.class)

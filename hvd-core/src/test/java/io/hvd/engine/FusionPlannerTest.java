@@ -4,6 +4,7 @@ import static io.hvd.engine.Requests.broadcast;
 import static io.hvd.engine.Requests.sum;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.spi.OpKind;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
@@ -19,10 +20,15 @@ class FusionPlannerTest {
     private static final long PLENTY = 1 << 20;
 
     private static List<List<String>> fuse(long threshold, Request... ready) {
-        return FusionPlanner.fuse(List.of(ready), threshold).stream()
-                .peek(batch -> assertThat(batch.verdict()).isEqualTo(Plan.Verdict.RUN))
-                .map(Plan.Batch::names)
+        return FusionPlanner.fuse(Stream.of(ready).map(FusionPlannerTest::slot).toList(), threshold).stream()
+                .map(fused -> fused.slots().stream().map(Slot::name).toList())
                 .toList();
+    }
+
+    private static Slot slot(Request request) {
+        Slot slot = new Slot(1, 0);
+        slot.set(0, request, Plan.Op.UNKNOWN);
+        return slot;
     }
 
     @Test

@@ -1,13 +1,17 @@
 package io.hvd.engine;
 
+import static io.hvd.engine.Requests.wants;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -24,7 +28,13 @@ class PlanCodecTest {
     /** Every field different from every other, so that a swap shows. */
     private static Request request(int i, OpKind kind, DType type, DType wire, Device.Kind device, ReduceOp op) {
         return new Request(
-                "t" + i, kind, type, Shape.of(i, 1L << 40, 3), device, op, wire, 0.5 + i, 0.25 - i, 1000 + i);
+                "t" + i,
+                kind,
+                new Request.Payload(type, Shape.of(i, 1L << 40, 3), device),
+                new Reduction(op, wire, 0.5 + i, 0.25 - i),
+                1000 + i,
+                List.of(i + 1L, 1L << 41),
+                new Request.Group("g" + i, 2000 + i));
     }
 
     @Test
@@ -41,14 +51,14 @@ class PlanCodecTest {
                 }
             }
         }
-        assertThat(roundTrip(Announcement.of(requests)).fresh()).isEqualTo(requests);
+        assertThat(roundTrip(wants(requests)).wishes().get(0).fresh()).isEqualTo(requests);
     }
 
     @Test
     void shapesOfAnyNumberOfDimensionsArriveAsTheyWere() {
         for (Shape shape : List.of(Shape.scalar(), Shape.of(0), Shape.of(7), Shape.of(1, 2, 3, 4, 5, 6, 7, 8))) {
             Request request = Requests.allreduce("x", DType.INT8, shape, ReduceOp.MIN);
-            assertThat(roundTrip(Announcement.of(List.of(request))).fresh()).containsExactly(request);
+            assertThat(roundTrip(wants(request)).wishes().get(0).fresh()).containsExactly(request);
         }
     }
 
@@ -56,7 +66,7 @@ class PlanCodecTest {
     void extremeFactorsArriveBitByBit() {
         for (double factor : new double[] {Double.MIN_VALUE, -0.0, Double.NaN, Double.NEGATIVE_INFINITY, 1.0 / 3}) {
             Request request = Requests.scaled("x", factor, -factor);
-            assertThat(roundTrip(Announcement.of(List.of(request))).fresh()).containsExactly(request);
+            assertThat(roundTrip(wants(request)).wishes().get(0).fresh()).containsExactly(request);
         }
     }
 
@@ -73,9 +83,10 @@ class PlanCodecTest {
     @Test
     void textsBeyond64KibAndOutsideAsciiArriveWhole() {
         String text = "Schicht→\uD83D\uDE00".repeat(20_000);
-        Announcement announcement = new Announcement(List.of(Requests.sum(text, 4)), false, text);
+        Announcement announcement =
+                new Announcement(wants(Requests.sum(text, 4)).wishes(), false, text);
         assertThat(roundTrip(announcement)).isEqualTo(announcement);
-        Plan plan = new Plan(List.of(Plan.Batch.refuse(text, Plan.Verdict.MISMATCH, text)), false, text);
+        Plan plan = new Plan(7, List.of(Plan.Batch.refuse(text, Plan.Verdict.MISMATCH, text)), List.of(), false, text);
         assertThat(roundTrip(plan)).isEqualTo(plan);
     }
 
@@ -84,15 +95,21 @@ class PlanCodecTest {
         List<Plan.Batch> batches = new ArrayList<>();
         for (Plan.Verdict verdict : Plan.Verdict.values()) {
             batches.add(new Plan.Batch(
-                    List.of("a" + verdict, "b", ""), verdict, "why " + verdict, List.of(3L, 0L, 1L << 40)));
+                    List.of(Plan.Op.named("a" + verdict), Plan.Op.named("b"), Plan.Op.named("")),
+                    verdict,
+                    "why " + verdict,
+                    List.of(3L, 0L, 1L << 40),
+                    List.of(Requests.sum("template", 4)),
+                    5,
+                    verdict == Plan.Verdict.RUN));
         }
         for (boolean stop : new boolean[] {true, false}) {
             for (String failure : List.of("", "rank 1 is gone")) {
-                Plan plan = new Plan(batches, stop, failure);
+                Plan plan = new Plan(3, batches, List.of(List.of("a", "b"), List.of("c")), stop, failure);
                 assertThat(roundTrip(plan)).isEqualTo(plan);
             }
         }
-        Plan empty = new Plan(List.of(), false, "");
+        Plan empty = new Plan(0, List.of(), List.of(), false, "");
         assertThat(roundTrip(empty)).isEqualTo(empty);
     }
 
@@ -101,15 +118,51 @@ class PlanCodecTest {
         List<Request> requests = IntStream.range(0, 20_000)
                 .mapToObj(i -> Requests.sum("parameter." + i, 4L * i))
                 .toList();
-        assertThat(roundTrip(Announcement.of(requests)).fresh()).isEqualTo(requests);
+        assertThat(roundTrip(wants(requests)).wishes().get(0).fresh()).isEqualTo(requests);
         Plan plan = new Plan(
-                List.of(Plan.Batch.run(requests.stream().map(Request::name).toList())), true, "");
+                0,
+                List.of(new Plan.Batch(
+                        requests.stream()
+                                .map(request -> Plan.Op.named(request.name()))
+                                .toList(),
+                        Plan.Verdict.RUN,
+                        "",
+                        List.of(),
+                        List.of(),
+                        1,
+                        true)),
+                List.of(),
+                true,
+                "");
         assertThat(roundTrip(plan)).isEqualTo(plan);
+    }
+
+    /** The receiving rank knows name and sizes itself. */
+    @Test
+    void aKnownOperationTravelsAsItsNumberAlone() {
+        Plan.Batch known = new Plan.Batch(
+                List.of(new Plan.Op("a.long.name", 4711)), Plan.Verdict.RUN, "", List.of(8L), List.of(), 2, true);
+        Plan arrived = roundTrip(new Plan(1, List.of(known), List.of(), false, ""));
+        assertThat(arrived.batches())
+                .containsExactly(known.withOps(List.of(new Plan.Op("", 4711))).withSizes(List.of()));
+    }
+
+    @Test
+    void anyBitsOfTheResponseCacheArrive() {
+        for (int[] bits : new int[][] {{}, {0}, {63, 64}, {1_000_000, 1_000_007}, {5, 5_000}}) {
+            BitSet known = new BitSet();
+            for (int bit : bits) {
+                known.set(bit);
+            }
+            var wishes = new Announcement.Wishes(3, 2, 1L << 35, known, List.of(), List.of("A.b(A.java:1)"));
+            Announcement announcement = new Announcement(List.of(wishes), true, "");
+            assertThat(roundTrip(announcement)).isEqualTo(announcement);
+        }
     }
 
     @Test
     void readsBetweenPositionAndLimitOfAnyBuffer() {
-        Plan plan = new Plan(List.of(Plan.Batch.gather("g", List.of(1L, 2L))), false, "");
+        Plan plan = new Plan(0, List.of(Plan.Batch.refuse("g", Plan.Verdict.RANK_GONE, "why")), List.of(), false, "");
         ByteBuffer encoded = PlanCodec.encode(plan);
         ByteBuffer inside = ByteBuffer.allocateDirect(encoded.remaining() + 9);
         inside.position(5).put(encoded).flip().position(5);

@@ -22,11 +22,11 @@ class TensorQueueTest {
     private final TensorQueue queue = new TensorQueue(100, HOUR);
 
     private static PendingOp op(String name, long bytes) {
-        return new PendingOp(Requests.sum(name, bytes), null, null);
+        return new PendingOp(0, Requests.sum(name, bytes), null, null, null, null);
     }
 
-    private static List<String> names(List<Request> requests) {
-        return requests.stream().map(Request::name).toList();
+    private static List<String> names(List<PendingOp> ops) {
+        return ops.stream().map(PendingOp::name).toList();
     }
 
     @Test
@@ -42,9 +42,9 @@ class TensorQueueTest {
         PendingOp a = op("a", 4);
         queue.submit(List.of(a), false);
         queue.drainFresh();
-        assertThat(queue.take("a")).isSameAs(a);
-        assertThat(queue.takeIfPending("a")).isEmpty();
-        assertThatThrownBy(() -> queue.take("a"))
+        assertThat(queue.take(0, "a")).isSameAs(a);
+        assertThat(queue.takeIfPending(0, "a")).isEmpty();
+        assertThatThrownBy(() -> queue.take(0, "a"))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("\"a\"");
     }
@@ -59,7 +59,7 @@ class TensorQueueTest {
                     .hasMessageContainingAll("HVD-302", "\"a\"", "allreduce");
             assertThat(names(queue.drainFresh())).hasSize(1 - round);
         }
-        assertThat(queue.take("a")).isSameAs(first);
+        assertThat(queue.take(0, "a")).isSameAs(first);
         assertThat(first.result()).isNotDone();
         assertThat(queue.submit(List.of(op("a", 8)), false)).as("free again").isTrue();
     }
@@ -73,16 +73,16 @@ class TensorQueueTest {
                 .hasMessageContaining("\"b\"");
         assertThat(queue.drainFresh()).isEmpty();
         assertThat(queue.nanosUntilDue()).isEqualTo(Long.MAX_VALUE);
-        assertThat(queue.takeIfPending("a")).isEmpty();
-        assertThat(queue.takeIfPending("c")).isEmpty();
-        assertThat(queue.takeIfPending("b")).isPresent();
+        assertThat(queue.takeIfPending(0, "a")).isEmpty();
+        assertThat(queue.takeIfPending(0, "c")).isEmpty();
+        assertThat(queue.takeIfPending(0, "b")).isPresent();
     }
 
     @Test
     void aGroupThatNamesATensorTwiceIsRefusedAsAWhole() {
         assertThatThrownBy(() -> queue.submit(List.of(op("a", 4), op("a", 4)), false))
                 .isInstanceOf(DuplicateNameException.class);
-        assertThat(queue.takeIfPending("a")).isEmpty();
+        assertThat(queue.takeIfPending(0, "a")).isEmpty();
         assertThat(queue.drainFresh()).isEmpty();
     }
 
@@ -153,7 +153,7 @@ class TensorQueueTest {
         PendingOp taken = op("taken", 4);
         queue.submit(List.of(announced, taken), false);
         queue.drainFresh();
-        queue.take("taken");
+        queue.take(0, "taken");
         queue.submit(List.of(fresh), false);
         ShutdownException cause = new ShutdownException("rank 3 is gone");
         queue.close(cause);
@@ -165,7 +165,7 @@ class TensorQueueTest {
         assertThatThrownBy(() -> queue.submit(List.of(op("late", 4)), false)).isSameAs(cause);
         assertThat(cause.id()).isEqualTo(ErrorId.SHUT_DOWN);
         assertThat(queue.drainFresh()).isEmpty();
-        assertThat(queue.takeIfPending("late")).isEmpty();
+        assertThat(queue.takeIfPending(0, "late")).isEmpty();
     }
 
     @Test

@@ -44,6 +44,11 @@ final class LocalBackend implements Backend, ControlChannel {
     }
 
     @Override
+    public Collectives collectives(List<Integer> members) {
+        return new LocalCollectives(hub.set(members), members.indexOf(rank));
+    }
+
+    @Override
     public List<byte[]> exchange(byte[] mine) {
         hub.exchanged().set(rank, mine);
         hub.rendezvous().meet();

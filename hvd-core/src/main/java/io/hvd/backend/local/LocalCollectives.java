@@ -3,16 +3,20 @@ package io.hvd.backend.local;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
+import io.hvd.tensor.Device;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
  * Collectives among threads. An allreduce goes chunk by chunk: each rank packs into its own stage,
  * reduces its slice of everybody's stage, and unpacks the whole result. A slice has one owner who
- * adds in rank order, so all ranks get the same bits.
+ * adds in rank order, so all ranks get the same bits. The others show their tensors to each other and
+ * copy what is theirs.
  */
 final class LocalCollectives implements Collectives {
     private final LocalHub hub;
@@ -21,6 +25,7 @@ final class LocalCollectives implements Collectives {
     private final Converter converter = new Converter();
     private final Reducer reducer = new Reducer();
 
+    /** @param rank this rank's number within the hub */
     LocalCollectives(LocalHub hub, int rank) {
         this.hub = hub;
         this.rank = rank;
@@ -29,46 +34,153 @@ final class LocalCollectives implements Collectives {
 
     @Override
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        allreduceUnlessVetoed(inputs, outputs, how);
+    }
+
+    @Override
+    public boolean takesVetoes(Device.Kind device) {
+        return reaches(device);
+    }
+
+    @Override
+    public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
         FlatView target = new FlatView(outputs, how.wire(), converter);
         ByteBuffer stage = hub.stages().get(rank);
         int chunk = stage.capacity() / how.wire().bytes();
-        for (long from = 0; from < source.elements(); from += chunk) {
+        // Also without elements the ranks meet once, so that a veto is heard.
+        long from = 0;
+        do {
             int count = (int) Math.min(chunk, source.elements() - from);
             source.pack(from, count, stage, how.prescale());
-            hub.rendezvous().meet();
+            if (!hub.rendezvous().meet(true)) {
+                return false;
+            }
             int first = (int) ((long) count * rank / size);
             int last = (int) ((long) count * (rank + 1) / size);
             reducer.reduce(how.op(), how.wire(), hub.stages(), first, last - first, hub.result());
             hub.rendezvous().meet();
             target.unpack(from, count, hub.result(), how.postscale());
-        }
+            from += chunk;
+        } while (from < source.elements());
+        return true;
+    }
+
+    @Override
+    public void vetoAllreduce(long elements, Reduction how) {
+        hub.rendezvous().meet(false);
     }
 
     @Override
     public void allgather(Tensor input, Tensor output, long[] elements) {
-        hub.posted().set(rank, input);
-        hub.rendezvous().meet();
-        long at = 0;
-        for (int from = 0; from < size; from++) {
-            converter.copy(hub.posted().get(from), 0, output, at, elements[from]);
-            at += elements[from];
-        }
+        show(input);
+        collect(output, elements);
         hub.rendezvous().meet();
     }
 
     @Override
     public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
         for (int i = 0; i < inputs.size(); i++) {
-            if (rank == root) {
-                hub.posted().set(root, inputs.get(i));
-            }
-            hub.rendezvous().meet();
+            show(inputs.get(i));
             Tensor source = hub.posted().get(root);
             if (source != outputs.get(i)) {
                 converter.copy(source, 0, outputs.get(i), 0, source.elements());
             }
             hub.rendezvous().meet();
+        }
+    }
+
+    @Override
+    public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        hub.counts().set(rank, sent);
+        show(input);
+        long at = 0;
+        for (int from = 0; from < size; from++) {
+            long first = Arrays.stream(hub.counts().get(from), 0, rank).sum();
+            converter.copy(hub.posted().get(from), first, output, at, received[from]);
+            at += received[from];
+        }
+        hub.rendezvous().meet();
+    }
+
+    @Override
+    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        show(input);
+        reduceShown(Arrays.stream(elements, 0, rank).sum(), elements[rank], output, how);
+        hub.rendezvous().meet();
+    }
+
+    @Override
+    public void reduce(Tensor input, Tensor output, Reduction how, int root) {
+        show(input);
+        if (rank == root) {
+            reduceShown(0, input.elements(), output, how);
+        }
+        hub.rendezvous().meet();
+    }
+
+    @Override
+    public void gather(Tensor input, Tensor output, long[] elements, int root) {
+        show(input);
+        if (rank == root) {
+            collect(output, elements);
+        }
+        hub.rendezvous().meet();
+    }
+
+    @Override
+    public void scatter(Tensor input, Tensor output, long[] elements, int root) {
+        show(input);
+        long first = Arrays.stream(elements, 0, rank).sum();
+        converter.copy(hub.posted().get(root), first, output, 0, elements[rank]);
+        hub.rendezvous().meet();
+    }
+
+    @Override
+    public void send(Tensor tensor, int to) {
+        LocalHub.Crossing crossing = hub.crossing(rank, to);
+        crossing.tensor = tensor;
+        crossing.meeting.meet();
+        crossing.meeting.meet();
+    }
+
+    @Override
+    public void receive(Tensor tensor, int from) {
+        LocalHub.Crossing crossing = hub.crossing(from, rank);
+        crossing.meeting.meet();
+        converter.copy(crossing.tensor, 0, tensor, 0, tensor.elements());
+        crossing.meeting.meet();
+    }
+
+    /** Everybody can see everybody's tensor until the next meeting. */
+    private void show(Tensor tensor) {
+        hub.posted().set(rank, tensor);
+        hub.rendezvous().meet();
+    }
+
+    private void collect(Tensor output, long[] elements) {
+        long at = 0;
+        for (int from = 0; from < size; from++) {
+            converter.copy(hub.posted().get(from), 0, output, at, elements[from]);
+            at += elements[from];
+        }
+    }
+
+    /** Reduces a part of all tensors shown, into the start of the output, through scratch pieces of this rank's stage. */
+    private void reduceShown(long first, long elements, Tensor output, Reduction how) {
+        ByteBuffer stage = hub.stages().get(rank);
+        int bytes = how.wire().bytes();
+        int piece = Math.max(1, stage.capacity() / bytes / size);
+        for (long from = 0; from < elements; from += piece) {
+            int count = (int) Math.min(piece, elements - from);
+            List<ByteBuffer> parts = new ArrayList<>(size);
+            for (int i = 0; i < size; i++) {
+                ByteBuffer part = stage.slice(i * piece * bytes, piece * bytes).order(stage.order());
+                converter.pack(hub.posted().get(i), first + from, count, part, 0, how.wire(), how.prescale());
+                parts.add(part);
+            }
+            reducer.reduce(how.op(), how.wire(), parts, 0, count, parts.get(0));
+            converter.unpack(parts.get(0), 0, how.wire(), output, from, count, how.postscale());
         }
     }
 }

@@ -5,9 +5,12 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 
-/** What the ranks of one JVM share: their mailboxes, one meeting point and the stages of their data. */
+/** What the ranks of one JVM, or some of them, share: their mailboxes, one meeting point and the stages of their data. */
 final class LocalHub {
     private final List<Mailbox> mailboxes;
     private final Rendezvous rendezvous;
@@ -15,17 +18,23 @@ final class LocalHub {
     private final ByteBuffer result;
     private final List<Tensor> posted;
     private final List<byte[]> exchanged;
+    private final List<long[]> counts;
+    private final List<Crossing> crossings;
+    private final int stageBytes;
+    private final Map<List<Integer>, LocalHub> sets = new HashMap<>();
+    private String lost;
 
     LocalHub(int size, int stageBytes) {
-        this.mailboxes =
-                java.util.stream.Stream.generate(Mailbox::new).limit(size).toList();
+        this.mailboxes = Stream.generate(Mailbox::new).limit(size).toList();
         this.rendezvous = new Rendezvous(size);
-        this.stages = java.util.stream.Stream.generate(() -> stage(stageBytes))
-                .limit(size)
-                .toList();
+        this.stages = Stream.generate(() -> stage(stageBytes)).limit(size).toList();
         this.result = stage(stageBytes);
         this.posted = new ArrayList<>(Collections.nCopies(size, null));
         this.exchanged = new ArrayList<>(Collections.nCopies(size, null));
+        this.counts = new ArrayList<>(Collections.nCopies(size, null));
+        this.crossings =
+                Stream.generate(Crossing::new).limit((long) size * size).toList();
+        this.stageBytes = stageBytes;
     }
 
     int size() {
@@ -60,11 +69,43 @@ final class LocalHub {
         return exchanged;
     }
 
+    /** Numbers that ranks show each other during one collective. */
+    List<long[]> counts() {
+        return counts;
+    }
+
+    /** Where a tensor goes from one rank to another. */
+    Crossing crossing(int from, int to) {
+        return crossings.get(from * size() + to);
+    }
+
+    /** The meeting place of some of the ranks, the same object for all of them. */
+    synchronized LocalHub set(List<Integer> members) {
+        LocalHub hub = sets.computeIfAbsent(members, some -> new LocalHub(some.size(), stageBytes));
+        if (lost != null) {
+            hub.breakUp(lost);
+        }
+        return hub;
+    }
+
     /** A rank has gone: nobody may wait for it any longer. */
     void lose(int rank, String why) {
         // In this order the cause is in every mailbox before those whom it frees can report theirs.
         mailboxes.forEach(mailbox -> mailbox.lost(rank, why));
-        rendezvous.breakUp("rank " + rank + " is gone: " + why);
+        breakUp("rank " + rank + " is gone: " + why);
+    }
+
+    private synchronized void breakUp(String why) {
+        lost = why;
+        rendezvous.breakUp(why);
+        crossings.forEach(crossing -> crossing.meeting.breakUp(why));
+        sets.values().forEach(hub -> hub.breakUp(why));
+    }
+
+    /** One direction between two ranks. */
+    static final class Crossing {
+        final Rendezvous meeting = new Rendezvous(2);
+        Tensor tensor;
     }
 
     private static ByteBuffer stage(int bytes) {

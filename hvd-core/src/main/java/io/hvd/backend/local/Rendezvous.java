@@ -7,6 +7,8 @@ final class Rendezvous {
     private final int parties;
     private int arrived;
     private long round;
+    private boolean allAgree = true;
+    private boolean agreed;
     private String broken;
 
     Rendezvous(int parties) {
@@ -14,14 +16,22 @@ final class Rendezvous {
     }
 
     /** Waits until every rank has come here; throws {@link ShutdownException} if that cannot happen. */
-    synchronized void meet() {
+    void meet() {
+        meet(true);
+    }
+
+    /** The same, and tells everybody whether all have agreed. */
+    synchronized boolean meet(boolean agree) {
         refuseIfBroken();
         long mine = round;
+        allAgree &= agree;
         if (++arrived == parties) {
+            agreed = allAgree;
+            allAgree = true;
             arrived = 0;
             round++;
             notifyAll();
-            return;
+            return agreed;
         }
         while (mine == round) {
             refuseIfBroken();
@@ -32,6 +42,8 @@ final class Rendezvous {
                 throw new ShutdownException("a rank's communication thread was interrupted in a collective", e);
             }
         }
+        // The next round cannot end, and change this, before everybody has left this one.
+        return agreed;
     }
 
     synchronized void breakUp(String why) {

@@ -56,6 +56,12 @@ final class NcclBackend implements Backend {
         return collectives;
     }
 
+    /** Process sets stay on the host: NCCL has a communicator for all ranks only. */
+    @Override
+    public Collectives collectives(List<Integer> members) {
+        return host.collectives(members);
+    }
+
     @Override
     public List<byte[]> exchange(byte[] mine) {
         return host.exchange(mine);

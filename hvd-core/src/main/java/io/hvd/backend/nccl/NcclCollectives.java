@@ -1,6 +1,7 @@
 package io.hvd.backend.nccl;
 
 import io.hvd.spi.Collectives;
+import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
@@ -25,15 +26,30 @@ final class NcclCollectives implements Collectives {
     }
 
     @Override
-    public Optional<String> refusesAllreduce(Device.Kind device, DType dtype, Reduction how) {
-        return device == Device.Kind.CUDA ? refusesOnGpu(dtype, how) : host.refusesAllreduce(device, dtype, how);
+    public Optional<String> refuses(OpKind kind, Device.Kind device, DType dtype, Reduction how) {
+        if (device != Device.Kind.CUDA) {
+            return host.refuses(kind, device, dtype, how);
+        }
+        return switch (kind) {
+            case ALLREDUCE -> refusesOnGpu(dtype, how);
+            case BROADCAST, BARRIER, JOIN -> Optional.empty();
+            default -> Optional.of(kind + " on the GPU is not there yet; copy the tensor to the host");
+        };
     }
 
     @Override
-    public Optional<String> refusesAllgather(Device.Kind device) {
-        return device == Device.Kind.CUDA
-                ? Optional.of("allgather on the GPU is not there yet; copy the tensor to the host")
-                : host.refusesAllgather(device);
+    public boolean takesVetoes(Device.Kind device) {
+        return device != Device.Kind.CUDA && host.takesVetoes(device);
+    }
+
+    @Override
+    public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        return host.allreduceUnlessVetoed(inputs, outputs, how);
+    }
+
+    @Override
+    public void vetoAllreduce(long elements, Reduction how) {
+        host.vetoAllreduce(elements, how);
     }
 
     @Override
@@ -48,6 +64,41 @@ final class NcclCollectives implements Collectives {
     @Override
     public void allgather(Tensor input, Tensor output, long[] elements) {
         host.allgather(input, output, elements);
+    }
+
+    @Override
+    public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        host.alltoall(input, output, sent, received, longest);
+    }
+
+    @Override
+    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        host.reduceScatter(input, output, elements, how);
+    }
+
+    @Override
+    public void reduce(Tensor input, Tensor output, Reduction how, int root) {
+        host.reduce(input, output, how, root);
+    }
+
+    @Override
+    public void gather(Tensor input, Tensor output, long[] elements, int root) {
+        host.gather(input, output, elements, root);
+    }
+
+    @Override
+    public void scatter(Tensor input, Tensor output, long[] elements, int root) {
+        host.scatter(input, output, elements, root);
+    }
+
+    @Override
+    public void send(Tensor tensor, int to) {
+        host.send(tensor, to);
+    }
+
+    @Override
+    public void receive(Tensor tensor, int from) {
+        host.receive(tensor, from);
     }
 
     @Override

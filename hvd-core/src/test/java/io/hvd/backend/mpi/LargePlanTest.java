@@ -5,14 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
+import io.hvd.engine.EngineSettings;
+import io.hvd.engine.Outcome;
 import io.hvd.engine.Request;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import io.hvd.trace.FlightRecorder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -50,6 +55,11 @@ class LargePlanTest {
         }
 
         @Override
+        public Collectives collectives(List<Integer> members) {
+            return data.collectives(members);
+        }
+
+        @Override
         public List<byte[]> exchange(byte[] mine) {
             return data.exchange(mine);
         }
@@ -72,16 +82,22 @@ class LargePlanTest {
         List<LocalProvider> team = LocalProvider.team(2, 4096);
         List<SocketControl> star = Star.connect(2);
         List<Engine> engines = new ArrayList<>();
-        List<CompletableFuture<Tensor>> results = new ArrayList<>();
+        List<CompletableFuture<Outcome>> results = new ArrayList<>();
         for (int rank = 0; rank < 2; rank++) {
             Backend backend = new Mixed(team.get(rank).open(config, List.of()), star.get(rank));
             // Nothing is announced before somebody waits, so that all names travel in one plan.
-            Engine engine = new Engine(backend, Long.MAX_VALUE, TimeUnit.HOURS.toNanos(1), why -> {});
+            Engine engine = new Engine(
+                    backend,
+                    List.of(),
+                    new EngineSettings(Long.MAX_VALUE, TimeUnit.HOURS.toNanos(1), 1024, 10, true, false),
+                    new FlightRecorder(16),
+                    why -> {});
             engines.add(engine);
             for (int i = 0; i < OPERATIONS; i++) {
                 Tensor tensor = Tensor.of((float) (rank + i));
-                Request request = Request.allreduce(LONG_NAME + i, tensor, ReduceOp.SUM, DType.FLOAT32, 1, 1);
-                results.add(engine.submit(request, tensor, tensor, false));
+                Request request = Request.reduction(
+                        LONG_NAME + i, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1), 0);
+                results.add(engine.submit(new Engine.Submission(0, List.of(0, 1), request, tensor, tensor), false));
             }
         }
         for (Engine engine : engines) {
@@ -92,7 +108,7 @@ class LargePlanTest {
         }
         for (int i = 0; i < results.size(); i++) {
             float expected = 2 * (i % OPERATIONS) + 1;
-            assertThat(results.get(i).get(20, TimeUnit.SECONDS).item()).isEqualTo(expected);
+            assertThat(results.get(i).get(20, TimeUnit.SECONDS).tensor().item()).isEqualTo(expected);
         }
         List<CompletableFuture<Void>> closed = engines.stream()
                 .map(engine -> CompletableFuture.runAsync(engine::close, task -> new Thread(task).start()))

@@ -8,6 +8,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.GpuDriver.Gpu;
+import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
@@ -133,19 +134,23 @@ class NcclBackendTest {
         assertThat(refusal(DType.FLOAT32, DType.FLOAT32, ReduceOp.MAX, 2)).contains("MAX", "2.0");
         assertThat(refusal(DType.FLOAT32, DType.FLOAT16, ReduceOp.SUM, 1))
                 .contains("compression on the GPU is not there yet", "float32 as float16");
-        assertThat(collectives.refusesAllgather(Device.Kind.CUDA))
+        assertThat(refuses(OpKind.ALLGATHER, Device.Kind.CUDA))
                 .hasValueSatisfying(reason -> assertThat(reason).contains("allgather on the GPU is not there yet"));
-        assertThat(collectives.refusesBroadcast(Device.Kind.CUDA)).isEmpty();
-        assertThat(collectives.refusesAllgather(Device.Kind.CPU)).isEmpty();
+        assertThat(refuses(OpKind.BROADCAST, Device.Kind.CUDA)).isEmpty();
+        assertThat(refuses(OpKind.ALLGATHER, Device.Kind.CPU)).isEmpty();
     }
 
     private String refusal(DType dtype, DType wire, ReduceOp op, double postscale) {
         return collectives
-                .refusesAllreduce(Device.Kind.CUDA, dtype, new Reduction(op, wire, 1, postscale))
+                .refuses(OpKind.ALLREDUCE, Device.Kind.CUDA, dtype, new Reduction(op, wire, 1, postscale))
                 .orElse("");
     }
 
     private static Tensor onGpu(long address, long stream, int elements) {
         return Tensor.onDevice(address, GPU, stream, DType.FLOAT32, Shape.of(elements));
+    }
+
+    private java.util.Optional<String> refuses(OpKind kind, Device.Kind device) {
+        return collectives.refuses(kind, device, DType.FLOAT32, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1));
     }
 }

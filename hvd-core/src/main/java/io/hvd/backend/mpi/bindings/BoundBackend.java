@@ -18,7 +18,11 @@ import mpi.MPIException;
 
 /** A rank of an MPI job: data over a communicator of its own, control over sockets that idle for free. */
 final class BoundBackend implements Backend {
+    /** createGroup needs a tag that all members share; {@link BoundSession} uses the one before. */
+    private static final int SET_TAG = 4712;
+
     private final Intracomm comm;
+    private final int stageBytes;
     private final int rank;
     private final int size;
     private final Topology topology;
@@ -27,11 +31,12 @@ final class BoundBackend implements Backend {
 
     BoundBackend(Intracomm comm, HvdConfig config) throws MPIException {
         this.comm = comm;
+        this.stageBytes = config.stageBytes();
         this.rank = comm.getRank();
         this.size = comm.getSize();
         this.topology = discover();
         this.control = SocketControl.connect(topology, config, this::exchange);
-        this.collectives = new MpiCollectives(comm, config.stageBytes());
+        this.collectives = new MpiCollectives(comm, stageBytes);
     }
 
     private Topology discover() throws MPIException {
@@ -67,6 +72,16 @@ final class BoundBackend implements Backend {
     @Override
     public Collectives collectives() {
         return collectives;
+    }
+
+    @Override
+    public Collectives collectives(List<Integer> members) {
+        try {
+            int[] ranks = members.stream().mapToInt(Integer::intValue).toArray();
+            return new MpiCollectives(comm.createGroup(comm.getGroup().incl(ranks), SET_TAG), stageBytes);
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "MPI_Comm_create_group for ranks " + members + " failed: " + e, e);
+        }
     }
 
     @Override

@@ -1,7 +1,10 @@
 package io.hvd.engine;
 
+import static io.hvd.engine.Requests.breaks;
+import static io.hvd.engine.Requests.closes;
 import static io.hvd.engine.Requests.gather;
 import static io.hvd.engine.Requests.sum;
+import static io.hvd.engine.Requests.wants;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.tensor.DType;
@@ -10,21 +13,36 @@ import io.hvd.tensor.Shape;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class NegotiationTest {
-    private static final Plan NOTHING = new Plan(List.of(), false, "");
+/** One process set; what the coordinator decides is looked at as one plan. */
+class CoordinatorTest {
+    private final Table three = new Table(3, 1 << 20);
 
-    private final Negotiation three = new Negotiation(3, 1 << 20);
+    /** A coordinator at an unchanging time. */
+    private static final class Table {
+        private final Coordinator coordinator;
 
-    private static Announcement wants(Request... fresh) {
-        return Announcement.of(List.of(fresh));
-    }
+        Table(int size, long threshold) {
+            coordinator = new Coordinator(size, List.of(), Requests.settings(threshold, 0));
+        }
 
-    private static Announcement closes(Request... fresh) {
-        return new Announcement(List.of(fresh), true, "");
-    }
+        void announce(int rank, Announcement announcement) {
+            coordinator.announce(rank, announcement, 0);
+        }
 
-    private static Announcement breaks(String why) {
-        return new Announcement(List.of(), false, why);
+        void lose(int rank, String why) {
+            coordinator.lose(rank, why);
+        }
+
+        /** At most one plan of operations, and at most one that ends it all. */
+        Plan next() {
+            List<Plan> plans = coordinator.next(0);
+            return new Plan(
+                    0,
+                    plans.stream().flatMap(plan -> plan.batches().stream()).toList(),
+                    List.of(),
+                    plans.stream().anyMatch(Plan::stop),
+                    plans.stream().map(Plan::failure).reduce("", String::concat));
+        }
     }
 
     private static List<List<String>> names(Plan plan) {
@@ -34,12 +52,14 @@ class NegotiationTest {
     @Test
     void anOperationRunsOnlyWhenEveryRankHasAskedForIt() {
         three.announce(2, wants(sum("a", 4)));
-        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).isTrue();
         three.announce(0, wants(sum("a", 4)));
-        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).isTrue();
         three.announce(1, wants(sum("a", 4)));
         assertThat(names(three.next())).containsExactly(List.of("a"));
-        assertThat(three.next()).as("what was planned is not planned again").isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty())
+                .as("what was planned is not planned again")
+                .isTrue();
     }
 
     @Test
@@ -54,7 +74,7 @@ class NegotiationTest {
 
     @Test
     void plansKeepTheOrderInWhichOperationsBecameComplete() {
-        Negotiation unfused = new Negotiation(2, 0);
+        Table unfused = new Table(2, 0);
         unfused.announce(0, wants(sum("a", 4), sum("b", 4), sum("c", 4)));
         unfused.announce(1, wants(sum("c", 4), sum("b", 4), sum("a", 4)));
         assertThat(names(unfused.next())).containsExactly(List.of("c"), List.of("b"), List.of("a"));
@@ -62,10 +82,11 @@ class NegotiationTest {
 
     @Test
     void theSameAnnouncementsGiveTheSamePlan() {
-        Negotiation again = new Negotiation(3, 1 << 20);
-        for (Negotiation negotiation : List.of(three, again)) {
+        Table again = new Table(3, 1 << 20);
+        for (Table negotiation : List.of(three, again)) {
             for (int rank : new int[] {1, 0, 2}) {
-                negotiation.announce(rank, wants(sum("x", 8), gather("g", DType.INT8, rank, 2), Request.barrier("w")));
+                negotiation.announce(
+                        rank, wants(sum("x", 8), gather("g", DType.INT8, rank, 2), Request.barrier("w", 0)));
             }
         }
         Plan plan = three.next();
@@ -79,7 +100,9 @@ class NegotiationTest {
         three.announce(0, wants(gather("g", DType.FLOAT32, 10, 5)));
         three.announce(1, wants(gather("g", DType.FLOAT32, 0, 5)));
         assertThat(three.next().batches())
-                .containsExactly(new Plan.Batch(List.of("g"), Plan.Verdict.RUN, "", List.of(10L, 0L, 30L)));
+                .extracting(Plan.Batch::names, Plan.Batch::verdict, Plan.Batch::sizes)
+                .containsExactly(
+                        org.assertj.core.groups.Tuple.tuple(List.of("g"), Plan.Verdict.RUN, List.of(10L, 0L, 30L)));
     }
 
     @Test
@@ -122,7 +145,7 @@ class NegotiationTest {
     void whatWaitsForAClosedRankIsRefusedAndTheClosedOnesAreNamed() {
         three.announce(0, wants(sum("a", 4)));
         three.announce(2, wants(sum("a", 4)));
-        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).isTrue();
         three.announce(1, closes());
         Plan plan = three.next();
         assertThat(plan.stop()).isFalse();
@@ -131,14 +154,14 @@ class NegotiationTest {
         assertThat(refused.verdict()).isEqualTo(Plan.Verdict.RANK_GONE);
         assertThat(refused.names()).containsExactly("a");
         assertThat(refused.error()).contains("\"a\"", "ranks {1} have closed");
-        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).isTrue();
     }
 
     @Test
     void whatIsAskedForAfterARankHasClosedIsRefusedToo() {
         three.announce(0, closes());
         three.announce(2, closes());
-        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).isTrue();
         three.announce(1, wants(sum("late", 4)));
         assertThat(three.next().batches())
                 .extracting(Plan.Batch::error)
@@ -150,12 +173,13 @@ class NegotiationTest {
     @Test
     void whatARankAskedForBeforeItClosedStillRuns() {
         three.announce(1, closes(sum("a", 4)));
-        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).isTrue();
         three.announce(0, wants(sum("a", 4)));
-        assertThat(three.next()).as("rank 2 may still come").isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).as("rank 2 may still come").isTrue();
         three.announce(2, wants(sum("a", 4)));
         assertThat(three.next().batches())
-                .containsExactly(new Plan.Batch(List.of("a"), Plan.Verdict.RUN, "", List.of()));
+                .extracting(Plan.Batch::names, Plan.Batch::verdict)
+                .containsExactly(org.assertj.core.groups.Tuple.tuple(List.of("a"), Plan.Verdict.RUN));
     }
 
     @Test
@@ -171,7 +195,7 @@ class NegotiationTest {
                 .extracting(Plan.Batch::verdict)
                 .as("nothing is left waiting")
                 .containsExactly(Plan.Verdict.RANK_GONE);
-        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).isTrue();
     }
 
     @Test
@@ -200,19 +224,19 @@ class NegotiationTest {
     void aFailureIsToldOnce() {
         three.lose(1, "gone");
         assertThat(three.next().failure()).isNotEmpty();
-        assertThat(three.next()).isEqualTo(NOTHING);
-        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).isTrue();
+        assertThat(three.next().isEmpty()).isTrue();
     }
 
     @Test
     void aRankThatHasClosedMayGo() {
         three.announce(1, closes());
         three.lose(1, "its process has ended");
-        assertThat(three.next()).isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).isTrue();
         three.announce(0, closes());
         three.announce(2, closes());
         assertThat(three.next().stop()).isTrue();
         three.lose(0, "its process has ended");
-        assertThat(three.next()).as("after the stop nothing counts").isEqualTo(NOTHING);
+        assertThat(three.next().isEmpty()).as("after the stop nothing counts").isTrue();
     }
 }

@@ -1,0 +1,579 @@
+package io.hvd;
+
+import io.hvd.engine.Engine.Submission;
+import io.hvd.engine.Outcome;
+import io.hvd.engine.Request;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.JoinDivisor;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Some of a job's ranks and the collectives among them. {@link HvdContext} is the set of all ranks;
+ * others come from {@link InitOptions} and {@link HvdContext#addProcessSet}. Any thread may use it.
+ *
+ * <p>Operations are matched over the ranks by their name, so the ranks may submit them in any order;
+ * the same name in two sets is two operations. If the ranks ask for different things under one name,
+ * that operation fails on all of them with a {@link io.hvd.error.RankMismatchException} and the set
+ * stays usable. Without a name ({@code null}) the operations of a kind are counted on each rank, so
+ * the ranks must then call them in the same order.
+ *
+ * <p>Roots and peers are global ranks, also inside a set. A rank that is no member gets an error from
+ * every collective, before anything travels.
+ */
+public class ProcessSet {
+    private final Membership membership;
+    private final int id;
+    private final List<Integer> ranks;
+    private final int globalRank;
+    private final AtomicLong unnamed = new AtomicLong();
+    private volatile boolean registered = true;
+
+    ProcessSet(Membership membership, int id, List<Integer> ranks) {
+        this.membership = membership;
+        this.id = id;
+        this.ranks = List.copyOf(ranks);
+        this.globalRank = membership.topology().rank();
+    }
+
+    /** 0 for the set of all ranks. */
+    public final int id() {
+        return id;
+    }
+
+    /** Global ranks of the members, ascending. */
+    public final List<Integer> ranks() {
+        return ranks;
+    }
+
+    /** Whether this rank is a member. */
+    public final boolean included() {
+        return ranks.contains(globalRank);
+    }
+
+    /** This rank's number within the set, 0 to {@link #size()} - 1. */
+    public int rank() {
+        requireMember("rank()");
+        return ranks.indexOf(globalRank);
+    }
+
+    /** Number of members. */
+    public final int size() {
+        return ranks.size();
+    }
+
+    /** Averages over the ranks; the input stays as it is. */
+    public Tensor allreduce(String name, Tensor tensor) {
+        return allreduce(name, tensor, AllreduceOptions.average());
+    }
+
+    public Tensor allreduce(String name, Tensor tensor, AllreduceOptions options) {
+        return reduction(name, OpKind.ALLREDUCE, tensor, outputLike(tensor), options, true)
+                .synchronize();
+    }
+
+    /** Starts an allreduce into a new tensor of the same shape and type. */
+    public Handle allreduceAsync(String name, Tensor tensor, AllreduceOptions options) {
+        return reduction(name, OpKind.ALLREDUCE, tensor, outputLike(tensor), options, false);
+    }
+
+    /** Overwrites the tensor with the result, and returns it. */
+    public Tensor allreduceInPlace(String name, Tensor tensor, AllreduceOptions options) {
+        return reduction(name, OpKind.ALLREDUCE, tensor, tensor, options, true).synchronize();
+    }
+
+    /** Starts an allreduce that overwrites the tensor, which must not be touched until the handle is done. */
+    public Handle allreduceInPlaceAsync(String name, Tensor tensor, AllreduceOptions options) {
+        return reduction(name, OpKind.ALLREDUCE, tensor, tensor, options, false);
+    }
+
+    /**
+     * Starts in-place allreduces that are announced together, at once, so that they can travel as one; if a name is
+     * taken, none of them starts.
+     *
+     * @param tensors by name
+     * @return one handle per tensor, in the map's order
+     */
+    public List<Handle> allreduceInPlaceAsync(Map<String, Tensor> tensors, AllreduceOptions options) {
+        List<Submission> all = new ArrayList<>(tensors.size());
+        tensors.forEach((name, tensor) ->
+                all.add(submission(reductionRequest(name, OpKind.ALLREDUCE, tensor, options, 0), tensor, tensor)));
+        return submit(all, true);
+    }
+
+    /**
+     * Averages or otherwise reduces tensors that belong together: they travel as one when all ranks have
+     * submitted all of them, and if one of them is refused, all are.
+     *
+     * @param name of the group; the tensors are called {@code name.0}, {@code name.1} and so on
+     */
+    public List<Tensor> groupedAllreduce(String name, List<Tensor> tensors, AllreduceOptions options) {
+        return synchronize(groupedAllreduceAsync(name, tensors, options));
+    }
+
+    /** Starts it; one handle per tensor, in their order. */
+    public List<Handle> groupedAllreduceAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
+        List<Tensor> outputs = tensors.stream().map(ProcessSet::outputLike).toList();
+        return grouped(name, OpKind.ALLREDUCE, tensors, outputs, options);
+    }
+
+    /** Overwrites the tensors. */
+    public void groupedAllreduceInPlace(String name, List<Tensor> tensors, AllreduceOptions options) {
+        synchronize(groupedAllreduceInPlaceAsync(name, tensors, options));
+    }
+
+    public List<Handle> groupedAllreduceInPlaceAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
+        return grouped(name, OpKind.ALLREDUCE, tensors, tensors, options);
+    }
+
+    /**
+     * Concatenates the ranks' tensors along the first dimension, which may differ between ranks.
+     *
+     * @throws HvdException if the tensor is a scalar
+     */
+    public Tensor allgather(String name, Tensor tensor) {
+        return gathering(name, tensor, true).synchronize();
+    }
+
+    public Handle allgatherAsync(String name, Tensor tensor) {
+        return gathering(name, tensor, false);
+    }
+
+    /** Allgathers of tensors that belong together; none runs before all of them can. */
+    public List<Tensor> groupedAllgather(String name, List<Tensor> tensors) {
+        return synchronize(groupedAllgatherAsync(name, tensors));
+    }
+
+    public List<Handle> groupedAllgatherAsync(String name, List<Tensor> tensors) {
+        Group group = new Group(nameOr(name, "grouped_allgather"), tensors.size());
+        List<Submission> all = new ArrayList<>();
+        for (Tensor tensor : tensors) {
+            String own = group.next();
+            requireRows(own, OpKind.ALLGATHER, tensor);
+            all.add(submission(Request.allgather(own, tensor).in(group.asked()), tensor, null));
+        }
+        return submit(all, true);
+    }
+
+    /** The root's tensor, in a new tensor on every rank. */
+    public Tensor broadcast(String name, Tensor tensor, int root) {
+        return broadcasting(name, tensor, outputLike(tensor), root, true).synchronize();
+    }
+
+    public Handle broadcastAsync(String name, Tensor tensor, int root) {
+        return broadcasting(name, tensor, outputLike(tensor), root, false);
+    }
+
+    /** Overwrites the tensor with the root's, and returns it. */
+    public Tensor broadcastInPlace(String name, Tensor tensor, int root) {
+        return broadcasting(name, tensor, tensor, root, true).synchronize();
+    }
+
+    public Handle broadcastInPlaceAsync(String name, Tensor tensor, int root) {
+        return broadcasting(name, tensor, tensor, root, false);
+    }
+
+    /**
+     * Gives every rank an equal part of the tensor's rows.
+     *
+     * @throws HvdException if the number of rows is not a multiple of {@link #size()}
+     */
+    public AlltoallResult alltoall(String name, Tensor tensor) {
+        return alltoallAsync(name, tensor).received();
+    }
+
+    public Handle alltoallAsync(String name, Tensor tensor) {
+        requireRows(name, OpKind.ALLTOALL, tensor);
+        long rows = tensor.shape().dim(0);
+        if (rows % size() != 0) {
+            throw bad(
+                    OpKind.ALLTOALL,
+                    name,
+                    "without splits the first dimension must be a multiple of the " + size() + " ranks, it is " + rows);
+        }
+        long[] splits = new long[size()];
+        Arrays.fill(splits, rows / size());
+        return exchanging(name, tensor, splits);
+    }
+
+    /**
+     * Gives every rank a part of the tensor's rows.
+     *
+     * @param splits number of rows for each rank; one per member, together at most the first dimension
+     */
+    public AlltoallResult alltoall(String name, Tensor tensor, int... splits) {
+        return alltoallAsync(name, tensor, splits).received();
+    }
+
+    public Handle alltoallAsync(String name, Tensor tensor, int... splits) {
+        requireRows(name, OpKind.ALLTOALL, tensor);
+        if (splits.length != size()) {
+            throw bad(OpKind.ALLTOALL, name, splits.length + " splits are given for " + size() + " ranks");
+        }
+        long sum = 0;
+        for (int rows : splits) {
+            if (rows < 0) {
+                throw bad(OpKind.ALLTOALL, name, "splits " + Arrays.toString(splits) + " hold a negative number");
+            }
+            sum += rows;
+        }
+        if (sum > tensor.shape().dim(0)) {
+            throw bad(
+                    OpKind.ALLTOALL,
+                    name,
+                    "splits " + Arrays.toString(splits) + " add up to " + sum + ", the first dimension is "
+                            + tensor.shape().dim(0));
+        }
+        return exchanging(name, tensor, Arrays.stream(splits).asLongStream().toArray());
+    }
+
+    /**
+     * Reduces over the ranks and leaves each its share of the rows; the first ranks get one more where
+     * they do not go up.
+     *
+     * @param options SUM or AVERAGE
+     */
+    public Tensor reducescatter(String name, Tensor tensor, AllreduceOptions options) {
+        return scattering(name, tensor, options, true).synchronize();
+    }
+
+    public Handle reducescatterAsync(String name, Tensor tensor, AllreduceOptions options) {
+        return scattering(name, tensor, options, false);
+    }
+
+    /** Reducescatters of tensors that belong together; none runs before all of them can. */
+    public List<Tensor> groupedReducescatter(String name, List<Tensor> tensors, AllreduceOptions options) {
+        return synchronize(groupedReducescatterAsync(name, tensors, options));
+    }
+
+    public List<Handle> groupedReducescatterAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
+        tensors.forEach(tensor -> requireScatters(name, tensor, options));
+        return grouped(name, OpKind.REDUCESCATTER, tensors, null, options);
+    }
+
+    /** Reduces to one rank, which gets a new tensor; the others get null. */
+    public Tensor reduce(String name, Tensor tensor, AllreduceOptions options, int root) {
+        int place = requireRoot(OpKind.REDUCE, name, root);
+        Request request = reductionRequest(name, OpKind.REDUCE, tensor, options, place);
+        Tensor output = root == globalRank ? outputLike(tensor) : null;
+        return submit(submission(request, tensor, output), true).synchronize();
+    }
+
+    /** Concatenates the ranks' tensors on one rank; the others get null. */
+    public Tensor gather(String name, Tensor tensor, int root) {
+        int place = requireRoot(OpKind.GATHER, name, root);
+        requireRows(name, OpKind.GATHER, tensor);
+        Request request = Request.gather(nameOr(name, "gather"), tensor, place);
+        return submit(submission(request, tensor, null), true).synchronize();
+    }
+
+    /**
+     * Gives each rank its share of the root's rows; the first ranks get one more where they do not go up.
+     *
+     * @param tensor looked at on the root only; null elsewhere
+     */
+    public Tensor scatter(String name, Tensor tensor, int root) {
+        int place = requireRoot(OpKind.SCATTER, name, root);
+        Tensor mine = root == globalRank ? Objects.requireNonNull(tensor, "the root's tensor") : null;
+        if (mine != null) {
+            requireRows(name, OpKind.SCATTER, mine);
+        }
+        Request request = Request.scatter(nameOr(name, "scatter"), mine, place);
+        return submit(submission(request, mine, null), true).synchronize();
+    }
+
+    /** Sends a tensor to another rank, which calls {@link #receive} with the same tag; returns when it is there. */
+    public void send(Tensor tensor, int to, int tag) {
+        sendAsync(tensor, to, tag).synchronize();
+    }
+
+    public Handle sendAsync(Tensor tensor, int to, int tag) {
+        return transfer(OpKind.SEND, tensor, globalRank, to, to, tag);
+    }
+
+    /** Overwrites a tensor with the one that another rank sends; its type and shape must be the same. */
+    public Tensor receive(Tensor tensor, int from, int tag) {
+        return receiveAsync(tensor, from, tag).synchronize();
+    }
+
+    public Handle receiveAsync(Tensor tensor, int from, int tag) {
+        return transfer(OpKind.RECEIVE, tensor, from, globalRank, from, tag);
+    }
+
+    /** Returns when every member has come here. */
+    public void barrier() {
+        barrierAsync().synchronize();
+    }
+
+    public Handle barrierAsync() {
+        return submit(submission(Request.barrier(nameOr(null, "barrier"), 0), null, null), true);
+    }
+
+    /**
+     * A barrier that does not wait for ever.
+     *
+     * @throws io.hvd.error.BarrierTimeoutException on all ranks, also on those that come later, if some have not
+     *     come within the time after the first; it names all of them
+     */
+    public void monitoredBarrier(Duration atMost) {
+        if (atMost.toMillis() < 1) {
+            throw bad(OpKind.BARRIER, null, "the limit is " + atMost + ", expected at least a millisecond");
+        }
+        Request request = Request.barrier(nameOr(null, "monitored_barrier"), atMost.toMillis());
+        submit(submission(request, null, null), true).synchronize();
+    }
+
+    /**
+     * This rank has run out of data: until all have, the others reduce without it. Other collectives
+     * than allreduce and barrier fail meanwhile. Averages go on being divided by the number of all ranks.
+     *
+     * @return the last rank that joined, which has seen the most data
+     */
+    public int join() {
+        return join(JoinDivisor.INITIAL);
+    }
+
+    /** @param divisor what averages are divided by meanwhile; the same on every rank */
+    public int join(JoinDivisor divisor) {
+        return submit(submission(Request.join(nameOr(null, "join"), divisor), null, null), true)
+                .number();
+    }
+
+    /**
+     * Gives every rank the root's object: first its size, then its bytes.
+     *
+     * @param value looked at on the root only
+     */
+    public <T> T broadcastObject(String name, T value, ObjectCodec<T> codec, int root) {
+        String base = nameOr(name, "broadcast_object");
+        boolean isRoot = globalRank == root;
+        byte[] mine = isRoot ? codec.encode(value) : new byte[0];
+        Tensor size = broadcast(base + ".sz", Tensor.of((long) mine.length), root);
+        byte[] bytes = isRoot ? mine : new byte[Math.toIntExact(((long[]) size.toArray())[0])];
+        broadcastInPlace(base + ".t", Tensor.ofBytes(bytes), root);
+        return codec.decode(bytes);
+    }
+
+    /** Gives every rank everybody's object, by rank. */
+    public <T> List<T> allgatherObject(String name, T value, ObjectCodec<T> codec) {
+        String base = nameOr(name, "allgather_object");
+        byte[] mine = codec.encode(value);
+        long[] sizes =
+                (long[]) allgather(base + ".sz", Tensor.of((long) mine.length)).toArray();
+        byte[] all = (byte[]) allgather(base + ".t", Tensor.ofBytes(mine)).toArray();
+        List<T> objects = new ArrayList<>();
+        int at = 0;
+        for (long size : sizes) {
+            int end = at + Math.toIntExact(size);
+            objects.add(codec.decode(Arrays.copyOfRange(all, at, end)));
+            at = end;
+        }
+        return objects;
+    }
+
+    /**
+     * Overwrites every rank's parameters with the root's, after checking that all ranks have the same
+     * parameters: number, names, types and shapes.
+     *
+     * @param parameters by name; buffers such as running statistics belong in it too
+     * @throws HvdException that names the first parameter that differs, and the ranks
+     */
+    public void broadcastParameters(Map<String, Tensor> parameters, int root) {
+        Map<String, Tensor> sorted = new TreeMap<>(parameters);
+        ParameterCheck.requireSame(this, sorted);
+        List<Handle> handles = new ArrayList<>();
+        sorted.forEach(
+                (name, tensor) -> handles.add(broadcastInPlaceAsync("broadcast_parameters." + name, tensor, root)));
+        handles.forEach(Handle::synchronize);
+    }
+
+    /** From here on every collective of this set is refused. */
+    void unregister() {
+        registered = false;
+    }
+
+    Membership membership() {
+        return membership;
+    }
+
+    Handle submit(Submission one, boolean hurry) {
+        requireMember(one.request().kind() + " of \"" + one.request().name() + "\"");
+        return handle(one, membership.open(one.request().kind().toString()).submit(one, hurry));
+    }
+
+    Submission submission(Request request, Tensor input, Tensor output) {
+        return new Submission(id, ranks, request, input, output);
+    }
+
+    String nameOr(String name, String operation) {
+        return name != null ? name : operation + ".noname." + unnamed.getAndIncrement();
+    }
+
+    private List<Handle> submit(List<Submission> all, boolean hurry) {
+        requireMember("a group of collectives");
+        List<CompletableFuture<Outcome>> results =
+                membership.open("a group of collectives").submit(all, hurry);
+        List<Handle> handles = new ArrayList<>(results.size());
+        for (int i = 0; i < results.size(); i++) {
+            handles.add(handle(all.get(i), results.get(i)));
+        }
+        return handles;
+    }
+
+    private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
+        return new Handle(submission.request().name(), result, membership.engine()::hurry);
+    }
+
+    private Handle reduction(
+            String name, OpKind kind, Tensor input, Tensor output, AllreduceOptions options, boolean hurry) {
+        return submit(submission(reductionRequest(name, kind, input, options, 0), input, output), hurry);
+    }
+
+    private Request reductionRequest(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
+        Objects.requireNonNull(input, "tensor");
+        if (options.op() == ReduceOp.ADASUM) {
+            throw new HvdException(ErrorId.UNSUPPORTED, kind + " of " + name + ": ADASUM is not there yet");
+        }
+        DType wire = options.compression().wireFor(input.dtype());
+        Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
+        return Request.reduction(nameOr(name, kind.toString()), kind, input, how, root);
+    }
+
+    /** @param outputs null where the operations make them */
+    private List<Handle> grouped(
+            String name, OpKind kind, List<Tensor> inputs, List<Tensor> outputs, AllreduceOptions options) {
+        if (inputs.stream().map(Tensor::device).distinct().count() > 1) {
+            throw bad(
+                    kind,
+                    name,
+                    "the tensors of a group lie on different devices: "
+                            + inputs.stream().map(Tensor::device).distinct().toList());
+        }
+        Group group = new Group(nameOr(name, "grouped_" + kind), inputs.size());
+        List<Submission> all = new ArrayList<>();
+        for (int i = 0; i < inputs.size(); i++) {
+            Request request = reductionRequest(group.next(), kind, inputs.get(i), options, 0);
+            all.add(submission(request.in(group.asked()), inputs.get(i), outputs == null ? null : outputs.get(i)));
+        }
+        return submit(all, true);
+    }
+
+    private Handle gathering(String name, Tensor input, boolean hurry) {
+        requireRows(name, OpKind.ALLGATHER, input);
+        return submit(submission(Request.allgather(nameOr(name, "allgather"), input), input, null), hurry);
+    }
+
+    private Handle broadcasting(String name, Tensor input, Tensor output, int root, boolean hurry) {
+        int place = requireRoot(OpKind.BROADCAST, name, root);
+        return submit(submission(Request.broadcast(nameOr(name, "broadcast"), input, place), input, output), hurry);
+    }
+
+    private Handle exchanging(String name, Tensor input, long[] splits) {
+        List<Long> rows = Arrays.stream(splits).boxed().toList();
+        return submit(submission(Request.alltoall(nameOr(name, "alltoall"), input, rows), input, null), true);
+    }
+
+    private Handle scattering(String name, Tensor input, AllreduceOptions options, boolean hurry) {
+        requireScatters(name, input, options);
+        return reduction(name, OpKind.REDUCESCATTER, input, null, options, hurry);
+    }
+
+    private Handle transfer(OpKind half, Tensor tensor, int from, int to, int peer, int tag) {
+        int place = ranks.indexOf(peer);
+        if (place < 0 || peer == globalRank) {
+            throw bad(
+                    half, null, "rank " + peer + (peer == globalRank ? " is this rank itself" : " is not in " + ranks));
+        }
+        String name = "transfer." + from + "." + to + "." + tag;
+        return submit(submission(Request.transfer(name, half, tensor, place), tensor, null), true);
+    }
+
+    private void requireMember(String call) {
+        if (!registered) {
+            throw new HvdException(
+                    ErrorId.UNKNOWN_PROCESS_SET,
+                    call + " on rank " + globalRank + ": process set " + id + " of ranks " + ranks
+                            + " is not registered; it has been removed");
+        }
+        if (!included()) {
+            throw new HvdException(
+                    ErrorId.NOT_A_MEMBER,
+                    call + " on rank " + globalRank + ", which is not in process set " + id + " of ranks " + ranks);
+        }
+    }
+
+    private int requireRoot(OpKind kind, String name, int root) {
+        int place = ranks.indexOf(root);
+        if (place < 0) {
+            throw bad(kind, name, "root rank " + root + " is not in process set " + id + " of ranks " + ranks);
+        }
+        return place;
+    }
+
+    private void requireRows(String name, OpKind kind, Tensor tensor) {
+        if (tensor.shape().rank() == 0) {
+            throw bad(kind, name, "the tensor is a scalar, it needs at least one dimension");
+        }
+    }
+
+    private void requireScatters(String name, Tensor tensor, AllreduceOptions options) {
+        requireRows(name, OpKind.REDUCESCATTER, tensor);
+        if (options.op() != ReduceOp.SUM && options.op() != ReduceOp.AVERAGE) {
+            throw bad(
+                    OpKind.REDUCESCATTER,
+                    name,
+                    "the reduce operation is " + options.op() + ", expected SUM or AVERAGE");
+        }
+    }
+
+    private HvdException bad(OpKind kind, String name, String why) {
+        return new HvdException(
+                ErrorId.BAD_ARGUMENT,
+                kind + (name == null ? "" : " of \"" + name + "\"") + " on rank " + globalRank + ": " + why);
+    }
+
+    private static List<Tensor> synchronize(List<Handle> handles) {
+        return handles.stream().map(Handle::synchronize).toList();
+    }
+
+    private static Tensor outputLike(Tensor tensor) {
+        if (tensor.device().isCpu()) {
+            return Tensor.zeros(tensor.dtype(), tensor.shape());
+        }
+        throw new HvdException(
+                ErrorId.UNSUPPORTED,
+                "an out-of-place collective on " + tensor.device()
+                        + " would have to allocate GPU memory; use the in-place form");
+    }
+
+    /** Names the operations of a group one after the other. */
+    private static final class Group {
+        private final Request.Group asked;
+        private int next;
+
+        Group(String name, int members) {
+            this.asked = new Request.Group(name, members);
+        }
+
+        Request.Group asked() {
+            return asked;
+        }
+
+        String next() {
+            return asked.name() + "." + next++;
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.DType;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import mpi.Intracomm;
+import mpi.MPIException;
+
+/** A communicator with the two staging buffers through which host tensors stream, small enough to stay in cache. */
+final class Stage {
+    /** One spare element per rank: slices are padded to equal length, and a veto takes one more. */
+    private static final int SPARE_BYTES_PER_RANK = 8;
+
+    final Intracomm comm;
+    final int rank;
+    final int size;
+    final ByteBuffer front;
+    /** For what MPI cannot do in place. */
+    final ByteBuffer back;
+
+    private final int bytes;
+
+    Stage(Intracomm comm, int stageBytes) throws MPIException {
+        this.comm = comm;
+        this.rank = comm.getRank();
+        this.size = comm.getSize();
+        this.bytes = stageBytes;
+        this.front = direct(stageBytes + SPARE_BYTES_PER_RANK * (size + 1));
+        this.back = direct(stageBytes + SPARE_BYTES_PER_RANK * (size + 1));
+    }
+
+    /** Elements that go through at once. */
+    int chunk(DType type) {
+        return bytes / type.bytes();
+    }
+
+    /** Elements that each rank may have on the stage when all of them lie there side by side. */
+    int share(DType type) {
+        return Math.max(1, chunk(type) / size);
+    }
+
+    static ByteBuffer part(ByteBuffer buffer, int from, int bytes) {
+        return buffer.slice(from, bytes).order(ByteOrder.nativeOrder());
+    }
+
+    private static ByteBuffer direct(int bytes) {
+        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+    }
+
+    static void call(String name, Call call) {
+        try {
+            call.run();
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, name + " failed: " + e.getMessage(), e);
+        }
+    }
+
+    interface Call {
+        void run() throws MPIException;
+    }
+}

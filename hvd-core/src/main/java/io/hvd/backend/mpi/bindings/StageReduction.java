@@ -1,0 +1,105 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Reducer;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import mpi.Datatype;
+import mpi.MPI;
+import mpi.Op;
+
+/**
+ * Reduces what lies on the stage: by MPI where it knows the type, else by moving the slices with MPI
+ * and adding them up here, in rank order, 16-bit floats with a float32 accumulator.
+ */
+final class StageReduction {
+    private final Stage stage;
+    private final Reducer reducer = new Reducer();
+
+    StageReduction(Stage stage) {
+        this.stage = stage;
+    }
+
+    /** MPI leaves open what a minimum does with NaN, and has no type for some of ours. */
+    static boolean isNative(Reduction how) {
+        boolean ordered = how.op() == ReduceOp.MIN || how.op() == ReduceOp.MAX;
+        return switch (how.wire()) {
+            case FLOAT32, FLOAT64 -> !ordered;
+            case INT32, INT64, INT8, UINT8 -> true;
+            default -> false;
+        };
+    }
+
+    void allreduce(ByteBuffer buffer, int count, Reduction how) {
+        if (stage.size == 1) {
+            return;
+        }
+        if (isNative(how)) {
+            Stage.call("MPI_Allreduce", () -> stage.comm.allReduce(buffer, count, datatype(how.wire()), op(how.op())));
+        } else {
+            allreduceSlices(buffer, count, how);
+        }
+    }
+
+    /** Each rank collects its slice of all ranks, reduces it, and hands it to all. Sends 2(n-1)/n of the data. */
+    private void allreduceSlices(ByteBuffer buffer, int count, Reduction how) {
+        int slice = (count + stage.size - 1) / stage.size;
+        int bytes = slice * how.wire().bytes();
+        Stage.call("MPI_Alltoall", () -> stage.comm.allToAll(buffer, bytes, MPI.BYTE, stage.back, bytes, MPI.BYTE));
+        reduceBack(slice, how, Stage.part(buffer, stage.rank * bytes, bytes));
+        Stage.call("MPI_Allgather", () -> stage.comm.allGather(buffer, bytes, MPI.BYTE));
+    }
+
+    /** The front holds a slice for every rank; afterwards its first slice is the reduced one of this rank. */
+    void reduceOwnSlice(int slice, Reduction how) {
+        int bytes = slice * how.wire().bytes();
+        Stage.call(
+                "MPI_Alltoall", () -> stage.comm.allToAll(stage.front, bytes, MPI.BYTE, stage.back, bytes, MPI.BYTE));
+        reduceBack(slice, how, Stage.part(stage.front, 0, bytes));
+    }
+
+    /** The front's first elements are reduced into the same place on the root. */
+    void reduceTo(int root, int count, Reduction how) {
+        int bytes = count * how.wire().bytes();
+        Stage.call(
+                "MPI_Gather", () -> stage.comm.gather(stage.front, bytes, MPI.BYTE, stage.back, bytes, MPI.BYTE, root));
+        if (stage.rank == root) {
+            reduceBack(count, how, Stage.part(stage.front, 0, bytes));
+        }
+    }
+
+    private void reduceBack(int slice, Reduction how, ByteBuffer target) {
+        int bytes = slice * how.wire().bytes();
+        List<ByteBuffer> parts = new ArrayList<>(stage.size);
+        for (int from = 0; from < stage.size; from++) {
+            parts.add(Stage.part(stage.back, from * bytes, bytes));
+        }
+        reducer.reduce(how.op(), how.wire(), parts, 0, slice, target);
+    }
+
+    private static Datatype datatype(DType type) {
+        return switch (type) {
+            case FLOAT32 -> MPI.FLOAT;
+            case FLOAT64 -> MPI.DOUBLE;
+            case INT32 -> MPI.INT;
+            case INT64 -> MPI.LONG;
+            case INT8 -> MPI.BYTE;
+            // The bindings' BOOLEAN is MPI_UINT8_T.
+            case UINT8 -> MPI.BOOLEAN;
+            default -> throw new IllegalArgumentException("MPI reduces no " + type);
+        };
+    }
+
+    private static Op op(ReduceOp op) {
+        return switch (op) {
+            case SUM -> MPI.SUM;
+            case MIN -> MPI.MIN;
+            case MAX -> MPI.MAX;
+            case PRODUCT -> MPI.PROD;
+            case AVERAGE, ADASUM -> throw new IllegalArgumentException("MPI has no operation for " + op);
+        };
+    }
+}

@@ -1,0 +1,112 @@
+package io.hvd.engine;
+
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Verdict;
+import io.hvd.spi.OpKind;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Strict mode: the ranks must call the same collectives in the same order. A call is let through when
+ * all ranks have made the same one at the same place; where they differ, the first such place is
+ * named with the lines of the program.
+ */
+final class CallOrder {
+    private final List<Integer> members;
+    private final List<Deque<Call>> calls = new ArrayList<>();
+    private final Set<Integer> joined = new HashSet<>();
+    private final List<Call> agreed = new ArrayList<>();
+    private final List<Batch> refusals = new ArrayList<>();
+    private long place;
+
+    CallOrder(List<Integer> members) {
+        this.members = members;
+        members.forEach(member -> calls.add(new ArrayDeque<>()));
+    }
+
+    /** One rank's call. @param site the line that made it */
+    record Call(int rank, Request request, String site) {
+        String what() {
+            return request.kind() + " of \"" + request.name() + "\"";
+        }
+    }
+
+    void called(int rank, Request request, String site) {
+        Call call = new Call(rank, request, site);
+        if (request.kind().isTransfer()) {
+            agreed.add(call); // two ranks' business
+        } else if (request.kind() == OpKind.JOIN) {
+            agreed.add(call);
+            joined.add(rank);
+            if (joined.size() == members.size()) {
+                joined.clear();
+            }
+        } else {
+            calls.get(rank).add(call);
+        }
+        compareHeads();
+    }
+
+    /** Calls that may be negotiated now. */
+    List<Call> agreed() {
+        List<Call> due = List.copyOf(agreed);
+        agreed.clear();
+        return due;
+    }
+
+    /** Calls that differ, to be refused on all ranks. */
+    List<Batch> refusals() {
+        List<Batch> due = List.copyOf(refusals);
+        refusals.clear();
+        return due;
+    }
+
+    private void compareHeads() {
+        while (isComplete()) {
+            place++;
+            List<Call> heads = new ArrayList<>();
+            calls.stream().filter(queue -> !queue.isEmpty()).forEach(queue -> heads.add(queue.remove()));
+            if (heads.stream().map(Call::what).distinct().count() == 1) {
+                agreed.addAll(heads);
+            } else {
+                refuse(heads);
+            }
+        }
+    }
+
+    private boolean isComplete() {
+        boolean any = false;
+        for (int rank = 0; rank < calls.size(); rank++) {
+            if (!calls.get(rank).isEmpty()) {
+                any = true;
+            } else if (!joined.contains(rank)) {
+                return false;
+            }
+        }
+        return any;
+    }
+
+    private void refuse(List<Call> heads) {
+        Map<String, Set<Integer>> ranksByCall = new LinkedHashMap<>();
+        heads.forEach(call -> ranksByCall
+                .computeIfAbsent(call.what() + " at " + call.site(), text -> new TreeSet<>())
+                .add(members.get(call.rank())));
+        StringBuilder text = new StringBuilder();
+        ranksByCall.forEach((call, ranks) -> text.append(text.isEmpty() ? "" : "; ")
+                .append(call)
+                .append(" on ranks ")
+                .append(RankSet.format(ranks)));
+        String error = "strict mode: the ranks' sequences of collectives first differ at call " + place + ": " + text;
+        heads.stream()
+                .map(call -> call.request().name())
+                .distinct()
+                .forEach(name -> refusals.add(Batch.refuse(name, Verdict.MISMATCH, error)));
+    }
+}

@@ -1,0 +1,173 @@
+package io.hvd.engine;
+
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Verdict;
+import io.hvd.spi.OpKind;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+
+/**
+ * Rank 0's view of the whole job: a {@link Negotiation} for every process set, and the end of it all.
+ * All sets have the same coordinator, so their operations have one order on every rank, and sets that
+ * overlap cannot wait for each other in a circle. As pure as the negotiations.
+ */
+final class Coordinator {
+    private static final int ALL = 0;
+
+    private final int size;
+    private final EngineSettings settings;
+    private final Map<Integer, Negotiation> sets = new TreeMap<>();
+    private final TreeSet<Integer> closed = new TreeSet<>();
+    private int nextSet;
+    private String failure = "";
+    private boolean stopped;
+    private boolean warned;
+
+    /** @param processSets members of the sets that are there from the start, besides the set of all ranks */
+    Coordinator(int size, List<List<Integer>> processSets, EngineSettings settings) {
+        this.size = size;
+        this.settings = settings;
+        add(IntStream.range(0, size).boxed().toList());
+        processSets.forEach(this::add);
+    }
+
+    /** Members of a set's plans; every plan goes to these ranks and no others. */
+    List<Integer> members(int set) {
+        return sets.get(set).members();
+    }
+
+    /**
+     * Takes note of what a rank wants.
+     *
+     * @param now nanoseconds of any clock that runs on
+     */
+    void announce(int rank, Announcement announcement, long now) {
+        for (Announcement.Wishes wishes : announcement.wishes()) {
+            Negotiation set = sets.get(wishes.set());
+            if (set != null) {
+                set.announce(rank, wishes, now);
+            }
+        }
+        if (announcement.closing() && closed.add(rank)) {
+            sets.values().stream().filter(set -> set.members().contains(rank)).forEach(set -> set.close(rank));
+        }
+        if (!announcement.failure().isEmpty()) {
+            fail(announcement.failure());
+        }
+    }
+
+    /** A rank has gone without closing. The first cause is the one that counts. */
+    void lose(int rank, String why) {
+        if (!closed.contains(rank)) {
+            fail("rank " + rank + " is gone: " + why);
+        }
+    }
+
+    /** All ranks have left the static plan of a set. */
+    void unlock(int set) {
+        sets.get(set).unlock();
+    }
+
+    /** Everything that can be decided now, without empty plans. */
+    List<Plan> next(long now) {
+        if (!failure.isEmpty()) {
+            List<Plan> end = stopped ? List.of() : List.of(Plan.failed(failure));
+            stopped = true;
+            return end;
+        }
+        List<Plan> plans = new ArrayList<>();
+        for (Map.Entry<Integer, Negotiation> entry : List.copyOf(sets.entrySet())) {
+            Plan plan = entry.getValue().next(now);
+            if (!plan.isEmpty()) {
+                plans.add(entry.getKey() == ALL ? withSetsCarriedOut(plan) : plan);
+            }
+        }
+        if (closed.size() == size && !stopped) {
+            stopped = true;
+            plans.add(Plan.stopping());
+        }
+        return plans;
+    }
+
+    /** Nanoseconds until {@link #next} has something to say without a new announcement. */
+    long nanosUntilDue(long now) {
+        return sets.values().stream()
+                .mapToLong(set -> set.nanosUntilDue(now))
+                .min()
+                .orElse(Long.MAX_VALUE);
+    }
+
+    /** Said once, when a response cache has been too small for the first time. */
+    Optional<String> warning() {
+        if (warned || sets.values().stream().noneMatch(Negotiation::hasEvicted)) {
+            return Optional.empty();
+        }
+        warned = true;
+        return Optional.of("more than " + settings.cacheCapacity() + " different requests in a process set: the oldest"
+                + " are negotiated in full again; HOROVOD_CACHE_CAPACITY raises the limit");
+    }
+
+    private void fail(String why) {
+        if (failure.isEmpty() && !stopped) {
+            failure = why;
+        }
+    }
+
+    private int add(List<Integer> members) {
+        int id = nextSet++;
+        sets.put(id, new Negotiation(id, members, settings));
+        sets.get(ALL).mayLock(sets.size() == 1);
+        return id;
+    }
+
+    private Plan withSetsCarriedOut(Plan plan) {
+        List<Batch> batches = plan.batches().stream().map(this::carriedOut).toList();
+        return new Plan(plan.set(), batches, plan.lock(), plan.stop(), plan.failure());
+    }
+
+    /** Process sets come and go in the order of the plans. */
+    private Batch carriedOut(Batch batch) {
+        if (batch.templates().isEmpty() || batch.verdict() != Verdict.RUN) {
+            return batch;
+        }
+        Request request = batch.templates().get(0);
+        if (request.kind() == OpKind.ADD_PROCESS_SET) {
+            return added(batch, request);
+        }
+        if (request.kind() == OpKind.REMOVE_PROCESS_SET) {
+            return removed(batch, request);
+        }
+        return batch;
+    }
+
+    private Batch added(Batch batch, Request request) {
+        List<Integer> members = request.splits().stream().map(Math::toIntExact).toList();
+        for (Map.Entry<Integer, Negotiation> entry : sets.entrySet()) {
+            if (entry.getValue().members().equals(members)) {
+                return Batch.refuse(
+                        request.name(),
+                        Verdict.BAD_ARGUMENT,
+                        "process set of ranks " + RankSet.format(members) + " is there already, as number "
+                                + entry.getKey());
+            }
+        }
+        return batch.withSizes(List.of((long) add(members)));
+    }
+
+    private Batch removed(Batch batch, Request request) {
+        int id = Math.toIntExact(request.argument());
+        if (id == ALL || sets.remove(id) == null) {
+            return Batch.refuse(
+                    request.name(),
+                    Verdict.BAD_ARGUMENT,
+                    "process set " + id + (id == ALL ? " is all ranks and stays" : " is not registered"));
+        }
+        sets.get(ALL).mayLock(sets.size() == 1);
+        return batch.withSizes(List.of((long) id));
+    }
+}

@@ -1,0 +1,174 @@
+package io.hvd.engine;
+
+import io.hvd.engine.Plan.Batch;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/** Carries an agreed batch out over the data plane of its process set. */
+final class Execution {
+    private final SetMember set;
+    private final List<PendingOp> ops;
+    private final Batch batch;
+    private final Request first;
+    private final Collectives data;
+
+    /** @param ops those of the batch, in its order, on this rank */
+    Execution(SetMember set, List<PendingOp> ops, Batch batch) {
+        this.set = set;
+        this.ops = ops;
+        this.batch = batch;
+        this.first = ops.get(0).request();
+        this.data = set.data();
+    }
+
+    /** Asked of what the ranks have agreed on, so every rank gets the same answer and nobody waits for another. */
+    Optional<String> refusal() {
+        if (first.kind() == OpKind.BARRIER || first.kind() == OpKind.JOIN) {
+            return Optional.empty();
+        }
+        Request known = batch.templates().isEmpty() ? first : batch.templates().get(0);
+        return data.refuses(known.kind(), known.device(), known.dtype(), how());
+    }
+
+    void run() {
+        switch (first.kind()) {
+            case ALLREDUCE -> {
+                data.allreduce(inputs(), outputs(), how());
+                complete();
+            }
+            case BROADCAST -> {
+                data.broadcast(inputs(), outputs(), first.root());
+                complete();
+            }
+            case BARRIER -> complete(Outcome.NOTHING);
+            case JOIN -> complete(Outcome.of(Math.toIntExact(batch.sizes().get(0))));
+            default -> runAlone(ops.get(0));
+        }
+    }
+
+    /** A batch of a static plan, without completing it: false if a rank has vetoed it, and then nothing has happened. */
+    boolean runUnlessVetoed() {
+        return data.allreduceUnlessVetoed(inputs(), outputs(), how());
+    }
+
+    /** Tells those who wait, after {@link #runUnlessVetoed}. */
+    void complete() {
+        ops.forEach(op -> op.complete(Outcome.of(op.output())));
+    }
+
+    private void runAlone(PendingOp op) {
+        switch (first.kind()) {
+            case ALLGATHER -> {
+                Tensor output = made(totalRows(batch.sizes()));
+                data.allgather(op.input(), output, elements(batch.sizes()));
+                complete(Outcome.of(output));
+            }
+            case ALLTOALL -> alltoall(op);
+            case REDUCESCATTER -> {
+                List<Long> rows = evenly(first.shape().dim(0));
+                Tensor output = made(rows.get(set.self()));
+                data.reduceScatter(op.input(), output, elements(rows), how());
+                complete(Outcome.of(output));
+            }
+            case REDUCE -> {
+                data.reduce(op.input(), op.output(), how(), first.root());
+                complete(Outcome.of(op.output()));
+            }
+            case GATHER -> {
+                Tensor output = isRoot() ? made(totalRows(batch.sizes())) : null;
+                data.gather(op.input(), output, elements(batch.sizes()), first.root());
+                complete(Outcome.of(output));
+            }
+            case SCATTER -> scatter(op);
+            case SEND -> {
+                data.send(op.input(), first.root());
+                complete(Outcome.NOTHING);
+            }
+            case RECEIVE -> {
+                data.receive(op.input(), first.root());
+                complete(Outcome.of(op.input()));
+            }
+            default -> throw new IllegalStateException(first.kind() + " moves no data");
+        }
+    }
+
+    private void alltoall(PendingOp op) {
+        int size = set.size();
+        List<Long> sent = first.splits();
+        List<Long> received = new ArrayList<>();
+        for (int from = 0; from < size; from++) {
+            received.add(batch.sizes().get(from * size + set.self()));
+        }
+        Tensor output = made(totalRows(received));
+        long longest = Arrays.stream(elements(batch.sizes())).max().orElse(0);
+        data.alltoall(op.input(), output, elements(sent), elements(received), longest);
+        complete(new Outcome(output, received, 0));
+    }
+
+    private void scatter(PendingOp op) {
+        Request given = batch.templates().get(0);
+        List<Long> rows = evenly(given.shape().dim(0));
+        Tensor output = Tensor.zeros(given.dtype(), given.shape().withFirst(rows.get(set.self())));
+        long row = given.shape().rowElements();
+        data.scatter(
+                op.input(),
+                output,
+                rows.stream().mapToLong(count -> count * row).toArray(),
+                first.root());
+        complete(Outcome.of(output));
+    }
+
+    /** Rows for each rank; the first ranks get one more where they do not go up. */
+    private List<Long> evenly(long rows) {
+        List<Long> shares = new ArrayList<>();
+        for (int rank = 0; rank < set.size(); rank++) {
+            shares.add(rows / set.size() + (rank < rows % set.size() ? 1 : 0));
+        }
+        return shares;
+    }
+
+    private boolean isRoot() {
+        return set.self() == first.root();
+    }
+
+    private Tensor made(long rows) {
+        return Tensor.zeros(first.dtype(), first.shape().withFirst(rows));
+    }
+
+    private static long totalRows(List<Long> rows) {
+        return rows.stream().mapToLong(Long::longValue).sum();
+    }
+
+    private long[] elements(List<Long> rows) {
+        long row = first.shape().rowElements();
+        return rows.stream().mapToLong(count -> count * row).toArray();
+    }
+
+    private Reduction how() {
+        return onTheWire(first, batch.divisorFor(first));
+    }
+
+    /** Averaging is decided here and nowhere else: a sum on the wire, divided when it is unpacked. */
+    static Reduction onTheWire(Request request, double divisor) {
+        Reduction asked = request.how();
+        return new Reduction(asked.op().onTheWire(), asked.wire(), asked.prescale(), asked.postscale() / divisor);
+    }
+
+    private List<Tensor> inputs() {
+        return ops.stream().map(PendingOp::input).toList();
+    }
+
+    private List<Tensor> outputs() {
+        return ops.stream().map(PendingOp::output).toList();
+    }
+
+    private void complete(Outcome outcome) {
+        ops.get(0).complete(outcome);
+    }
+}

@@ -1,0 +1,85 @@
+package io.hvd.engine;
+
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Op;
+import io.hvd.engine.Plan.Verdict;
+import io.hvd.spi.OpKind;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.JoinDivisor;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** Ranks that have run out of data: until all of them have, the others need not wait for them. */
+final class Joining {
+    private final List<Integer> members;
+    /** By rank within the set, in the order in which they joined. */
+    private final Map<Integer, Request> joined = new LinkedHashMap<>();
+
+    private int last;
+    private String conflict = "";
+
+    Joining(List<Integer> members) {
+        this.members = members;
+    }
+
+    void join(int rank, Request request) {
+        joined.put(rank, request);
+        last = members.get(rank);
+        long ways = joined.values().stream().map(Request::argument).distinct().count();
+        if (ways > 1) {
+            List<Request> byRank = new ArrayList<>(Collections.nCopies(members.size(), null));
+            joined.forEach(byRank::set);
+            conflict = Mismatch.find(byRank, members).orElse("");
+        }
+    }
+
+    Set<Integer> joined() {
+        return joined.keySet();
+    }
+
+    /** What averages are divided by as long as nobody else joins. */
+    int divisor() {
+        if (joined.isEmpty()) {
+            return members.size();
+        }
+        JoinDivisor divisor = joined.values().iterator().next().divisor();
+        return divisor == JoinDivisor.ACTIVE ? members.size() - joined.size() : members.size();
+    }
+
+    /** Only where neutral elements can stand in for a rank it may be missing. */
+    Optional<String> refuses(Slot slot) {
+        Request first = slot.first();
+        boolean served = first.kind() == OpKind.ALLREDUCE && first.device() == Device.Kind.CPU
+                || first.kind() == OpKind.BARRIER
+                || first.kind().isTransfer();
+        if (joined.isEmpty() || served) {
+            return Optional.empty();
+        }
+        TreeSet<Integer> ranks = new TreeSet<>();
+        joined.keySet().forEach(rank -> ranks.add(members.get(rank)));
+        return Optional.of("tensor \"" + first.name() + "\": " + first.kind() + " on " + first.device()
+                + " cannot do without ranks " + RankSet.format(ranks)
+                + ", which have joined; only allreduce on the host can. Sparse gradients travel by allgather:"
+                + " let them travel as dense ones (sparseAsDense)");
+    }
+
+    /** The end of joining: everybody has come, or they disagree about the divisor. */
+    Optional<Batch> finished() {
+        if (joined.isEmpty() || (joined.size() < members.size() && conflict.isEmpty())) {
+            return Optional.empty();
+        }
+        String name = joined.values().iterator().next().name();
+        Batch batch = conflict.isEmpty()
+                ? new Batch(List.of(Op.named(name)), Verdict.RUN, "", List.of((long) last), List.of(), 1, false)
+                : Batch.refuse(name, Verdict.MISMATCH, conflict);
+        joined.clear();
+        conflict = "";
+        return Optional.of(batch);
+    }
+}

@@ -1,0 +1,44 @@
+package io.hvd.engine;
+
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Verdict;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/** Remembers who came too late for a barrier with a limit, so that he too is told when he comes. */
+final class LateRanks {
+    private final Map<String, Set<Integer>> expected = new HashMap<>();
+    private final Map<String, String> errors = new HashMap<>();
+    private final List<Batch> refusals = new ArrayList<>();
+
+    /** The others wait no longer. */
+    Batch gaveUp(String name, List<Integer> missing, String error) {
+        expected.put(name, new TreeSet<>(missing));
+        errors.put(name, error);
+        return Batch.refuse(name, Verdict.TIMED_OUT, error);
+    }
+
+    /** True if a request comes too late; its refusal is in the next plan. */
+    boolean isTooLate(int rank, Request request) {
+        Set<Integer> ranks = expected.get(request.name());
+        if (ranks == null || !ranks.remove(rank)) {
+            return false;
+        }
+        refusals.add(Batch.refuse(request.name(), Verdict.TIMED_OUT, errors.get(request.name())));
+        if (ranks.isEmpty()) {
+            expected.remove(request.name());
+            errors.remove(request.name());
+        }
+        return true;
+    }
+
+    List<Batch> refusals() {
+        List<Batch> due = List.copyOf(refusals);
+        refusals.clear();
+        return due;
+    }
+}

@@ -1,0 +1,61 @@
+package io.hvd.engine;
+
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.util.Arrays;
+
+/** What a rank contributes that has joined: elements that change nothing. */
+final class Neutral {
+    private static final short HALF_INFINITY = 0x7c00;
+    private static final short BFLOAT_INFINITY = 0x7f80;
+    private static final short SIGN = (short) 0x8000;
+
+    private Neutral() {}
+
+    /** The request of another rank, as one that scales nothing: neutral elements must stay what they are. */
+    static Request unscaled(Request template) {
+        Reduction how = template.how();
+        return new Request(
+                template.name(),
+                template.kind(),
+                template.payload(),
+                new Reduction(how.op(), how.wire(), 1, 1),
+                template.argument(),
+                template.splits(),
+                template.group());
+    }
+
+    static Tensor tensor(Request request) {
+        Tensor tensor = Tensor.zeros(request.dtype(), request.shape());
+        ReduceOp op = request.how().op();
+        if (op == ReduceOp.MIN || op == ReduceOp.MAX || op == ReduceOp.PRODUCT) {
+            Object elements = tensor.toArray();
+            fill(elements, request.dtype(), op);
+            tensor.copyFrom(Tensor.wrap(elements, request.dtype(), request.shape()));
+        }
+        return tensor;
+    }
+
+    private static void fill(Object elements, DType type, ReduceOp op) {
+        boolean least = op == ReduceOp.MAX;
+        boolean one = op == ReduceOp.PRODUCT;
+        switch (type) {
+            case FLOAT32 ->
+                Arrays.fill((float[]) elements, one ? 1 : least ? Float.NEGATIVE_INFINITY : Float.POSITIVE_INFINITY);
+            case FLOAT64 ->
+                Arrays.fill((double[]) elements, one ? 1 : least ? Double.NEGATIVE_INFINITY : Double.POSITIVE_INFINITY);
+            case INT32 -> Arrays.fill((int[]) elements, one ? 1 : least ? Integer.MIN_VALUE : Integer.MAX_VALUE);
+            case INT64 -> Arrays.fill((long[]) elements, one ? 1 : least ? Long.MIN_VALUE : Long.MAX_VALUE);
+            case INT8 -> Arrays.fill((byte[]) elements, one ? 1 : least ? Byte.MIN_VALUE : Byte.MAX_VALUE);
+            case UINT8 -> Arrays.fill((byte[]) elements, (byte) (one ? 1 : least ? 0 : -1));
+            case FLOAT16 -> Arrays.fill((short[]) elements, one ? (short) 0x3c00 : infinity(HALF_INFINITY, least));
+            case BFLOAT16 -> Arrays.fill((short[]) elements, one ? (short) 0x3f80 : infinity(BFLOAT_INFINITY, least));
+        }
+    }
+
+    private static short infinity(short positive, boolean negative) {
+        return (short) (negative ? positive | SIGN : positive);
+    }
+}

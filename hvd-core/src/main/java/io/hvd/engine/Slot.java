@@ -1,0 +1,67 @@
+package io.hvd.engine;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+
+/** What the ranks of a process set have asked for under one name so far. */
+final class Slot {
+    private final List<Request> requests;
+    private final long since;
+    /** The number in the response cache under which all have asked, as long as they have. */
+    private int number;
+
+    private Request first;
+
+    /** @param since when the first rank asked, in nanoseconds of any clock */
+    Slot(int size, long since) {
+        this.requests = new ArrayList<>(Collections.nCopies(size, null));
+        this.since = since;
+    }
+
+    /** @param known number in the response cache, or {@link Plan.Op#UNKNOWN} */
+    void set(int rank, Request request, int known) {
+        number = first == null || number == known ? known : Plan.Op.UNKNOWN;
+        first = first == null ? request : first;
+        requests.set(rank, request);
+    }
+
+    /** What the first rank has asked for. */
+    Request first() {
+        return first;
+    }
+
+    String name() {
+        return first.name();
+    }
+
+    long since() {
+        return since;
+    }
+
+    /** By rank; null where a rank has not asked. */
+    List<Request> requests() {
+        return requests;
+    }
+
+    Plan.Op op() {
+        return new Plan.Op(name(), number);
+    }
+
+    /** @param excused ranks that need not ask */
+    boolean isComplete(Set<Integer> excused) {
+        if (first.kind().isTransfer()) {
+            return requests.stream().filter(request -> request != null).count() == 2;
+        }
+        return missing().stream().allMatch(excused::contains);
+    }
+
+    List<Integer> missing() {
+        return IntStream.range(0, requests.size())
+                .filter(rank -> requests.get(rank) == null)
+                .boxed()
+                .toList();
+    }
+}

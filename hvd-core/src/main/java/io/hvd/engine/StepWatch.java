@@ -1,0 +1,82 @@
+package io.hvd.engine;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Watches the batches of a process set for steps that repeat. A step is a run of operations of which
+ * none comes twice; steps are identical when they are made of the same remembered requests, however
+ * fusion has cut them into batches.
+ */
+final class StepWatch {
+    private final int wanted;
+    private List<List<Plan.Op>> step = new ArrayList<>();
+    private Set<Integer> numbers = new HashSet<>();
+    private Set<Integer> before = Set.of();
+    /** The finest cut seen, because it lets the first gradients go earliest. */
+    private List<List<Plan.Op>> finest = List.of();
+
+    private int repeats;
+
+    /** @param wanted identical steps in a row before they count as settled; 0 for never */
+    StepWatch(int wanted) {
+        this.wanted = wanted;
+    }
+
+    /**
+     * Takes note of a batch.
+     *
+     * @param settles whether such a batch may be part of a static plan at all
+     * @return the batches of a step, once it has come often enough; else empty
+     */
+    List<List<String>> see(Plan.Batch batch, boolean settles) {
+        if (wanted == 0) {
+            return List.of();
+        }
+        List<Plan.Op> ops = batch.ops();
+        if (!settles || !ops.stream().allMatch(Plan.Op::isKnown)) {
+            startOver();
+            return List.of();
+        }
+        if (ops.stream().anyMatch(op -> numbers.contains(op.number()))) {
+            endStep();
+        }
+        step.add(ops);
+        ops.forEach(op -> numbers.add(op.number()));
+        return settled();
+    }
+
+    void startOver() {
+        step = new ArrayList<>();
+        numbers = new HashSet<>();
+        before = Set.of();
+        finest = List.of();
+        repeats = 0;
+    }
+
+    private void endStep() {
+        if (numbers.equals(before)) {
+            repeats++;
+        } else {
+            repeats = 1;
+            finest = List.of();
+        }
+        finest = step.size() > finest.size() ? step : finest;
+        before = numbers;
+        step = new ArrayList<>();
+        numbers = new HashSet<>();
+    }
+
+    /** At the end of a step as it has always been, not in the middle of one. */
+    private List<List<String>> settled() {
+        if (repeats < wanted - 1 || !numbers.equals(before)) {
+            return List.of();
+        }
+        List<List<Plan.Op>> best = step.size() > finest.size() ? step : finest;
+        return best.stream()
+                .map(ops -> ops.stream().map(Plan.Op::name).toList())
+                .toList();
+    }
+}
