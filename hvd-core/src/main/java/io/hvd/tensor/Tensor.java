@@ -49,6 +49,20 @@ public final class Tensor {
         return wrap(values, DType.UINT8, Shape.of(values.length));
     }
 
+    /** A vector of type bool that holds a copy of the array: bool lies in bytes, see {@link DType#BOOL}. */
+    public static Tensor copyOf(boolean... values) {
+        byte[] bytes = new byte[values.length];
+        for (int i = 0; i < values.length; i++) {
+            bytes[i] = (byte) (values[i] ? 1 : 0);
+        }
+        return wrap(bytes, DType.BOOL, Shape.of(values.length));
+    }
+
+    /** A vector of signed 16-bit integers over the array itself. */
+    public static Tensor ofShorts(short[] values) {
+        return wrap(values, DType.INT16, Shape.of(values.length));
+    }
+
     /**
      * A tensor over a whole Java array.
      *
@@ -133,9 +147,17 @@ public final class Tensor {
             return floats;
         }
         for (int i = 0; i < floats.length; i++) {
-            floats[i] = dtype == DType.UINT8 ? ((byte[]) raw)[i] & 0xff : ((Number) Array.get(raw, i)).floatValue();
+            floats[i] = asFloat(raw, i);
         }
         return floats;
+    }
+
+    private float asFloat(Object raw, int i) {
+        return switch (dtype) {
+            case UINT8 -> ((byte[]) raw)[i] & 0xff;
+            case UINT16 -> ((short[]) raw)[i] & 0xffff;
+            default -> ((Number) Array.get(raw, i)).floatValue();
+        };
     }
 
     /** A copy of the elements in a Java array of the type's own kind. */

@@ -84,10 +84,33 @@ class MemoryTest {
     @Test
     void typesHaveTheNamesSizesAndNumbersThatTravel() {
         assertThat(Stream.of(DType.values()).map(DType::toString))
-                .containsExactly("float32", "float64", "int32", "int64", "int8", "uint8", "float16", "bfloat16");
-        assertThat(Stream.of(DType.values()).map(DType::bytes)).containsExactly(4, 8, 4, 8, 1, 1, 2, 2);
+                .containsExactly(
+                        "float32",
+                        "float64",
+                        "int32",
+                        "int64",
+                        "int8",
+                        "uint8",
+                        "float16",
+                        "bfloat16",
+                        "bool",
+                        "int16",
+                        "uint16");
+        assertThat(Stream.of(DType.values()).map(DType::bytes)).containsExactly(4, 8, 4, 8, 1, 1, 2, 2, 1, 2, 2);
         for (DType type : DType.values()) {
             assertThat(DType.of(type.ordinal())).isEqualTo(type);
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource(DType.class)
+    void onlyTruthHasNoAverageAndTakesNoFactor(DType type) {
+        for (ReduceOp op : ReduceOp.values()) {
+            boolean refused = type == DType.BOOL && op == ReduceOp.AVERAGE;
+            assertThat(type.refuses(op).isPresent()).as("%s", op).isEqualTo(refused);
+        }
+        assertThat(type.refusesScaling().isPresent()).isEqualTo(type == DType.BOOL);
+        assertThat(DType.BOOL.refuses(ReduceOp.AVERAGE).orElseThrow()).contains("bool", "average", "SUM", "MIN");
+        assertThat(DType.BOOL.refusesScaling().orElseThrow()).contains("bool", "scale");
     }
 }

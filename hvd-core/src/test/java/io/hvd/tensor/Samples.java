@@ -37,7 +37,14 @@ final class Samples {
             case INT8, UINT8 -> ((byte[]) array)[i] = (byte) (int) value;
             case FLOAT16 -> ((short[]) array)[i] = HalfFloat.toFloat16((float) value);
             case BFLOAT16 -> ((short[]) array)[i] = HalfFloat.toBfloat16((float) value);
+            case BOOL -> ((byte[]) array)[i] = (byte) (value == 0 ? 0 : 1);
+            case INT16, UINT16 -> ((short[]) array)[i] = (short) (int) value;
         }
+    }
+
+    /** What is left of a value once it is an element of the type. */
+    static double as(DType type, double value) {
+        return get(type, array(type, 1, i -> value), 0);
     }
 
     static double get(DType type, Object array, int i) {
@@ -45,6 +52,7 @@ final class Samples {
             case FLOAT16 -> HalfFloat.fromFloat16(((short[]) array)[i]);
             case BFLOAT16 -> HalfFloat.fromBfloat16(((short[]) array)[i]);
             case UINT8 -> ((byte[]) array)[i] & 0xff;
+            case UINT16 -> ((short[]) array)[i] & 0xffff;
             default -> ((Number) Array.get(array, i)).doubleValue();
         };
     }

@@ -30,6 +30,7 @@ class TensorTest {
         assertThat(Tensor.of(1, 2)).hasToString("int32[2] on cpu");
         assertThat(Tensor.of(1L)).hasToString("int64[1] on cpu");
         assertThat(Tensor.ofBytes(new byte[3])).hasToString("uint8[3] on cpu");
+        assertThat(Tensor.ofShorts(new short[2])).hasToString("int16[2] on cpu");
     }
 
     @Test
@@ -89,8 +90,24 @@ class TensorTest {
     void everyTypeTurnsIntoFloats(DType type) {
         for (Place place : Place.values()) {
             Tensor tensor = Samples.tensor(place, type, array(type, 3, i -> i * 50));
-            assertThat(tensor.toFloatArray()).as("%s", place).containsExactly(0, 50, 100);
+            assertThat(tensor.toFloatArray())
+                    .as("%s", place)
+                    .containsExactly(type == DType.BOOL ? new float[] {0, 1, 1} : new float[] {0, 50, 100});
         }
+    }
+
+    @Test
+    void unsignedShortsAreNeverNegative() {
+        short[] values = {(short) 40_000};
+        assertThat(Tensor.wrap(values, DType.UINT16, Shape.of(1)).item()).isEqualTo(40_000);
+        assertThat(Tensor.ofShorts(values).item()).isEqualTo(-25_536);
+    }
+
+    @Test
+    void truthIsCopiedIntoBytes() {
+        Tensor tensor = Tensor.copyOf(true, false, true);
+        assertThat(tensor).hasToString("bool[3] on cpu");
+        assertThat((byte[]) tensor.toArray()).containsExactly(1, 0, 1);
     }
 
     @Test

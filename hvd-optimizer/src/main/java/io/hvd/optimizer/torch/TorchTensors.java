@@ -75,6 +75,9 @@ public final class TorchTensors {
             case Byte -> DType.UINT8;
             case Half -> DType.FLOAT16;
             case BFloat16 -> DType.BFLOAT16;
+            case Bool -> DType.BOOL;
+            case Short -> DType.INT16;
+            case UInt16 -> DType.UINT16;
             default ->
                 throw new HvdException(
                         ErrorId.UNSUPPORTED,

@@ -101,7 +101,7 @@ final class MpiCollectives implements Collectives {
         boolean plain = inputs.size() == 1
                 && outputs.get(0) == only
                 && only.dtype() == how.wire()
-                && !how.wire().isHalf()
+                && !reducedInJava(how)
                 && how.prescale() == 1.0
                 && how.postscale() == 1.0
                 && only.memory() instanceof BufferMemory;
@@ -122,11 +122,20 @@ final class MpiCollectives implements Collectives {
         if (size == 1) {
             return;
         }
-        if (how.wire().isHalf()) {
+        if (reducedInJava(how)) {
             reduceHalves(buffer, count, how);
         } else {
-            call("MPI_Allreduce", () -> comm.allReduce(buffer, count, datatype(how.wire()), op(how.op())));
+            call(
+                    "MPI_Allreduce",
+                    () -> comm.allReduce(
+                            buffer, count, datatype(how.wire()), op(how.op().arithmeticOn(how.wire()))));
         }
+    }
+
+    /** MPI has no 16-bit floating type, and its Java bindings no signed byte: its order would be that of 0 to 255. */
+    private static boolean reducedInJava(Reduction how) {
+        boolean ordered = how.op() == ReduceOp.MIN || how.op() == ReduceOp.MAX;
+        return how.wire().isHalf() || (how.wire() == DType.INT8 && ordered);
     }
 
     /**
@@ -172,9 +181,11 @@ final class MpiCollectives implements Collectives {
             case FLOAT64 -> MPI.DOUBLE;
             case INT32 -> MPI.INT;
             case INT64 -> MPI.LONG;
+            // The bindings' BYTE and BOOLEAN are both MPI_UINT8_T, their CHAR is MPI_UINT16_T.
             case INT8 -> MPI.BYTE;
-            // The bindings' BOOLEAN is MPI_UINT8_T.
-            case UINT8 -> MPI.BOOLEAN;
+            case UINT8, BOOL -> MPI.BOOLEAN;
+            case INT16 -> MPI.SHORT;
+            case UINT16 -> MPI.CHAR;
             case FLOAT16, BFLOAT16 -> throw new IllegalArgumentException("MPI has no type for " + type);
         };
     }
