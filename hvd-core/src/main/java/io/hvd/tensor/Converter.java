@@ -48,7 +48,7 @@ public final class Converter {
         }
     }
 
-    /** Copies elements between two tensors of the same type. */
+    /** Copies elements between two tensors of the same type, whose memory must not overlap unless it is the same. */
     public void copy(Tensor from, long first, Tensor to, long at, long count) {
         DType type = from.dtype();
         Object block = block(type);
@@ -64,6 +64,10 @@ public final class Converter {
             Bulk.put(to, type, at, heap.array(), heap.at(first, count), count);
         } else if (memory instanceof BufferMemory direct) {
             to.put(at, direct.buffer(), Math.toIntExact(first * type.bytes()), count * type.bytes());
+        } else if (memory instanceof SplitMemory split) {
+            int bytes = type.bytes();
+            split.forEachRun(
+                    type, first, count, (part, from, done, run) -> to.put(at + done * bytes, part, from, run * bytes));
         }
     }
 
@@ -72,6 +76,10 @@ public final class Converter {
             Bulk.get(from, type, at, heap.array(), heap.at(first, count), count);
         } else if (memory instanceof BufferMemory direct) {
             direct.buffer().put(Math.toIntExact(first * type.bytes()), from, at, count * type.bytes());
+        } else if (memory instanceof SplitMemory split) {
+            int bytes = type.bytes();
+            split.forEachRun(
+                    type, first, count, (part, to, done, run) -> part.put(to, from, at + done * bytes, run * bytes));
         }
     }
 

@@ -2,6 +2,7 @@ package io.hvd.tensor;
 
 import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -9,12 +10,15 @@ import java.util.Objects;
  * is made: an in-place collective changes the user's own array, buffer or GPU memory.
  */
 public final class Tensor {
+    /** What every virtual machine can allocate; the language would allow a few elements more. */
+    private static final int LONGEST_ARRAY = Integer.MAX_VALUE - 8;
+
     private final DType dtype;
     private final Shape shape;
     private final Memory memory;
 
     private Tensor(DType dtype, Shape shape, Memory memory) {
-        long needed = Math.multiplyExact(shape.elements(), (long) dtype.bytes());
+        long needed = bytes(dtype, shape);
         if (memory.bytes() != needed) {
             throw new IllegalArgumentException("a " + dtype + " tensor of shape " + shape + " needs " + needed
                     + " bytes, the memory given has " + memory.bytes());
@@ -88,18 +92,47 @@ public final class Tensor {
     }
 
     /**
+     * A tensor over what lies between position and limit of several direct buffers, one behind the other,
+     * in native byte order; for more bytes than one buffer can hold.
+     *
+     * @param buffers of whole elements each
+     */
+    public static Tensor wrap(List<ByteBuffer> buffers, DType dtype, Shape shape) {
+        if (buffers.size() == 1) {
+            return wrap(buffers.get(0), dtype, shape);
+        }
+        SplitMemory memory = new SplitMemory(buffers);
+        if (!memory.holdsWhole(dtype)) {
+            throw new IllegalArgumentException("a " + dtype + " element of " + dtype.bytes()
+                    + " bytes lies across two of the " + buffers.size() + " buffers given");
+        }
+        return new Tensor(dtype, shape, memory);
+    }
+
+    /**
      * A tensor over GPU memory.
      *
      * @param address device address of the first element
      * @param stream CUDA stream on which the work that fills the memory is queued; 0 is the default stream
      */
     public static Tensor onDevice(long address, Device device, long stream, DType dtype, Shape shape) {
-        return new Tensor(dtype, shape, new DeviceMemory(address, shape.elements() * dtype.bytes(), device, stream));
+        return new Tensor(dtype, shape, new DeviceMemory(address, bytes(dtype, shape), device, stream));
     }
 
-    /** A new tensor of zeros on the heap. */
+    /** A new tensor of zeros: on the heap, or outside of it if no Java array can be as long. */
     public static Tensor zeros(DType dtype, Shape shape) {
-        return new Tensor(dtype, shape, HeapMemory.allocate(dtype, shape.elements()));
+        return zeros(dtype, shape, LONGEST_ARRAY);
+    }
+
+    static Tensor zeros(DType dtype, Shape shape, int longestArray) {
+        HostMemory memory = shape.elements() <= longestArray
+                ? HeapMemory.allocate(dtype, shape.elements())
+                : SplitMemory.allocate(bytes(dtype, shape), SplitMemory.LONGEST_PART);
+        return new Tensor(dtype, shape, memory);
+    }
+
+    private static long bytes(DType dtype, Shape shape) {
+        return Math.multiplyExact(shape.elements(), (long) dtype.bytes());
     }
 
     public DType dtype() {
@@ -134,9 +167,13 @@ public final class Tensor {
         throw new IllegalStateException("tensor lies on " + device() + ", expected cpu");
     }
 
-    /** The elements as floats, converted from whatever type they have. */
+    /**
+     * The elements as floats, converted from whatever type they have.
+     *
+     * @throws IllegalStateException if there are more than a Java array can hold
+     */
     public float[] toFloatArray() {
-        float[] floats = new float[Math.toIntExact(elements())];
+        float[] floats = new float[arrayLength()];
         if (dtype == DType.FLOAT32) {
             hostMemory().read(dtype, 0, floats, floats.length);
             return floats;
@@ -160,12 +197,24 @@ public final class Tensor {
         };
     }
 
-    /** A copy of the elements in a Java array of the type's own kind. */
+    /**
+     * A copy of the elements in a Java array of the type's own kind.
+     *
+     * @throws IllegalStateException if there are more than a Java array can hold
+     */
     public Object toArray() {
-        int count = Math.toIntExact(elements());
+        int count = arrayLength();
         Object copy = Array.newInstance(dtype.arrayType().getComponentType(), count);
         hostMemory().read(dtype, 0, copy, count);
         return copy;
+    }
+
+    private int arrayLength() {
+        if (elements() > LONGEST_ARRAY) {
+            throw new IllegalStateException("a tensor of " + elements() + " elements fits no Java array,"
+                    + " which holds up to " + LONGEST_ARRAY + ": read it in parts with hostMemory().read");
+        }
+        return (int) elements();
     }
 
     /** The only element. */
@@ -176,13 +225,13 @@ public final class Tensor {
         return toFloatArray()[0];
     }
 
-    /** Overwrites the elements with those of a tensor of the same type and size. */
+    /** Overwrites the elements with those of a tensor of the same type and size, which must not overlap this one. */
     public void copyFrom(Tensor source) {
         Objects.requireNonNull(source);
         if (source.dtype != dtype || source.elements() != elements()) {
             throw new IllegalArgumentException("cannot copy " + source + " into " + this);
         }
-        hostMemory().write(dtype, 0, source.toArray(), Math.toIntExact(elements()));
+        new Converter().copy(source, 0, this, 0, elements());
     }
 
     @Override
