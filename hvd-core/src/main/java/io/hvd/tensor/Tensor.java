@@ -1,5 +1,6 @@
 package io.hvd.tensor;
 
+import java.lang.ref.Cleaner;
 import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -16,6 +17,8 @@ public final class Tensor {
     private final DType dtype;
     private final Shape shape;
     private final Memory memory;
+    /** Null unless somebody expects this tensor to be read; set before the tensor is handed over. */
+    private ReadWatch watch;
 
     private Tensor(DType dtype, Shape shape, Memory memory) {
         long needed = bytes(dtype, shape);
@@ -144,7 +147,31 @@ public final class Tensor {
     }
 
     public Memory memory() {
+        markRead();
         return memory;
+    }
+
+    /**
+     * Reports a tensor that becomes garbage without anybody having asked for its memory or its elements, as
+     * the result of a collective does that the caller forgot to take. To be called once, before the tensor
+     * is handed to whoever is to read it; passing it to another operation is reading too.
+     *
+     * @param cleaner its thread runs the report, at most once
+     * @param onNeverRead must not refer to this tensor, which would then never become garbage
+     * @throws IllegalStateException if somebody expects it already
+     */
+    public void expectReading(Cleaner cleaner, Runnable onNeverRead) {
+        if (watch != null) {
+            throw new IllegalStateException("reading of " + this + " is expected already");
+        }
+        watch = new ReadWatch(Objects.requireNonNull(onNeverRead));
+        cleaner.register(this, watch);
+    }
+
+    private void markRead() {
+        if (watch != null) {
+            watch.markRead();
+        }
     }
 
     public Device device() {
@@ -161,7 +188,7 @@ public final class Tensor {
 
     /** The host memory, for code that cannot reach a GPU's. */
     public HostMemory hostMemory() {
-        if (memory instanceof HostMemory host) {
+        if (memory() instanceof HostMemory host) {
             return host;
         }
         throw new IllegalStateException("tensor lies on " + device() + ", expected cpu");
