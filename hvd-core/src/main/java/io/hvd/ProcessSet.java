@@ -447,6 +447,14 @@ public class ProcessSet {
         if (options.op() == ReduceOp.ADASUM) {
             throw new HvdException(ErrorId.UNSUPPORTED, kind + " of " + name + ": ADASUM is not there yet");
         }
+        input.dtype().refuses(options.op()).ifPresent(why -> {
+            throw bad(kind, name, why);
+        });
+        if (options.prescale() != 1 || options.postscale() != 1) {
+            input.dtype().refusesScaling().ifPresent(why -> {
+                throw bad(kind, name, why);
+            });
+        }
         DType wire = options.compression().wireFor(input.dtype());
         Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
         return Request.reduction(nameOr(name, kind.toString()), kind, input, how, root);

@@ -50,6 +50,9 @@ final class Neutral {
             case INT64 -> Arrays.fill((long[]) elements, one ? 1 : least ? Long.MIN_VALUE : Long.MAX_VALUE);
             case INT8 -> Arrays.fill((byte[]) elements, one ? 1 : least ? Byte.MIN_VALUE : Byte.MAX_VALUE);
             case UINT8 -> Arrays.fill((byte[]) elements, (byte) (one ? 1 : least ? 0 : -1));
+            case BOOL -> Arrays.fill((byte[]) elements, (byte) (least ? 0 : 1));
+            case INT16 -> Arrays.fill((short[]) elements, one ? 1 : least ? Short.MIN_VALUE : Short.MAX_VALUE);
+            case UINT16 -> Arrays.fill((short[]) elements, (short) (one ? 1 : least ? 0 : -1));
             case FLOAT16 -> Arrays.fill((short[]) elements, one ? (short) 0x3c00 : infinity(HALF_INFINITY, least));
             case BFLOAT16 -> Arrays.fill((short[]) elements, one ? (short) 0x3f80 : infinity(BFLOAT_INFINITY, least));
         }

@@ -33,6 +33,6 @@ public record BufferMemory(ByteBuffer buffer) implements HostMemory {
     }
 
     private static int byteIndex(DType type, long from) {
-        return Math.toIntExact(from * type.bytes());
+        return Math.toIntExact(Math.multiplyExact(from, (long) type.bytes()));
     }
 }

@@ -13,8 +13,8 @@ final class Bulk {
             case FLOAT64 -> run.asDoubleBuffer().get(0, (double[]) array, offset, count);
             case INT32 -> run.asIntBuffer().get(0, (int[]) array, offset, count);
             case INT64 -> run.asLongBuffer().get(0, (long[]) array, offset, count);
-            case INT8, UINT8 -> run.get(0, (byte[]) array, offset, count);
-            case FLOAT16, BFLOAT16 -> run.asShortBuffer().get(0, (short[]) array, offset, count);
+            case INT8, UINT8, BOOL -> run.get(0, (byte[]) array, offset, count);
+            case FLOAT16, BFLOAT16, INT16, UINT16 -> run.asShortBuffer().get(0, (short[]) array, offset, count);
         }
     }
 
@@ -25,13 +25,13 @@ final class Bulk {
             case FLOAT64 -> run.asDoubleBuffer().put(0, (double[]) array, offset, count);
             case INT32 -> run.asIntBuffer().put(0, (int[]) array, offset, count);
             case INT64 -> run.asLongBuffer().put(0, (long[]) array, offset, count);
-            case INT8, UINT8 -> run.put(0, (byte[]) array, offset, count);
-            case FLOAT16, BFLOAT16 -> run.asShortBuffer().put(0, (short[]) array, offset, count);
+            case INT8, UINT8, BOOL -> run.put(0, (byte[]) array, offset, count);
+            case FLOAT16, BFLOAT16, INT16, UINT16 -> run.asShortBuffer().put(0, (short[]) array, offset, count);
         }
     }
 
     /** Views do not inherit the byte order of a slice, so it is set anew. */
     private static ByteBuffer run(ByteBuffer buffer, DType type, int byteIndex, int count) {
-        return buffer.slice(byteIndex, count * type.bytes()).order(buffer.order());
+        return buffer.slice(byteIndex, Math.multiplyExact(count, type.bytes())).order(buffer.order());
     }
 }

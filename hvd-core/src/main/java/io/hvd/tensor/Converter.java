@@ -48,7 +48,7 @@ public final class Converter {
         }
     }
 
-    /** Copies elements between two tensors of the same type. */
+    /** Copies elements between two tensors of the same type, whose memory must not overlap unless it is the same. */
     public void copy(Tensor from, long first, Tensor to, long at, long count) {
         DType type = from.dtype();
         Object block = block(type);
@@ -64,6 +64,10 @@ public final class Converter {
             Bulk.put(to, type, at, heap.array(), heap.at(first, count), count);
         } else if (memory instanceof BufferMemory direct) {
             to.put(at, direct.buffer(), Math.toIntExact(first * type.bytes()), count * type.bytes());
+        } else if (memory instanceof SplitMemory split) {
+            int bytes = type.bytes();
+            split.forEachRun(
+                    type, first, count, (part, from, done, run) -> to.put(at + done * bytes, part, from, run * bytes));
         }
     }
 
@@ -72,47 +76,76 @@ public final class Converter {
             Bulk.get(from, type, at, heap.array(), heap.at(first, count), count);
         } else if (memory instanceof BufferMemory direct) {
             direct.buffer().put(Math.toIntExact(first * type.bytes()), from, at, count * type.bytes());
+        } else if (memory instanceof SplitMemory split) {
+            int bytes = type.bytes();
+            split.forEachRun(
+                    type, first, count, (part, to, done, run) -> part.put(to, from, at + done * bytes, run * bytes));
         }
     }
 
-    /** Converts a block; the result may be the block itself, changed. */
+    /** Converts a block; the result may be the block itself, changed. Doubles are scaled as doubles. */
     private Object convert(Object block, DType from, DType to, double scale, int count) {
         if (from == to && !from.isHalf()) {
             scaleInPlace(block, from, scale, count);
             return block;
         }
-        float[] middle = toFloats(block, from, scale, count);
-        if (to == DType.FLOAT32) {
-            return middle;
+        if (from == DType.FLOAT64) {
+            scaleInPlace(block, from, scale, count);
+            return narrowed((double[]) block, to, count);
         }
-        if (to.isHalf()) {
-            HalfFloat.toHalf(to, middle, halves, count);
-            return halves;
-        }
+        float[] middle = toFloats(block, from, count);
         if (to == DType.FLOAT64) {
-            double[] wide = (double[]) block(DType.FLOAT64);
-            for (int i = 0; i < count; i++) {
-                wide[i] = middle[i];
-            }
+            double[] wide = widened(middle, count);
+            scaleInPlace(wide, to, scale, count);
             return wide;
         }
-        throw new IllegalArgumentException("no conversion from " + from + " to " + to);
+        scaleInPlace(middle, DType.FLOAT32, scale, count);
+        return fromFloats(middle, from, to, count);
     }
 
-    private float[] toFloats(Object block, DType from, double scale, int count) {
+    private float[] toFloats(Object block, DType from, int count) {
         switch (from) {
             case FLOAT32 -> System.arraycopy(block, 0, floats, 0, count);
             case FLOAT16, BFLOAT16 -> HalfFloat.fromHalf(from, (short[]) block, floats, count);
-            case FLOAT64 -> {
-                double[] wide = (double[]) block;
-                for (int i = 0; i < count; i++) {
-                    floats[i] = (float) wide[i];
-                }
-            }
             default -> throw new IllegalArgumentException("no conversion from " + from + " to a floating type");
         }
-        scaleInPlace(floats, DType.FLOAT32, scale, count);
         return floats;
+    }
+
+    private Object fromFloats(float[] values, DType from, DType to, int count) {
+        if (to == DType.FLOAT32) {
+            return values;
+        }
+        requireHalf(from, to);
+        HalfFloat.toHalf(to, values, halves, count);
+        return halves;
+    }
+
+    /** Straight to the type asked for: by way of a float a half would be rounded twice. */
+    private Object narrowed(double[] values, DType to, int count) {
+        if (to == DType.FLOAT32) {
+            for (int i = 0; i < count; i++) {
+                floats[i] = (float) values[i];
+            }
+            return floats;
+        }
+        requireHalf(DType.FLOAT64, to);
+        HalfFloat.toHalf(to, values, halves, count);
+        return halves;
+    }
+
+    private double[] widened(float[] values, int count) {
+        double[] wide = (double[]) block(DType.FLOAT64);
+        for (int i = 0; i < count; i++) {
+            wide[i] = values[i];
+        }
+        return wide;
+    }
+
+    private static void requireHalf(DType from, DType to) {
+        if (!to.isHalf()) {
+            throw new IllegalArgumentException("no conversion from " + from + " to " + to);
+        }
     }
 
     private static void scaleInPlace(Object block, DType type, double scale, int count) {
@@ -152,19 +185,21 @@ public final class Converter {
                     values[i] = (long) (values[i] * scale);
                 }
             }
-            case INT8 -> {
-                byte[] values = (byte[]) block;
-                for (int i = 0; i < count; i++) {
-                    values[i] = (byte) (values[i] * scale);
-                }
-            }
-            case UINT8 -> {
-                byte[] values = (byte[]) block;
-                for (int i = 0; i < count; i++) {
-                    values[i] = (byte) ((values[i] & 0xff) * scale);
-                }
-            }
-            default -> throw new IllegalArgumentException("no integer scaling for " + type);
+            case INT8, UINT8 -> scaleBytes((byte[]) block, type == DType.UINT8 ? 0xff : -1, scale, count);
+            case INT16, UINT16 -> scaleShorts((short[]) block, type == DType.UINT16 ? 0xffff : -1, scale, count);
+            default -> throw new IllegalArgumentException("no scaling for " + type);
+        }
+    }
+
+    private static void scaleBytes(byte[] values, int mask, double scale, int count) {
+        for (int i = 0; i < count; i++) {
+            values[i] = (byte) ((values[i] & mask) * scale);
+        }
+    }
+
+    private static void scaleShorts(short[] values, int mask, double scale, int count) {
+        for (int i = 0; i < count; i++) {
+            values[i] = (short) ((values[i] & mask) * scale);
         }
     }
 

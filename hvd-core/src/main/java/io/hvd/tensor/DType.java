@@ -1,5 +1,7 @@
 package io.hvd.tensor;
 
+import java.util.Optional;
+
 /** Element types that travel between ranks; the order is part of the wire format. */
 public enum DType {
     FLOAT32("float32", 4, float[].class),
@@ -11,7 +13,15 @@ public enum DType {
     /** IEEE 754 binary16, kept in {@code short[]}. */
     FLOAT16("float16", 2, short[].class),
     /** The upper half of a binary32, kept in {@code short[]}. */
-    BFLOAT16("bfloat16", 2, short[].class);
+    BFLOAT16("bfloat16", 2, short[].class),
+    /**
+     * One byte, 0 or 1 and nothing else, kept in {@code byte[]}: the JDK moves bytes between an array and
+     * a direct buffer in one piece, but {@code boolean[]} element by element only.
+     */
+    BOOL("bool", 1, byte[].class),
+    INT16("int16", 2, short[].class),
+    /** Kept in {@code short[]}; {@link Short#toUnsignedInt} gives the value. */
+    UINT16("uint16", 2, short[].class);
 
     private static final DType[] ALL = values();
 
@@ -46,6 +56,21 @@ public enum DType {
     /** True for the two 16-bit floating types. */
     public boolean isHalf() {
         return this == FLOAT16 || this == BFLOAT16;
+    }
+
+    /** Why elements of this type cannot be combined so on any back end; empty if they can. Ask at submission. */
+    public Optional<String> refuses(ReduceOp op) {
+        return this == BOOL && op == ReduceOp.AVERAGE
+                ? Optional.of("bool has no average: use SUM or MAX for a logical or, MIN or PRODUCT for a logical and,"
+                        + " or count in an integer type")
+                : Optional.empty();
+    }
+
+    /** Why elements of this type cannot be multiplied with a factor; empty if they can. Ask at submission. */
+    public Optional<String> refusesScaling() {
+        return this == BOOL
+                ? Optional.of("bool takes no scale factor: it has no values but 0 and 1")
+                : Optional.empty();
     }
 
     @Override

@@ -56,6 +56,43 @@ public final class HalfFloat {
         return Float.intBitsToFloat(brain << 16);
     }
 
+    /** Rounded once, whatever a float in between would have lost. */
+    public static short toFloat16(double value) {
+        return toFloat16(toOdd(value));
+    }
+
+    /** Rounded once, whatever a float in between would have lost. */
+    public static short toBfloat16(double value) {
+        return toBfloat16(toOdd(value));
+    }
+
+    /**
+     * Rounds to odd: cut off towards zero, and where something was cut off, the last bit is set. It keeps
+     * the trace of what is missing, so that rounding the float to half's fewer bits gives what rounding
+     * the double would have given.
+     */
+    private static float toOdd(double value) {
+        float nearest = (float) value;
+        if (nearest == value) {
+            return nearest;
+        }
+        int bits = Float.floatToRawIntBits(nearest);
+        int cutOff = Math.abs((double) nearest) > Math.abs(value) ? bits - 1 : bits;
+        return Float.intBitsToFloat(cutOff | 1);
+    }
+
+    static void toHalf(DType type, double[] from, short[] to, int count) {
+        if (type == DType.FLOAT16) {
+            for (int i = 0; i < count; i++) {
+                to[i] = toFloat16(from[i]);
+            }
+        } else {
+            for (int i = 0; i < count; i++) {
+                to[i] = toBfloat16(from[i]);
+            }
+        }
+    }
+
     static void toHalf(DType type, float[] from, short[] to, int count) {
         if (type == DType.FLOAT16) {
             for (int i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 package io.hvd.tensor;
 
-/** Memory that the CPU reads and writes: a Java array or a direct buffer. */
-public sealed interface HostMemory extends Memory permits HeapMemory, BufferMemory {
+/** Memory that the CPU reads and writes: a Java array, a direct buffer or several. */
+public sealed interface HostMemory extends Memory permits HeapMemory, BufferMemory, SplitMemory {
     @Override
     default Device device() {
         return Device.CPU;

@@ -21,4 +21,19 @@ public enum ReduceOp {
     public ReduceOp onTheWire() {
         return this == AVERAGE ? SUM : this;
     }
+
+    /**
+     * The arithmetic that does this to the elements of a type. On the zeros and ones of bool a sum, the
+     * logical or, is their maximum and a product, the logical and, their minimum.
+     */
+    public ReduceOp arithmeticOn(DType type) {
+        if (type != DType.BOOL) {
+            return this;
+        }
+        return switch (this) {
+            case SUM -> MAX;
+            case PRODUCT -> MIN;
+            default -> this;
+        };
+    }
 }

@@ -20,13 +20,16 @@ public final class Reducer {
     /**
      * Reduces elements {@code [first, first + count)} of every source into the same place of {@code target}.
      *
+     * <p>A NaN on any rank is the minimum and the maximum, as in {@link Math#min} and {@link Math#max};
+     * -0.0 is less than 0.0. Integers wrap around.
+     *
      * @param op SUM, MIN, MAX or PRODUCT
      * @param target may be one of the sources
      */
     public void reduce(ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target) {
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
-            int at = (first + done) * type.bytes();
+            int at = Math.multiplyExact(first + done, type.bytes());
             if (type.isHalf()) {
                 reduceHalves(op, type, sources, at, run, target);
             } else {
@@ -65,7 +68,9 @@ public final class Reducer {
             case FLOAT64 -> combineDoubles(op, (double[]) accumulator, (double[]) operand, count);
             case INT32 -> combineInts(op, (int[]) accumulator, (int[]) operand, count);
             case INT64 -> combineLongs(op, (long[]) accumulator, (long[]) operand, count);
-            case INT8, UINT8 -> combineBytes(op, type, (byte[]) accumulator, (byte[]) operand, count);
+            case INT8, UINT8, BOOL ->
+                combineBytes(op.arithmeticOn(type), type, (byte[]) accumulator, (byte[]) operand, count);
+            case INT16, UINT16 -> combineShorts(op, type, (short[]) accumulator, (short[]) operand, count);
             default -> throw new IllegalArgumentException("no reduction for " + type);
         }
     }
@@ -176,19 +181,27 @@ public final class Reducer {
 
     /** Bytes wrap around as MPI's 8-bit integers do; only their order depends on the sign. */
     private static void combineBytes(ReduceOp op, DType type, byte[] a, byte[] b, int count) {
-        int mask = type == DType.UINT8 ? 0xff : -1;
+        int mask = type == DType.INT8 ? -1 : 0xff;
         for (int i = 0; i < count; i++) {
-            int x = a[i] & mask;
-            int y = b[i] & mask;
-            a[i] = (byte)
-                    switch (op) {
-                        case SUM -> x + y;
-                        case MIN -> Math.min(x, y);
-                        case MAX -> Math.max(x, y);
-                        case PRODUCT -> x * y;
-                        default -> throw unknown(op);
-                    };
+            a[i] = (byte) combineNarrow(op, a[i] & mask, b[i] & mask);
         }
+    }
+
+    private static void combineShorts(ReduceOp op, DType type, short[] a, short[] b, int count) {
+        int mask = type == DType.INT16 ? -1 : 0xffff;
+        for (int i = 0; i < count; i++) {
+            a[i] = (short) combineNarrow(op, a[i] & mask, b[i] & mask);
+        }
+    }
+
+    private static int combineNarrow(ReduceOp op, int x, int y) {
+        return switch (op) {
+            case SUM -> x + y;
+            case MIN -> Math.min(x, y);
+            case MAX -> Math.max(x, y);
+            case PRODUCT -> x * y;
+            default -> throw unknown(op);
+        };
     }
 
     private static IllegalArgumentException unknown(ReduceOp op) {

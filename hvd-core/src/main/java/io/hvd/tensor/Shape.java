@@ -57,7 +57,7 @@ public final class Shape {
     public long rowElements() {
         long product = 1;
         for (int i = 1; i < dims.length; i++) {
-            product *= dims[i];
+            product = Math.multiplyExact(product, dims[i]);
         }
         return product;
     }

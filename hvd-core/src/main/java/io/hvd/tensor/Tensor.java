@@ -1,7 +1,9 @@
 package io.hvd.tensor;
 
+import java.lang.ref.Cleaner;
 import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -9,12 +11,17 @@ import java.util.Objects;
  * is made: an in-place collective changes the user's own array, buffer or GPU memory.
  */
 public final class Tensor {
+    /** What every virtual machine can allocate; the language would allow a few elements more. */
+    private static final int LONGEST_ARRAY = Integer.MAX_VALUE - 8;
+
     private final DType dtype;
     private final Shape shape;
     private final Memory memory;
+    /** Null unless somebody expects this tensor to be read; set before the tensor is handed over. */
+    private ReadWatch watch;
 
     private Tensor(DType dtype, Shape shape, Memory memory) {
-        long needed = Math.multiplyExact(shape.elements(), (long) dtype.bytes());
+        long needed = bytes(dtype, shape);
         if (memory.bytes() != needed) {
             throw new IllegalArgumentException("a " + dtype + " tensor of shape " + shape + " needs " + needed
                     + " bytes, the memory given has " + memory.bytes());
@@ -49,6 +56,20 @@ public final class Tensor {
         return wrap(values, DType.UINT8, Shape.of(values.length));
     }
 
+    /** A vector of type bool that holds a copy of the array: bool lies in bytes, see {@link DType#BOOL}. */
+    public static Tensor copyOf(boolean... values) {
+        byte[] bytes = new byte[values.length];
+        for (int i = 0; i < values.length; i++) {
+            bytes[i] = (byte) (values[i] ? 1 : 0);
+        }
+        return wrap(bytes, DType.BOOL, Shape.of(values.length));
+    }
+
+    /** A vector of signed 16-bit integers over the array itself. */
+    public static Tensor ofShorts(short[] values) {
+        return wrap(values, DType.INT16, Shape.of(values.length));
+    }
+
     /**
      * A tensor over a whole Java array.
      *
@@ -74,18 +95,47 @@ public final class Tensor {
     }
 
     /**
+     * A tensor over what lies between position and limit of several direct buffers, one behind the other,
+     * in native byte order; for more bytes than one buffer can hold.
+     *
+     * @param buffers of whole elements each
+     */
+    public static Tensor wrap(List<ByteBuffer> buffers, DType dtype, Shape shape) {
+        if (buffers.size() == 1) {
+            return wrap(buffers.get(0), dtype, shape);
+        }
+        SplitMemory memory = new SplitMemory(buffers);
+        if (!memory.holdsWhole(dtype)) {
+            throw new IllegalArgumentException("a " + dtype + " element of " + dtype.bytes()
+                    + " bytes lies across two of the " + buffers.size() + " buffers given");
+        }
+        return new Tensor(dtype, shape, memory);
+    }
+
+    /**
      * A tensor over GPU memory.
      *
      * @param address device address of the first element
      * @param stream CUDA stream on which the work that fills the memory is queued; 0 is the default stream
      */
     public static Tensor onDevice(long address, Device device, long stream, DType dtype, Shape shape) {
-        return new Tensor(dtype, shape, new DeviceMemory(address, shape.elements() * dtype.bytes(), device, stream));
+        return new Tensor(dtype, shape, new DeviceMemory(address, bytes(dtype, shape), device, stream));
     }
 
-    /** A new tensor of zeros on the heap. */
+    /** A new tensor of zeros: on the heap, or outside of it if no Java array can be as long. */
     public static Tensor zeros(DType dtype, Shape shape) {
-        return new Tensor(dtype, shape, HeapMemory.allocate(dtype, shape.elements()));
+        return zeros(dtype, shape, LONGEST_ARRAY);
+    }
+
+    static Tensor zeros(DType dtype, Shape shape, int longestArray) {
+        HostMemory memory = shape.elements() <= longestArray
+                ? HeapMemory.allocate(dtype, shape.elements())
+                : SplitMemory.allocate(bytes(dtype, shape), SplitMemory.LONGEST_PART);
+        return new Tensor(dtype, shape, memory);
+    }
+
+    private static long bytes(DType dtype, Shape shape) {
+        return Math.multiplyExact(shape.elements(), (long) dtype.bytes());
     }
 
     public DType dtype() {
@@ -97,7 +147,31 @@ public final class Tensor {
     }
 
     public Memory memory() {
+        markRead();
         return memory;
+    }
+
+    /**
+     * Reports a tensor that becomes garbage without anybody having asked for its memory or its elements, as
+     * the result of a collective does that the caller forgot to take. To be called once, before the tensor
+     * is handed to whoever is to read it; passing it to another operation is reading too.
+     *
+     * @param cleaner its thread runs the report, at most once
+     * @param onNeverRead must not refer to this tensor, which would then never become garbage
+     * @throws IllegalStateException if somebody expects it already
+     */
+    public void expectReading(Cleaner cleaner, Runnable onNeverRead) {
+        if (watch != null) {
+            throw new IllegalStateException("reading of " + this + " is expected already");
+        }
+        watch = new ReadWatch(Objects.requireNonNull(onNeverRead));
+        cleaner.register(this, watch);
+    }
+
+    private void markRead() {
+        if (watch != null) {
+            watch.markRead();
+        }
     }
 
     public Device device() {
@@ -114,15 +188,19 @@ public final class Tensor {
 
     /** The host memory, for code that cannot reach a GPU's. */
     public HostMemory hostMemory() {
-        if (memory instanceof HostMemory host) {
+        if (memory() instanceof HostMemory host) {
             return host;
         }
         throw new IllegalStateException("tensor lies on " + device() + ", expected cpu");
     }
 
-    /** The elements as floats, converted from whatever type they have. */
+    /**
+     * The elements as floats, converted from whatever type they have.
+     *
+     * @throws IllegalStateException if there are more than a Java array can hold
+     */
     public float[] toFloatArray() {
-        float[] floats = new float[Math.toIntExact(elements())];
+        float[] floats = new float[arrayLength()];
         if (dtype == DType.FLOAT32) {
             hostMemory().read(dtype, 0, floats, floats.length);
             return floats;
@@ -133,17 +211,37 @@ public final class Tensor {
             return floats;
         }
         for (int i = 0; i < floats.length; i++) {
-            floats[i] = dtype == DType.UINT8 ? ((byte[]) raw)[i] & 0xff : ((Number) Array.get(raw, i)).floatValue();
+            floats[i] = asFloat(raw, i);
         }
         return floats;
     }
 
-    /** A copy of the elements in a Java array of the type's own kind. */
+    private float asFloat(Object raw, int i) {
+        return switch (dtype) {
+            case UINT8 -> ((byte[]) raw)[i] & 0xff;
+            case UINT16 -> ((short[]) raw)[i] & 0xffff;
+            default -> ((Number) Array.get(raw, i)).floatValue();
+        };
+    }
+
+    /**
+     * A copy of the elements in a Java array of the type's own kind.
+     *
+     * @throws IllegalStateException if there are more than a Java array can hold
+     */
     public Object toArray() {
-        int count = Math.toIntExact(elements());
+        int count = arrayLength();
         Object copy = Array.newInstance(dtype.arrayType().getComponentType(), count);
         hostMemory().read(dtype, 0, copy, count);
         return copy;
+    }
+
+    private int arrayLength() {
+        if (elements() > LONGEST_ARRAY) {
+            throw new IllegalStateException("a tensor of " + elements() + " elements fits no Java array,"
+                    + " which holds up to " + LONGEST_ARRAY + ": read it in parts with hostMemory().read");
+        }
+        return (int) elements();
     }
 
     /** The only element. */
@@ -154,13 +252,13 @@ public final class Tensor {
         return toFloatArray()[0];
     }
 
-    /** Overwrites the elements with those of a tensor of the same type and size. */
+    /** Overwrites the elements with those of a tensor of the same type and size, which must not overlap this one. */
     public void copyFrom(Tensor source) {
         Objects.requireNonNull(source);
         if (source.dtype != dtype || source.elements() != elements()) {
             throw new IllegalArgumentException("cannot copy " + source + " into " + this);
         }
-        hostMemory().write(dtype, 0, source.toArray(), Math.toIntExact(elements()));
+        new Converter().copy(source, 0, this, 0, elements());
     }
 
     @Override

@@ -114,6 +114,32 @@ abstract class CollectiveContract {
         });
     }
 
+    /** MPI's Java bindings have no signed byte, for instance. */
+    @Test
+    void theSmallestAndTheLargestAreThoseOfTheTypesSign() throws Exception {
+        ranks().run(hvd -> {
+            int last = hvd.size() - 1;
+            for (DType type : List.of(DType.INT8, DType.UINT8, DType.INT16, DType.UINT16)) {
+                boolean signed = type == DType.INT8 || type == DType.INT16;
+                int rank0s = signed ? -1 : type.bytes() == 1 ? 255 : 65_535;
+                for (ReduceOp op : List.of(ReduceOp.MIN, ReduceOp.MAX)) {
+                    ByteBuffer bytes = ByteBuffer.allocateDirect(2 * type.bytes());
+                    for (int i = 0; i < bytes.capacity(); i++) {
+                        boolean low = i % type.bytes() == 0 == (ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN);
+                        bytes.put(i, (byte) (hvd.rank() == 0 ? -1 : low || type.bytes() == 1 ? hvd.rank() : 0));
+                    }
+                    Tensor tensor = Tensor.wrap(bytes, type, Shape.of(2));
+                    hvd.allreduceInPlace("sign." + type + "." + op, tensor, AllreduceOptions.of(op));
+
+                    float other = last == 0 ? rank0s : op == ReduceOp.MIN ? 1 : last;
+                    float expected = op == ReduceOp.MIN ? Math.min(rank0s, other) : Math.max(rank0s, other);
+                    assertThat(tensor.toFloatArray()).as("%s of %s", op, type).containsExactly(expected, expected);
+                }
+            }
+            return null;
+        });
+    }
+
     @Test
     void outOfPlaceLeavesTheInputAndInPlaceOverwritesIt() throws Exception {
         ranks().run(hvd -> {
@@ -609,10 +635,15 @@ abstract class CollectiveContract {
         return index % 5 + rank % 4;
     }
 
+    private static int value(DType type, int index, int rank) {
+        int value = value(index, rank);
+        return type == DType.BOOL ? value / 4 : value;
+    }
+
     private static Tensor ramp(DType type, int size, int rank) {
         Object array = Array.newInstance(type.arrayType().getComponentType(), size);
         for (int i = 0; i < size; i++) {
-            int value = value(i, rank);
+            int value = value(type, i, rank);
             switch (type) {
                 case FLOAT32 -> ((float[]) array)[i] = value;
                 case FLOAT64 -> ((double[]) array)[i] = value;
@@ -621,6 +652,8 @@ abstract class CollectiveContract {
                 case INT8, UINT8 -> ((byte[]) array)[i] = (byte) value;
                 case FLOAT16 -> ((short[]) array)[i] = HalfFloat.toFloat16(value);
                 case BFLOAT16 -> ((short[]) array)[i] = HalfFloat.toBfloat16(value);
+                case BOOL -> ((byte[]) array)[i] = (byte) value;
+                case INT16, UINT16 -> ((short[]) array)[i] = (short) value;
             }
         }
         return Tensor.wrap(array, type, Shape.of(size));
@@ -629,10 +662,10 @@ abstract class CollectiveContract {
     private static float[] expected(DType type, int size, int ranks, ReduceOp op) {
         float[] values = new float[size];
         for (int i = 0; i < size; i++) {
-            int result = value(i, 0);
+            int result = value(type, i, 0);
             for (int rank = 1; rank < ranks; rank++) {
-                int other = value(i, rank);
-                result = switch (op) {
+                int other = value(type, i, rank);
+                result = switch (op.arithmeticOn(type)) {
                     case SUM -> result + other;
                     case MIN -> Math.min(result, other);
                     default -> Math.max(result, other);

@@ -2,6 +2,7 @@ package io.hvd.tensor;
 
 import static io.hvd.tensor.Samples.SIZES;
 import static io.hvd.tensor.Samples.array;
+import static io.hvd.tensor.Samples.as;
 import static io.hvd.tensor.Samples.direct;
 import static io.hvd.tensor.Samples.get;
 import static io.hvd.tensor.Samples.read;
@@ -71,16 +72,15 @@ class ConverterTest {
     @MethodSource("everyTypeInEveryPlace")
     void packsAPartOfATensor(DType type, Place place) {
         Object values = array(type, 6000, ConverterTest::sample);
-        for (double scale : new double[] {1.0, 2.0}) {
+        for (double scale : type == DType.BOOL ? new double[] {1.0} : new double[] {1.0, 2.0}) {
             ByteBuffer to = direct(5000 * type.bytes());
             converter.pack(tensor(place, type, values), 999, 4999, to, 0, type, scale);
             Object packed = read(to, type, 0, 5000);
             for (int i = 0; i < 4999; i++) {
-                double expected = type == DType.UINT8 || type == DType.INT8
-                        ? (byte) (int) (get(type, values, 999 + i) * scale)
-                        : get(type, values, 999 + i) * scale;
-                double found = type == DType.UINT8 ? ((byte[]) packed)[i] : get(type, packed, i);
-                assertThat(found).as("element %d, scale %s", i, scale).isEqualTo(expected);
+                double expected = as(type, get(type, values, 999 + i) * scale);
+                assertThat(get(type, packed, i))
+                        .as("element %d, scale %s", i, scale)
+                        .isEqualTo(expected);
             }
             assertThat(get(type, packed, 4999)).isZero();
         }
@@ -90,7 +90,7 @@ class ConverterTest {
     @MethodSource("everyTypeInEveryPlace")
     void unpacksIntoAPartOfATensorAndLeavesTheRest(DType type, Place place) {
         Object values = array(type, 4999, i -> i % 7 + 1);
-        for (double scale : new double[] {1.0, 3.0}) {
+        for (double scale : type == DType.BOOL ? new double[] {1.0} : new double[] {1.0, 3.0}) {
             Tensor to = tensor(place, type, array(type, 6000, i -> 99));
             converter.unpack(stage(type, values, AT), AT, type, to, 999, 4999, scale);
             Object all = to.toArray();
@@ -98,7 +98,7 @@ class ConverterTest {
                 double expected = i < 999 || i >= 5998 ? 99 : ((i - 999) % 7 + 1) * scale;
                 assertThat(get(type, all, i))
                         .as("element %d, scale %s", i, scale)
-                        .isEqualTo(expected);
+                        .isEqualTo(as(type, expected));
             }
         }
     }
@@ -152,6 +152,36 @@ class ConverterTest {
         assertThat(scaled(DType.INT8, new byte[] {6, -6, 127, -128}, 0.25)).isEqualTo(new byte[] {1, -1, 31, -32});
         assertThat(scaled(DType.UINT8, new byte[] {6, (byte) 200, (byte) 255}, 0.75))
                 .isEqualTo(new byte[] {4, (byte) 150, (byte) 191});
+        assertThat(scaled(DType.INT16, new short[] {6, -6, Short.MAX_VALUE}, 0.25))
+                .isEqualTo(new short[] {1, -1, 8191});
+        assertThat(scaled(DType.UINT16, new short[] {6, (short) 65_535}, 0.75))
+                .isEqualTo(new short[] {4, (short) 49_151});
+    }
+
+    @Test
+    void truthIsNotScaled() {
+        assertThatThrownBy(() -> scaled(DType.BOOL, new byte[] {1}, 0.5))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("bool");
+    }
+
+    @Test
+    void aDoubleIsRoundedToAHalfInOneStep() {
+        // Just above the middle between 1 and the next value: a float in between would lose the trace.
+        ByteBuffer to = direct(4);
+        converter.pack(Tensor.of(1 + 0x1p-11 + 0x1p-40, 0.5 + 0x1p-12), 0, 2, to, 0, DType.FLOAT16, 1.0);
+        assertThat(read(to, DType.FLOAT16, 0, 2)).isEqualTo(array(DType.FLOAT16, 2, i -> i == 0 ? 1 + 0x1p-10 : 0.5));
+        converter.pack(Tensor.of(2 + 0x1p-7 + 0x1p-40), 0, 1, to, 0, DType.BFLOAT16, 0.5);
+        assertThat(HalfFloat.fromBfloat16(to.getShort(0))).isEqualTo(1 + 0x1p-7f);
+    }
+
+    @Test
+    void halvesAndFloatsBecomeDoublesBeforeTheyAreScaled() {
+        Tensor to = Tensor.of(0.0);
+        for (DType wire : new DType[] {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}) {
+            converter.unpack(stage(wire, array(wire, 1, i -> 5), 0), 0, wire, to, 0, 1, 1.0 / 3);
+            assertThat(((double[]) to.toArray())[0]).as("from %s", wire).isEqualTo(5 * (1.0 / 3));
+        }
     }
 
     private Object scaled(DType type, Object values, double scale) {
@@ -181,7 +211,7 @@ class ConverterTest {
             converter.copy(from, 1, to, 7, 5000);
             Object all = to.toArray();
             for (int i = 0; i < 5010; i++) {
-                double expected = i < 7 || i >= 5007 ? 55 : get(type, from.toArray(), i - 6);
+                double expected = i < 7 || i >= 5007 ? as(type, 55) : get(type, from.toArray(), i - 6);
                 if (get(type, all, i) != expected) {
                     assertThat(get(type, all, i)).as("%s, element %d", type, i).isEqualTo(expected);
                 }

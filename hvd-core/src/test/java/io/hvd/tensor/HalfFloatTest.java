@@ -222,4 +222,46 @@ class HalfFloatTest {
             assertThat(back[4]).isEqualTo(-1);
         }
     }
+
+    @Test
+    void aDoubleBesideTheMiddleGoesToItsOwnSideThoughAFloatWouldSitInTheMiddle() {
+        assertThat(HalfFloat.toFloat16(1 + 0x1p-11)).as("a tie, to even").isEqualTo((short) 0x3c00);
+        assertThat(HalfFloat.toFloat16(1 + 0x1p-11 + 0x1p-50)).isEqualTo((short) 0x3c01);
+        assertThat(HalfFloat.toFloat16((float) (1 + 0x1p-11 + 0x1p-50))).isEqualTo((short) 0x3c00);
+        assertThat(HalfFloat.toFloat16(-(1 + 3 * 0x1p-11 - 0x1p-50))).isEqualTo((short) 0xbc01);
+        assertThat(HalfFloat.toFloat16(0x1p-25 + 0x1p-70))
+                .as("the smallest half")
+                .isEqualTo((short) 1);
+        assertThat(HalfFloat.toBfloat16(1 + 0x1p-8 + 0x1p-50)).isEqualTo((short) 0x3f81);
+        assertThat(HalfFloat.toBfloat16((float) (1 + 0x1p-8 + 0x1p-50))).isEqualTo((short) 0x3f80);
+    }
+
+    @Test
+    void doublesBeyondTheFloatsKeepTheirSignAndKind() {
+        assertThat(HalfFloat.toFloat16(-1e300)).isEqualTo((short) 0xfc00);
+        assertThat(HalfFloat.toFloat16(-1e-300)).isEqualTo((short) 0x8000);
+        assertThat(HalfFloat.toFloat16(65_519.999999)).isEqualTo((short) 0x7bff);
+        assertThat(HalfFloat.toBfloat16(1e300)).isEqualTo((short) 0x7f80);
+        assertThat(HalfFloat.toBfloat16(Double.POSITIVE_INFINITY)).isEqualTo((short) 0x7f80);
+        assertThat(HalfFloat.fromFloat16(HalfFloat.toFloat16(Double.NaN))).isNaN();
+        assertThat(HalfFloat.fromBfloat16(HalfFloat.toBfloat16(Double.NaN))).isNaN();
+    }
+
+    @Test
+    void randomDoublesFallOnTheNearestHalfOrOnTheEvenOneOfTwo() {
+        long seed = 20_261;
+        SplittableRandom random = new SplittableRandom(seed);
+        for (int i = 0; i < 200_000; i++) {
+            // A middle between two halves, and a last bit of a double beside it.
+            int bits = random.nextInt(0x7bff);
+            double middle = (float16(bits) + float16(bits + 1)) / 2;
+            double above = Math.nextUp(middle);
+            double below = Math.nextDown(middle);
+            if (HalfFloat.toFloat16(above) != (short) (bits + 1) || HalfFloat.toFloat16(below) != (short) bits) {
+                assertThat(new int[] {HalfFloat.toFloat16(above), HalfFloat.toFloat16(below)})
+                        .as("around %a, seed %d", middle, seed)
+                        .containsExactly(bits + 1, bits);
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@ package io.hvd.tensor;
 
 import static io.hvd.tensor.Samples.SIZES;
 import static io.hvd.tensor.Samples.array;
+import static io.hvd.tensor.Samples.as;
 import static io.hvd.tensor.Samples.direct;
 import static io.hvd.tensor.Samples.get;
 import static io.hvd.tensor.Samples.read;
@@ -31,14 +32,18 @@ class ReducerTest {
     /** Small whole numbers, different by rank, so that results are exact in every type. */
     private static double sample(DType type, int rank, int i) {
         int value = (i * (rank + 2) + rank) % 5;
-        return type == DType.UINT8 ? value : value - 2;
+        return switch (type) {
+            case BOOL -> value / 3;
+            case UINT8, UINT16 -> value;
+            default -> value - 2;
+        };
     }
 
     private static double expected(ReduceOp op, DType type, int ranks, int i) {
         double result = sample(type, 0, i);
         for (int rank = 1; rank < ranks; rank++) {
             double next = sample(type, rank, i);
-            result = switch (op) {
+            result = switch (op.arithmeticOn(type)) {
                 case SUM -> result + next;
                 case MIN -> Math.min(result, next);
                 case MAX -> Math.max(result, next);
@@ -88,7 +93,7 @@ class ReducerTest {
         reducer.reduce(ReduceOp.SUM, type, stages(type, 3, size), 17, 4900, target);
         Object result = read(target, type, 0, size);
         for (int i = 0; i < size; i++) {
-            double wanted = i < 17 || i >= 4917 ? 99 : expected(ReduceOp.SUM, type, 3, i);
+            double wanted = i < 17 || i >= 4917 ? as(type, 99) : expected(ReduceOp.SUM, type, 3, i);
             assertThat(get(type, result, i)).as("element %d", i).isEqualTo(wanted);
         }
     }
@@ -119,6 +124,37 @@ class ReducerTest {
         assertThat(bytes(ReduceOp.SUM, DType.UINT8, 200, 100)).isEqualTo((byte) 44);
         assertThat(bytes(ReduceOp.SUM, DType.INT8, 100, 100)).isEqualTo((byte) 200);
         assertThat(bytes(ReduceOp.PRODUCT, DType.UINT8, 20, 20)).isEqualTo((byte) 144);
+    }
+
+    @Test
+    void shortsAreComparedByTheirTypesSignAndWrapAround() {
+        assertThat(shorts(ReduceOp.MIN, DType.UINT16, 40_000, 100)).isEqualTo((short) 100);
+        assertThat(shorts(ReduceOp.MAX, DType.UINT16, 40_000, 100)).isEqualTo((short) 40_000);
+        assertThat(shorts(ReduceOp.MIN, DType.INT16, 40_000, 100)).isEqualTo((short) 40_000);
+        assertThat(shorts(ReduceOp.MAX, DType.INT16, 40_000, 100)).isEqualTo((short) 100);
+        assertThat(shorts(ReduceOp.SUM, DType.UINT16, 40_000, 40_000)).isEqualTo((short) 14_464);
+        assertThat(shorts(ReduceOp.PRODUCT, DType.INT16, 300, 300)).isEqualTo((short) 24_464);
+    }
+
+    private short shorts(ReduceOp op, DType type, int first, int second) {
+        ByteBuffer target = direct(2);
+        List<ByteBuffer> sources =
+                List.of(stage(type, new short[] {(short) first}, 0), stage(type, new short[] {(short) second}, 0));
+        reducer.reduce(op, type, sources, 0, 1, target);
+        return target.getShort(0);
+    }
+
+    /** Spelled out for two ranks, because everything else here leans on {@link ReduceOp#arithmeticOn}. */
+    @Test
+    void sumAndMaximumOfTruthAreOrProductAndMinimumAreAnd() {
+        for (int a = 0; a <= 1; a++) {
+            for (int b = 0; b <= 1; b++) {
+                assertThat(bytes(ReduceOp.SUM, DType.BOOL, a, b)).isEqualTo((byte) (a | b));
+                assertThat(bytes(ReduceOp.MAX, DType.BOOL, a, b)).isEqualTo((byte) (a | b));
+                assertThat(bytes(ReduceOp.PRODUCT, DType.BOOL, a, b)).isEqualTo((byte) (a & b));
+                assertThat(bytes(ReduceOp.MIN, DType.BOOL, a, b)).isEqualTo((byte) (a & b));
+            }
+        }
     }
 
     private byte bytes(ReduceOp op, DType type, int first, int second) {
@@ -168,24 +204,21 @@ class ReducerTest {
         assertThat(target.getFloat(0)).isZero();
     }
 
-    @Test
-    void aNanOnAnyRankShowsInTheResult() {
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT32", "FLOAT64", "FLOAT16", "BFLOAT16"})
+    void aNanOnAnyRankShowsInTheResult(DType type) {
         for (ReduceOp op : KERNELS) {
             for (int where = 0; where < 3; where++) {
-                float[] values = {1, 2, 3};
-                values[where] = Float.NaN;
-                ByteBuffer target = direct(4);
-                reducer.reduce(
-                        op,
-                        DType.FLOAT32,
-                        List.of(
-                                stage(DType.FLOAT32, new float[] {values[0]}, 0),
-                                stage(DType.FLOAT32, new float[] {values[1]}, 0),
-                                stage(DType.FLOAT32, new float[] {values[2]}, 0)),
-                        0,
-                        1,
-                        target);
-                assertThat(target.getFloat(0)).as("%s, rank %d", op, where).isNaN();
+                List<ByteBuffer> sources = new ArrayList<>();
+                for (int rank = 0; rank < 3; rank++) {
+                    double value = rank == where ? Double.NaN : rank + 1;
+                    sources.add(stage(type, array(type, 1, i -> value), 0));
+                }
+                ByteBuffer target = direct(8);
+                reducer.reduce(op, type, sources, 0, 1, target);
+                assertThat(get(type, read(target, type, 0, 1), 0))
+                        .as("%s, rank %d", op, where)
+                        .isNaN();
             }
         }
     }

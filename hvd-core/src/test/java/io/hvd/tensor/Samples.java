@@ -3,6 +3,8 @@ package io.hvd.tensor;
 import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.IntToDoubleFunction;
 
 /** Arrays, tensors and stages for the tests of this package. */
@@ -17,7 +19,8 @@ final class Samples {
         HEAP,
         PART_OF_AN_ARRAY,
         DIRECT,
-        PART_OF_A_BUFFER
+        PART_OF_A_BUFFER,
+        SPLIT
     }
 
     static Object array(DType type, int count, IntToDoubleFunction value) {
@@ -37,7 +40,14 @@ final class Samples {
             case INT8, UINT8 -> ((byte[]) array)[i] = (byte) (int) value;
             case FLOAT16 -> ((short[]) array)[i] = HalfFloat.toFloat16((float) value);
             case BFLOAT16 -> ((short[]) array)[i] = HalfFloat.toBfloat16((float) value);
+            case BOOL -> ((byte[]) array)[i] = (byte) (value == 0 ? 0 : 1);
+            case INT16, UINT16 -> ((short[]) array)[i] = (short) (int) value;
         }
+    }
+
+    /** What is left of a value once it is an element of the type. */
+    static double as(DType type, double value) {
+        return get(type, array(type, 1, i -> value), 0);
     }
 
     static double get(DType type, Object array, int i) {
@@ -45,6 +55,7 @@ final class Samples {
             case FLOAT16 -> HalfFloat.fromFloat16(((short[]) array)[i]);
             case BFLOAT16 -> HalfFloat.fromBfloat16(((short[]) array)[i]);
             case UINT8 -> ((byte[]) array)[i] & 0xff;
+            case UINT16 -> ((short[]) array)[i] & 0xffff;
             default -> ((Number) Array.get(array, i)).doubleValue();
         };
     }
@@ -63,9 +74,24 @@ final class Samples {
                         buffer.position(3 * type.bytes()).limit((3 + count) * type.bytes());
                         yield Tensor.wrap(buffer, type, shape);
                     }
+                    case SPLIT -> Tensor.wrap(split((long) count * type.bytes()), type, shape);
                 };
         tensor.hostMemory().write(type, 0, values, count);
         return tensor;
+    }
+
+    /** Buffers of unequal length, none of them at the border of a kernel's block, and an empty one among them. */
+    static List<ByteBuffer> split(long bytes) {
+        List<ByteBuffer> parts = new ArrayList<>(List.of(direct(0)));
+        int next = 8;
+        for (long from = 0; from < bytes; ) {
+            int part = (int) Math.min(next, bytes - from);
+            parts.add(direct(part));
+            from += part;
+            next = next % 1000 + 504;
+        }
+        parts.add(1, direct(0));
+        return parts;
     }
 
     static ByteBuffer direct(int bytes) {

@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.tensor.Samples.Place;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -30,6 +32,7 @@ class TensorTest {
         assertThat(Tensor.of(1, 2)).hasToString("int32[2] on cpu");
         assertThat(Tensor.of(1L)).hasToString("int64[1] on cpu");
         assertThat(Tensor.ofBytes(new byte[3])).hasToString("uint8[3] on cpu");
+        assertThat(Tensor.ofShorts(new short[2])).hasToString("int16[2] on cpu");
     }
 
     @Test
@@ -51,6 +54,49 @@ class TensorTest {
         Tensor tensor = Tensor.wrap(buffer, DType.INT32, Shape.of(3));
         assertThat((int[]) tensor.toArray()).containsExactly(11, 22, 33);
         assertThat(tensor.bytes()).isEqualTo(12);
+    }
+
+    @Test
+    void noElementLiesAcrossTwoBuffers() {
+        assertThatThrownBy(() -> Tensor.wrap(List.of(direct(6), direct(2)), DType.INT32, Shape.of(2)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("int32", "4 bytes", "2 buffers");
+        assertThat(Tensor.wrap(List.of(direct(6), direct(2)), DType.INT16, Shape.of(4))
+                        .bytes())
+                .isEqualTo(8);
+    }
+
+    @Test
+    void oneBufferInAListIsAnOrdinaryBuffer() {
+        assertThat(Tensor.wrap(List.of(direct(8)), DType.INT64, Shape.of(1)).memory())
+                .isInstanceOf(BufferMemory.class);
+    }
+
+    @Test
+    void zerosThatFitNoArrayLieOutsideTheHeap() {
+        Tensor zeros = Tensor.zeros(DType.INT32, Shape.of(3), 2);
+        assertThat(zeros.memory()).isInstanceOf(SplitMemory.class);
+        assertThat((int[]) zeros.toArray()).containsExactly(0, 0, 0);
+        assertThat(Tensor.zeros(DType.INT32, Shape.of(2), 2).memory()).isInstanceOf(HeapMemory.class);
+    }
+
+    @Test
+    void aTensorThatFitsNoArraySaysHowToReadIt() {
+        Tensor huge = Tensor.onDevice(0x1000, Device.cuda(0), 0, DType.INT8, Shape.of(3, 1L << 30));
+        assertThat(huge.bytes()).isEqualTo(3L << 30);
+        for (ThrowingCallable reading : new ThrowingCallable[] {huge::toArray, huge::toFloatArray}) {
+            assertThatThrownBy(reading)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContainingAll("3221225472", "hostMemory().read");
+        }
+    }
+
+    @Test
+    void moreBytesThanALongCountsAreRefused() {
+        Shape shape = Shape.of(1L << 61);
+        assertThatThrownBy(() -> Tensor.zeros(DType.INT64, shape)).isInstanceOf(ArithmeticException.class);
+        assertThatThrownBy(() -> Tensor.onDevice(1, Device.cuda(0), 0, DType.INT64, shape))
+                .isInstanceOf(ArithmeticException.class);
     }
 
     @Test
@@ -89,8 +135,24 @@ class TensorTest {
     void everyTypeTurnsIntoFloats(DType type) {
         for (Place place : Place.values()) {
             Tensor tensor = Samples.tensor(place, type, array(type, 3, i -> i * 50));
-            assertThat(tensor.toFloatArray()).as("%s", place).containsExactly(0, 50, 100);
+            assertThat(tensor.toFloatArray())
+                    .as("%s", place)
+                    .containsExactly(type == DType.BOOL ? new float[] {0, 1, 1} : new float[] {0, 50, 100});
         }
+    }
+
+    @Test
+    void unsignedShortsAreNeverNegative() {
+        short[] values = {(short) 40_000};
+        assertThat(Tensor.wrap(values, DType.UINT16, Shape.of(1)).item()).isEqualTo(40_000);
+        assertThat(Tensor.ofShorts(values).item()).isEqualTo(-25_536);
+    }
+
+    @Test
+    void truthIsCopiedIntoBytes() {
+        Tensor tensor = Tensor.copyOf(true, false, true);
+        assertThat(tensor).hasToString("bool[3] on cpu");
+        assertThat((byte[]) tensor.toArray()).containsExactly(1, 0, 1);
     }
 
     @Test

@@ -36,15 +36,18 @@ import java.util.TreeMap;
  * @see <a href="https://github.com/huggingface/safetensors">the format</a>
  */
 public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> metadata) {
-    private static final Map<DType, String> NAMES = Map.of(
-            DType.FLOAT32, "F32",
-            DType.FLOAT64, "F64",
-            DType.INT32, "I32",
-            DType.INT64, "I64",
-            DType.INT8, "I8",
-            DType.UINT8, "U8",
-            DType.FLOAT16, "F16",
-            DType.BFLOAT16, "BF16");
+    private static final Map<DType, String> NAMES = Map.ofEntries(
+            Map.entry(DType.FLOAT32, "F32"),
+            Map.entry(DType.FLOAT64, "F64"),
+            Map.entry(DType.INT32, "I32"),
+            Map.entry(DType.INT64, "I64"),
+            Map.entry(DType.INT8, "I8"),
+            Map.entry(DType.UINT8, "U8"),
+            Map.entry(DType.FLOAT16, "F16"),
+            Map.entry(DType.BFLOAT16, "BF16"),
+            Map.entry(DType.BOOL, "BOOL"),
+            Map.entry(DType.INT16, "I16"),
+            Map.entry(DType.UINT16, "U16"));
     private static final String METADATA = "__metadata__";
     private static final long LARGEST_HEADER = 100L << 20;
 

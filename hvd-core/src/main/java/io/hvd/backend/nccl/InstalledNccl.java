@@ -210,7 +210,7 @@ final class InstalledNccl implements NcclCalls {
                         new Address(from),
                         new Address(to),
                         count,
-                        NcclCodes.type(type),
+                        NcclCodes.carrier(type),
                         root,
                         communicator(communicator),
                         stream(stream)));

@@ -11,6 +11,12 @@ import org.bytedeco.cuda.global.nccl;
 final class NcclCodes {
     private NcclCodes() {}
 
+    /** True for the types whose elements NCCL can combine; it moves all of them. */
+    static boolean reduces(DType type) {
+        return type != DType.INT16 && type != DType.UINT16;
+    }
+
+    /** The type to combine elements as. */
     static int type(DType type) {
         return switch (type) {
             case FLOAT32 -> nccl.ncclFloat32;
@@ -18,10 +24,16 @@ final class NcclCodes {
             case INT32 -> nccl.ncclInt32;
             case INT64 -> nccl.ncclInt64;
             case INT8 -> nccl.ncclInt8;
-            case UINT8 -> nccl.ncclUint8;
+            case UINT8, BOOL -> nccl.ncclUint8;
             case FLOAT16 -> nccl.ncclFloat16;
             case BFLOAT16 -> nccl.ncclBfloat16;
+            case INT16, UINT16 -> throw new IllegalArgumentException("NCCL has no type for " + type);
         };
+    }
+
+    /** The type to move elements as, which need only be as wide. */
+    static int carrier(DType type) {
+        return reduces(type) ? type(type) : nccl.ncclFloat16;
     }
 
     static int operator(ReduceOp op) {

@@ -115,6 +115,10 @@ final class NcclCollectives implements Collectives {
         if (how.wire() != dtype) {
             return Optional.of("compression on the GPU is not there yet (" + dtype + " as " + how.wire() + ")");
         }
+        if (!NcclCodes.reduces(dtype)) {
+            return Optional.of(
+                    "NCCL combines no elements of type " + dtype + "; use int32, or copy the tensor to the host");
+        }
         if (how.prescale() == 1 && how.postscale() == 1) {
             return Optional.empty();
         }

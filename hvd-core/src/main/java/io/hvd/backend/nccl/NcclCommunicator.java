@@ -47,7 +47,7 @@ final class NcclCommunicator {
     void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         double factor = how.prescale() * how.postscale();
         if (factor == 1) {
-            reduce(inputs, outputs, nccl.operator(how.op()));
+            reduce(inputs, outputs, nccl.operator(how.op().arithmeticOn(how.wire())));
             return;
         }
         int scaledSum = nccl.createScaledSum(factor, inputs.get(0).dtype(), communicator);

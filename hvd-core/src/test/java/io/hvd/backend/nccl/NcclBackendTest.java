@@ -131,6 +131,9 @@ class NcclBackendTest {
         assertThat(refusal(DType.INT32, DType.INT32, ReduceOp.SUM, 1)).isEmpty();
         assertThat(refusal(DType.UINT8, DType.UINT8, ReduceOp.PRODUCT, 1)).isEmpty();
         assertThat(refusal(DType.INT32, DType.INT32, ReduceOp.SUM, 0.25)).contains("int32", "0.25", "truncated");
+        assertThat(refusal(DType.INT16, DType.INT16, ReduceOp.SUM, 1)).contains("NCCL", "int16");
+        assertThat(refusal(DType.UINT16, DType.UINT16, ReduceOp.MAX, 1)).contains("NCCL", "uint16");
+        assertThat(refusal(DType.BOOL, DType.BOOL, ReduceOp.SUM, 1)).isEmpty();
         assertThat(refusal(DType.FLOAT32, DType.FLOAT32, ReduceOp.MAX, 2)).contains("MAX", "2.0");
         assertThat(refusal(DType.FLOAT32, DType.FLOAT16, ReduceOp.SUM, 1))
                 .contains("compression on the GPU is not there yet", "float32 as float16");

@@ -7,17 +7,29 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class NcclCodesTest {
     @Test
     void theNumbersAreThoseOfNcclsHeader() {
         // nccl.h: int8 0, uint8 1, int32 2, int64 4, float16 6, float32 7, float64 8, bfloat16 9
-        assertThat(Arrays.stream(DType.values()).map(NcclCodes::type)).containsExactly(7, 8, 2, 4, 0, 1, 6, 9);
+        assertThat(Arrays.stream(DType.values()).filter(NcclCodes::reduces).map(NcclCodes::type))
+                .containsExactly(7, 8, 2, 4, 0, 1, 6, 9, 1);
         assertThat(NcclCodes.operator(ReduceOp.SUM)).isEqualTo(0);
         assertThat(NcclCodes.operator(ReduceOp.PRODUCT)).isEqualTo(1);
         assertThat(NcclCodes.operator(ReduceOp.MAX)).isEqualTo(2);
         assertThat(NcclCodes.operator(ReduceOp.MIN)).isEqualTo(3);
         assertThatThrownBy(() -> NcclCodes.operator(ReduceOp.AVERAGE)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"INT16", "UINT16"})
+    void aTypeThatNcclLacksIsMovedAsOneOfTheSameWidthAndNotCombined(DType type) {
+        assertThat(NcclCodes.reduces(type)).isFalse();
+        assertThat(NcclCodes.carrier(type)).isEqualTo(6);
+        assertThatThrownBy(() -> NcclCodes.type(type)).hasMessageContainingAll("NCCL", type.toString());
+        assertThat(NcclCodes.carrier(DType.INT64)).isEqualTo(4);
     }
 
     @Test

@@ -6,6 +6,9 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.TreeMap;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
@@ -16,6 +19,9 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** LibTorch tensors as hvd sees them: the same memory, nothing copied. */
 public final class TorchTensors {
+    /** The multiple of every element's size below 2^31. */
+    private static final int LONGEST_BUFFER = Integer.MAX_VALUE & -8;
+
     private TorchTensors() {}
 
     /**
@@ -25,6 +31,13 @@ public final class TorchTensors {
      * @throws HvdException if the tensor is not contiguous or has a type that hvd does not carry
      */
     public static Tensor alias(String name, org.bytedeco.pytorch.Tensor tensor) {
+        return alias(name, tensor, LONGEST_BUFFER);
+    }
+
+    /**
+     * @param longestBuffer bytes that one buffer may alias; a multiple of 8
+     */
+    static Tensor alias(String name, org.bytedeco.pytorch.Tensor tensor, int longestBuffer) {
         if (!tensor.is_contiguous()) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
@@ -39,8 +52,18 @@ public final class TorchTensors {
         if (tensor.numel() == 0) {
             return Tensor.zeros(type, shape);
         }
-        Pointer data = tensor.data_ptr();
-        return Tensor.wrap(new BytePointer(data).capacity(tensor.nbytes()).asByteBuffer(), type, shape);
+        return Tensor.wrap(buffers(tensor.data_ptr(), tensor.nbytes(), longestBuffer), type, shape);
+    }
+
+    /** Buffers that alias the memory from its start to its end. */
+    private static List<ByteBuffer> buffers(Pointer data, long bytes, int longestBuffer) {
+        BytePointer start = new BytePointer(data);
+        List<ByteBuffer> buffers = new ArrayList<>();
+        for (long from = 0; from < bytes; from += longestBuffer) {
+            long length = Math.min(longestBuffer, bytes - from);
+            buffers.add(start.getPointer(from).capacity(length).asByteBuffer());
+        }
+        return buffers;
     }
 
     /** A module's parameters by name, sorted; for {@code HvdContext.broadcastParameters}. */
@@ -75,6 +98,9 @@ public final class TorchTensors {
             case Byte -> DType.UINT8;
             case Half -> DType.FLOAT16;
             case BFloat16 -> DType.BFLOAT16;
+            case Bool -> DType.BOOL;
+            case Short -> DType.INT16;
+            case UInt16 -> DType.UINT16;
             default ->
                 throw new HvdException(
                         ErrorId.UNSUPPORTED,

@@ -7,6 +7,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
+import io.hvd.tensor.SplitMemory;
 import java.util.Map;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
@@ -14,9 +15,11 @@ import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,17 +57,20 @@ class TorchTensorsTest {
         "Byte, UINT8",
         "Half, FLOAT16",
         "BFloat16, BFLOAT16",
+        "Bool, BOOL",
+        "Short, INT16",
+        "UInt16, UINT16",
     })
     void everyTypeKeepsItsValues(ScalarType theirs, DType ours) {
         io.hvd.tensor.Tensor alias =
                 TorchTensors.alias("t", Models.tensor(0, 1, 100).to(theirs));
         assertThat(alias.dtype()).isEqualTo(ours);
         assertThat(alias.bytes()).isEqualTo(3L * ours.bytes());
-        assertThat(alias.toFloatArray()).containsExactly(0, 1, 100);
+        assertThat(alias.toFloatArray()).containsExactly(0, 1, ours == DType.BOOL ? 1 : 100);
     }
 
     @ParameterizedTest
-    @CsvSource({"Bool", "Short"})
+    @CsvSource({"ComplexFloat", "UInt32"})
     void aTypeThatDoesNotTravelIsRefusedByNameAndType(ScalarType type) {
         Tensor tensor = Models.tensor(0, 1).to(type);
         unsupported(tensor, "\"odd one\"", type.toString());
@@ -81,6 +87,30 @@ class TorchTensorsTest {
         io.hvd.tensor.Tensor alias = TorchTensors.alias("t", rows.narrow(0, 1, 1));
         assertThat(alias.shape()).isEqualTo(Shape.of(1, 2));
         assertThat(alias.toFloatArray()).containsExactly(3, 4);
+    }
+
+    @Test
+    void aTensorOfMoreBytesThanOneBufferIsAliasedThroughSeveral() {
+        Tensor tensor = Models.tensor(1, 2, 3, 4, 5, 6, 7);
+        io.hvd.tensor.Tensor alias = TorchTensors.alias("t", tensor, 8);
+        assertThat(alias.memory()).isInstanceOf(SplitMemory.class);
+        assertThat(alias.toFloatArray()).containsExactly(1, 2, 3, 4, 5, 6, 7);
+
+        alias.copyFrom(io.hvd.tensor.Tensor.of(10, 20, 30, 40, 50, 60, 70f));
+        assertThat(TorchTensors.alias("t", tensor).toFloatArray()).containsExactly(10, 20, 30, 40, 50, 60, 70);
+    }
+
+    @Test
+    @Tag("long")
+    void aTensorBeyondTheIntegersIsAliasedToItsLastByte() {
+        long bytes = (1L << 31) + 16;
+        try (Tensor tensor = torch.zeros(new long[] {bytes}, new TensorOptions(ScalarType.Byte))) {
+            io.hvd.tensor.Tensor alias = TorchTensors.alias("t", tensor);
+            alias.hostMemory().write(DType.UINT8, bytes - 2, new byte[] {7, 9}, 2);
+            assertThat(alias.bytes()).isEqualTo(bytes);
+            assertThat(tensor.narrow(0, bytes - 2, 1).item_byte()).isEqualTo((byte) 7);
+            assertThat(tensor.narrow(0, bytes - 1, 1).item_byte()).isEqualTo((byte) 9);
+        }
     }
 
     @Test

@@ -23,13 +23,16 @@ final class StageReduction {
         this.stage = stage;
     }
 
-    /** MPI leaves open what a minimum does with NaN, and has no type for some of ours. */
+    /**
+     * MPI leaves open what a minimum does with NaN and has no 16-bit float, and its Java bindings have no
+     * signed byte: its order would be that of 0 to 255.
+     */
     static boolean isNative(Reduction how) {
         boolean ordered = how.op() == ReduceOp.MIN || how.op() == ReduceOp.MAX;
         return switch (how.wire()) {
-            case FLOAT32, FLOAT64 -> !ordered;
-            case INT32, INT64, INT8, UINT8 -> true;
-            default -> false;
+            case FLOAT32, FLOAT64, INT8 -> !ordered;
+            case INT16, UINT16, INT32, INT64, UINT8, BOOL -> true;
+            case FLOAT16, BFLOAT16 -> false;
         };
     }
 
@@ -38,7 +41,10 @@ final class StageReduction {
             return;
         }
         if (isNative(how)) {
-            Stage.call("MPI_Allreduce", () -> stage.comm.allReduce(buffer, count, datatype(how.wire()), op(how.op())));
+            Stage.call(
+                    "MPI_Allreduce",
+                    () -> stage.comm.allReduce(
+                            buffer, count, datatype(how.wire()), op(how.op().arithmeticOn(how.wire()))));
         } else {
             allreduceSlices(buffer, count, how);
         }
@@ -86,10 +92,12 @@ final class StageReduction {
             case FLOAT64 -> MPI.DOUBLE;
             case INT32 -> MPI.INT;
             case INT64 -> MPI.LONG;
+            // The bindings' BYTE and BOOLEAN are both MPI_UINT8_T, their CHAR is MPI_UINT16_T.
             case INT8 -> MPI.BYTE;
-            // The bindings' BOOLEAN is MPI_UINT8_T.
-            case UINT8 -> MPI.BOOLEAN;
-            default -> throw new IllegalArgumentException("MPI reduces no " + type);
+            case UINT8, BOOL -> MPI.BOOLEAN;
+            case INT16 -> MPI.SHORT;
+            case UINT16 -> MPI.CHAR;
+            case FLOAT16, BFLOAT16 -> throw new IllegalArgumentException("MPI reduces no " + type);
         };
     }
 

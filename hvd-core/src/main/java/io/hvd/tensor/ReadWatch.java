@@ -1,0 +1,24 @@
+package io.hvd.tensor;
+
+/** Whether anybody has asked for a tensor's elements; when the tensor is garbage and nobody has, it says so. */
+final class ReadWatch implements Runnable {
+    private final Runnable onNeverRead;
+    /** Set by the user's threads, read by the cleaner's. */
+    private volatile boolean read;
+
+    ReadWatch(Runnable onNeverRead) {
+        this.onNeverRead = onNeverRead;
+    }
+
+    void markRead() {
+        read = true;
+    }
+
+    /** Called by the cleaner, once, when the tensor can no longer be reached. */
+    @Override
+    public void run() {
+        if (!read) {
+            onNeverRead.run();
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package io.hvd.tensor;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Direct buffers one behind the other, for memory of more bytes than one buffer can hold. Parts may have
+ * any size, but no element may lie across a border.
+ */
+public final class SplitMemory implements HostMemory {
+    /** As long as a buffer can be and still end at the border of any element. */
+    static final int LONGEST_PART = Integer.MAX_VALUE & -8;
+
+    private final List<ByteBuffer> parts;
+    /** Byte at which each part begins, and at last the byte behind all of them. */
+    private final long[] starts;
+
+    /** Takes what lies between position and limit of each buffer. */
+    public SplitMemory(List<ByteBuffer> buffers) {
+        this.parts = buffers.stream()
+                .map(buffer -> new BufferMemory(buffer).buffer())
+                .toList();
+        this.starts = new long[parts.size() + 1];
+        for (int i = 0; i < parts.size(); i++) {
+            starts[i + 1] = starts[i] + parts.get(i).capacity();
+        }
+    }
+
+    /** New memory of zeros outside the heap. */
+    static SplitMemory allocate(long bytes, int partBytes) {
+        List<ByteBuffer> parts = new ArrayList<>();
+        for (long from = 0; from < bytes; from += partBytes) {
+            parts.add(ByteBuffer.allocateDirect((int) Math.min(partBytes, bytes - from))
+                    .order(ByteOrder.nativeOrder()));
+        }
+        return new SplitMemory(parts);
+    }
+
+    @Override
+    public long bytes() {
+        return starts[parts.size()];
+    }
+
+    @Override
+    public void read(DType type, long from, Object array, int count) {
+        forEachRun(type, from, count, (part, at, done, run) -> Bulk.get(part, type, at, array, done, run));
+    }
+
+    @Override
+    public void write(DType type, long from, Object array, int count) {
+        forEachRun(type, from, count, (part, at, done, run) -> Bulk.put(part, type, at, array, done, run));
+    }
+
+    /** True if every part holds whole elements only. */
+    boolean holdsWhole(DType type) {
+        return parts.stream().allMatch(part -> part.capacity() % type.bytes() == 0);
+    }
+
+    /** Cuts a range of elements at the borders of the parts. */
+    void forEachRun(DType type, long from, int count, Run body) {
+        long at = Math.multiplyExact(from, (long) type.bytes());
+        Objects.checkFromIndexSize(at, (long) count * type.bytes(), bytes());
+        int done = 0;
+        for (int i = 0; done < count; i++) {
+            if (at < starts[i + 1]) {
+                int run = (int) Math.min(count - done, (starts[i + 1] - at) / type.bytes());
+                body.visit(parts.get(i), (int) (at - starts[i]), done, run);
+                done += run;
+                at += (long) run * type.bytes();
+            }
+        }
+    }
+
+    /** Elements that lie in one part: from byte {@code at} of it, the first of them the {@code done}-th of all. */
+    interface Run {
+        void visit(ByteBuffer part, int at, int done, int run);
+    }
+}
