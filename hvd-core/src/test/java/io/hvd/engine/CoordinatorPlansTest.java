@@ -1,0 +1,315 @@
+package io.hvd.engine;
+
+import static io.hvd.engine.Requests.closes;
+import static io.hvd.engine.Requests.gather;
+import static io.hvd.engine.Requests.sum;
+import static io.hvd.engine.Requests.wants;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.hvd.engine.Announcement.Wishes;
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Verdict;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.JoinDivisor;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
+import java.util.BitSet;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** What goes beyond one operation: cache, static plans, joining, groups, limits, order, process sets. */
+class CoordinatorPlansTest {
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    private static EngineSettings settings(int cache, int steps, boolean strict) {
+        return new EngineSettings(1 << 20, 0, cache, steps, true, strict);
+    }
+
+    private static Coordinator two(EngineSettings settings) {
+        return new Coordinator(2, List.of(), settings);
+    }
+
+    private static Announcement known(int epoch, long seen, int... numbers) {
+        BitSet bits = new BitSet();
+        for (int number : numbers) {
+            bits.set(number);
+        }
+        return new Announcement(List.of(new Wishes(0, epoch, seen, bits, List.of(), List.of())), false, "");
+    }
+
+    private static Announcement called(Request request, String site) {
+        Wishes wishes = new Wishes(0, 0, 0, new BitSet(), List.of(request), List.of(site));
+        return new Announcement(List.of(wishes), false, "");
+    }
+
+    private static void bothWant(Coordinator coordinator, Request... requests) {
+        coordinator.announce(0, wants(requests), 0);
+        coordinator.announce(1, wants(requests), 0);
+    }
+
+    private static List<Batch> batches(Coordinator coordinator) {
+        return coordinator.next(0).stream()
+                .flatMap(plan -> plan.batches().stream())
+                .toList();
+    }
+
+    @Test
+    void whatComesAgainIsKnownByItsNumber() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        bothWant(coordinator, sum("a", 4), gather("g", DType.INT8, 3));
+        assertThat(batches(coordinator)).flatMap(Batch::ops).noneMatch(Plan.Op::isKnown);
+
+        coordinator.announce(0, known(0, 1, 0, 1), 0);
+        coordinator.announce(1, known(0, 1, 0, 1), 0);
+        assertThat(batches(coordinator))
+                .flatMap(Batch::ops)
+                .allMatch(Plan.Op::isKnown)
+                .extracting(Plan.Op::name)
+                .containsExactlyInAnyOrder("a", "g");
+    }
+
+    @Test
+    void oneRankThatAsksForSomethingElseUnderAKnownNameIsComparedWithTheOthers() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        bothWant(coordinator, sum("a", 4));
+        batches(coordinator);
+        coordinator.announce(0, known(0, 1, 0), 0);
+        coordinator.announce(1, wants(sum("a", 8)), 0);
+        assertThat(batches(coordinator)).singleElement().satisfies(batch -> {
+            assertThat(batch.verdict()).isEqualTo(Verdict.MISMATCH);
+            assertThat(batch.error()).contains("[1] on ranks {0}", "[2] on ranks {1}");
+        });
+    }
+
+    @Test
+    void aNumberThatHasGoneMeanwhileIsStillUnderstood() {
+        Coordinator coordinator = two(settings(1, 0, false));
+        bothWant(coordinator, sum("a", 4));
+        batches(coordinator);
+        coordinator.announce(0, known(0, 1, 0), 0);
+        bothWant(coordinator, sum("b", 4));
+        assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("b"));
+        assertThat(coordinator.warning()).isPresent();
+        assertThat(coordinator.warning()).as("said once").isEmpty();
+
+        coordinator.announce(1, known(0, 1, 0), 0);
+        Batch late = batches(coordinator).get(0);
+        assertThat(late.names()).containsExactly("a");
+        assertThat(late.ops().get(0).isKnown())
+                .as("the ranks have forgotten the number by then")
+                .isFalse();
+    }
+
+    @Test
+    void equalStepsAreLockedAndWhatWasSaidBeforeIsNotCounted() {
+        Coordinator coordinator = two(settings(8, 3, false));
+        bothWant(coordinator, sum("a", 4));
+        batches(coordinator);
+        List<List<String>> lock = List.of();
+        for (int step = 1; lock.isEmpty() && step < 10; step++) {
+            coordinator.announce(0, known(0, step, 0), 0);
+            coordinator.announce(1, known(0, step, 0), 0);
+            lock = coordinator.next(0).get(0).lock();
+            assertThat(lock.isEmpty()).as("after " + step + " steps").isEqualTo(step < 3);
+        }
+        assertThat(lock).containsExactly(List.of("a"));
+
+        coordinator.announce(0, known(0, 4, 0), 0);
+        coordinator.announce(1, known(0, 4, 0), 0);
+        assertThat(coordinator.next(0)).as("of the epoch before").isEmpty();
+
+        coordinator.unlock(0);
+        coordinator.announce(0, known(2, 4, 0), 0);
+        coordinator.announce(1, known(2, 4, 0), 0);
+        assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
+    }
+
+    @Test
+    void whileAnotherProcessSetExistsNothingIsLocked() {
+        Coordinator coordinator = new Coordinator(2, List.of(List.of(1)), settings(8, 2, false));
+        bothWant(coordinator, sum("a", 4));
+        batches(coordinator);
+        for (int step = 1; step < 10; step++) {
+            coordinator.announce(0, known(0, step, 0), 0);
+            coordinator.announce(1, known(0, step, 0), 0);
+            assertThat(coordinator.next(0).get(0).lock()).isEmpty();
+        }
+    }
+
+    @Test
+    void aJoinedRankIsNotWaitedForAndAllLearnWhoWasLast() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        coordinator.announce(0, wants(sum("a", 4)), 0);
+        assertThat(coordinator.next(0)).isEmpty();
+        coordinator.announce(1, wants(Request.join("join", JoinDivisor.ACTIVE)), 0);
+        Batch alone = batches(coordinator).get(0);
+        assertThat(alone.names()).containsExactly("a");
+        assertThat(alone.divisor()).isEqualTo(1);
+        assertThat(alone.templates()).extracting(Request::name).containsExactly("a");
+        assertThat(alone.remember()).isFalse();
+
+        coordinator.announce(0, wants(Request.join("join", JoinDivisor.ACTIVE)), 0);
+        assertThat(batches(coordinator))
+                .extracting(Batch::names, Batch::verdict, Batch::sizes)
+                .containsExactly(tuple(List.of("join"), Verdict.RUN, List.of(0L)));
+    }
+
+    @Test
+    void whatCannotDoWithoutAJoinedRankIsRefused() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        coordinator.announce(1, wants(Request.join("join", JoinDivisor.INITIAL)), 0);
+        coordinator.announce(0, wants(gather("g", DType.INT8, 3)), 0);
+        assertThat(batches(coordinator)).singleElement().satisfies(batch -> {
+            assertThat(batch.verdict()).isEqualTo(Verdict.MISMATCH);
+            assertThat(batch.error()).contains("\"g\"", "allgather", "{1}", "sparseAsDense");
+        });
+    }
+
+    @Test
+    void differentDivisorsAreRefusedWithTheirRanks() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        coordinator.announce(0, wants(Request.join("join", JoinDivisor.INITIAL)), 0);
+        coordinator.announce(1, wants(Request.join("join", JoinDivisor.ACTIVE)), 0);
+        assertThat(batches(coordinator))
+                .singleElement()
+                .extracting(Batch::error)
+                .asString()
+                .contains("INITIAL on ranks {0}", "ACTIVE on ranks {1}");
+    }
+
+    @Test
+    void aGroupWaitsForItsLastMemberAndFailsAsOne() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        Request.Group group = new Request.Group("g", 2);
+        bothWant(coordinator, sum("g.0", 4).in(group));
+        assertThat(coordinator.next(0)).isEmpty();
+        bothWant(coordinator, sum("g.1", 4).in(group));
+        assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("g.0", "g.1"));
+
+        bothWant(coordinator, sum("g.0", 4).in(group));
+        coordinator.announce(0, wants(sum("g.1", 4).in(group)), 0);
+        coordinator.announce(1, wants(sum("g.1", 8).in(group)), 0);
+        assertThat(batches(coordinator))
+                .extracting(Batch::names, Batch::verdict)
+                .containsExactlyInAnyOrder(
+                        tuple(List.of("g.0"), Verdict.MISMATCH), tuple(List.of("g.1"), Verdict.MISMATCH));
+    }
+
+    @Test
+    void lateRanksAreNamedWhenTheLimitIsOverAndToldWhenTheyCome() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        coordinator.announce(0, wants(Request.barrier("b", 1_000)), 5 * SECOND);
+        assertThat(coordinator.nanosUntilDue(5 * SECOND)).isEqualTo(SECOND);
+        assertThat(coordinator.next(6 * SECOND - 1)).isEmpty();
+        Batch over = coordinator.next(6 * SECOND).get(0).batches().get(0);
+        assertThat(over.verdict()).isEqualTo(Verdict.TIMED_OUT);
+        assertThat(over.error()).contains("\"b\"", "1000 ms", "{1}");
+        assertThat(coordinator.nanosUntilDue(6 * SECOND)).isEqualTo(Long.MAX_VALUE);
+
+        coordinator.announce(1, wants(Request.barrier("b", 1_000)), 7 * SECOND);
+        assertThat(batches(coordinator))
+                .extracting(Batch::verdict, Batch::error)
+                .containsExactly(tuple(Verdict.TIMED_OUT, over.error()));
+    }
+
+    @Test
+    void strictModeNamesTheFirstCallThatDiffersWithBothLines() {
+        Coordinator coordinator = two(settings(8, 0, true));
+        coordinator.announce(0, called(sum("a", 4), "Train.one(Train.java:1)"), 0);
+        coordinator.announce(1, called(sum("a", 4), "Train.one(Train.java:1)"), 0);
+        assertThat(batches(coordinator)).extracting(Batch::verdict).containsExactly(Verdict.RUN);
+        coordinator.announce(0, called(sum("b", 4), "Train.two(Train.java:2)"), 0);
+        coordinator.announce(0, called(sum("c", 4), "Train.three(Train.java:3)"), 0);
+        coordinator.announce(1, called(sum("c", 4), "Train.three(Train.java:3)"), 0);
+        assertThat(batches(coordinator))
+                .allSatisfy(batch -> assertThat(batch.error())
+                        .contains("call 2", "\"b\" at Train.two(Train.java:2) on ranks {0}")
+                        .contains("\"c\" at Train.three(Train.java:3) on ranks {1}"))
+                .extracting(Batch::names)
+                .containsExactlyInAnyOrder(List.of("b"), List.of("c"));
+    }
+
+    @Test
+    void processSetsComeAndGoInTheOrderOfThePlans() {
+        Coordinator coordinator = new Coordinator(3, List.of(), settings(8, 0, false));
+        for (int rank = 0; rank < 3; rank++) {
+            coordinator.announce(rank, wants(Request.addProcessSet("add", List.of(0, 2))), 0);
+        }
+        assertThat(batches(coordinator)).extracting(Batch::sizes).containsExactly(List.of(1L));
+        assertThat(coordinator.members(1)).containsExactly(0, 2);
+
+        for (int rank = 0; rank < 3; rank++) {
+            coordinator.announce(rank, wants(Request.addProcessSet("again", List.of(0, 2))), 0);
+        }
+        assertThat(batches(coordinator))
+                .extracting(Batch::verdict, Batch::error)
+                .singleElement()
+                .asString()
+                .contains("BAD_ARGUMENT", "{0, 2}", "number 1");
+
+        for (int rank : new int[] {0, 2}) {
+            Wishes wishes = new Wishes(1, 0, 0, new BitSet(), List.of(sum("a", 4)), List.of());
+            coordinator.announce(rank, new Announcement(List.of(wishes), false, ""), 0);
+        }
+        assertThat(coordinator.next(0))
+                .extracting(Plan::set, plan -> plan.batches().get(0).divisor())
+                .containsExactly(tuple(1, 2));
+
+        for (int rank = 0; rank < 3; rank++) {
+            coordinator.announce(rank, wants(Request.removeProcessSet("remove", 1)), 0);
+        }
+        assertThat(batches(coordinator)).extracting(Batch::verdict).containsExactly(Verdict.RUN);
+    }
+
+    @Test
+    void differentMembersOfANewSetAreNamed() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        coordinator.announce(0, wants(Request.addProcessSet("add", List.of(0))), 0);
+        coordinator.announce(1, wants(Request.addProcessSet("add", List.of(1))), 0);
+        assertThat(batches(coordinator))
+                .singleElement()
+                .extracting(Batch::error)
+                .asString()
+                .contains("members", "[0] on ranks {0}", "[1] on ranks {1}");
+    }
+
+    @Test
+    void aClosedRankIsGoneFromEverySet() {
+        Coordinator coordinator = new Coordinator(3, List.of(List.of(1, 2)), settings(8, 0, false));
+        coordinator.announce(2, closes(), 0);
+        Wishes wishes = new Wishes(1, 0, 0, new BitSet(), List.of(sum("a", 4)), List.of());
+        coordinator.announce(1, new Announcement(List.of(wishes), false, ""), 0);
+        assertThat(coordinator.next(0).get(0).batches())
+                .extracting(Batch::verdict, Batch::error)
+                .singleElement()
+                .asString()
+                .contains("RANK_GONE", "{2}");
+    }
+
+    @Test
+    void transfersNeedTheirTwoRanksOnly() {
+        Coordinator coordinator = new Coordinator(3, List.of(), settings(8, 0, false));
+        Request send = Requests.request(
+                "t",
+                io.hvd.spi.OpKind.SEND,
+                DType.INT32,
+                Shape.of(2),
+                io.hvd.tensor.Device.Kind.CPU,
+                new io.hvd.spi.Reduction(ReduceOp.SUM, DType.INT32, 1, 1),
+                2);
+        Request receive = Requests.request(
+                "t",
+                io.hvd.spi.OpKind.RECEIVE,
+                DType.INT32,
+                Shape.of(2),
+                io.hvd.tensor.Device.Kind.CPU,
+                new io.hvd.spi.Reduction(ReduceOp.SUM, DType.INT32, 1, 1),
+                0);
+        coordinator.announce(0, wants(send), 0);
+        assertThat(coordinator.next(0)).isEmpty();
+        coordinator.announce(2, wants(receive), 0);
+        assertThat(batches(coordinator)).extracting(Batch::verdict).containsExactly(Verdict.RUN_IF_ASKED);
+    }
+}
