@@ -57,7 +57,9 @@ public final class Hvd {
         Membership membership = Membership.join(provider, config, options, (member, why) -> guard.jobFailed(why));
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
-        process = new ProcessJob(new HvdContext(membership, true), guard);
+        process = new ProcessJob(
+                new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets()),
+                guard);
         logStart(process.context);
         return process.context;
     }
@@ -70,8 +72,18 @@ public final class Hvd {
      * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed
      */
     public static <R> List<R> spawn(int size, RankBody<R> body) {
+        return spawn(size, InitOptions.standard(), body);
+    }
+
+    /** The same with process sets. @param options of all ranks; they cannot be some of a larger job's */
+    public static <R> List<R> spawn(int size, InitOptions options, RankBody<R> body) {
+        if (!options.ranks().isEmpty()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
+        }
         runStartupHooks();
-        return new RankThreads(size, HvdConfig.fromEnvironment()).run(body);
+        return new RankThreads(size, options, HvdConfig.fromEnvironment()).run(body);
     }
 
     /** Leaves the job in order but lets {@link #init()} be called again; every rank must call it. */

@@ -1,8 +1,8 @@
 package io.hvd;
 
+import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
-import io.hvd.engine.EngineSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
@@ -35,9 +35,12 @@ final class Membership {
             BiConsumer<Membership, String> onFailure) {
         this.provider = provider;
         this.backend = backend;
-        this.recorder = new FlightRecorder(128);
+        this.recorder = new FlightRecorder(config.debug().flightRecorderCalls());
+        Topology topology = backend.topology();
+        EngineSettings settings =
+                topology.homogeneous() ? config.engine().forRanksPerHost(topology.localSize()) : config.engine();
         this.processSets = StartingSets.agreed(processSets, backend);
-        this.engine = new Engine(backend, this.processSets, settings(config), recorder, why -> {
+        this.engine = new Engine(backend, this.processSets, settings, recorder, why -> {
             failure = why;
             onFailure.accept(this, why);
         });
@@ -72,10 +75,6 @@ final class Membership {
             throw new HvdException(
                     ErrorId.INIT_FAILED, "the " + provider.name() + " back end did not start: " + e.getCause(), e);
         }
-    }
-
-    private static EngineSettings settings(HvdConfig config) {
-        return new EngineSettings(config.fusionThresholdBytes(), config.cycleNanos(), 1024, 10, true, false);
     }
 
     /** Members of the process sets from the start, besides the set of all ranks. */

@@ -15,13 +15,15 @@ final class RankThreads {
     private static final int STAGE_BYTES = 1 << 18;
 
     private final int size;
+    private final InitOptions options;
     private final HvdConfig config;
 
-    RankThreads(int size, HvdConfig config) {
+    RankThreads(int size, InitOptions options, HvdConfig config) {
         if (size < 1) {
             throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
         }
         this.size = size;
+        this.options = options;
         this.config = config;
     }
 
@@ -52,8 +54,9 @@ final class RankThreads {
     }
 
     private <R> R runRank(LocalProvider provider, RankBody<R> body, List<Failure> failures) {
-        Membership membership = Membership.join(provider, config, InitOptions.standard(), RankThreads::freeTheOthers);
-        HvdContext context = new HvdContext(membership, true);
+        Membership membership = Membership.join(provider, config, options, RankThreads::freeTheOthers);
+        HvdContext context =
+                new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets());
         Hvd.bind(context);
         try {
             R result = body.run(context);
