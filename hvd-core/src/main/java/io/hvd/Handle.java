@@ -5,17 +5,23 @@ import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A collective on its way. Its tensors belong to hvd until {@link #synchronize()} returns. */
 public final class Handle {
     private final String name;
     private final CompletableFuture<Outcome> result;
     private final Runnable hurry;
+    /** Null where the result need not be read: it is a tensor of the caller's. */
+    private final UnreadResults unread;
 
-    Handle(String name, CompletableFuture<Outcome> result, Runnable hurry) {
+    private final AtomicBoolean expected = new AtomicBoolean();
+
+    Handle(String name, CompletableFuture<Outcome> result, Runnable hurry, UnreadResults unread) {
         this.name = name;
         this.result = result;
         this.hurry = hurry;
+        this.unread = unread;
     }
 
     public String name() {
@@ -35,7 +41,11 @@ public final class Handle {
      * @throws io.hvd.error.ShutdownException if a rank has closed, failed or vanished
      */
     public Tensor synchronize() {
-        return outcome().tensor();
+        Tensor tensor = outcome().tensor();
+        if (unread != null && expected.compareAndSet(false, true)) {
+            unread.expect(tensor, name);
+        }
+        return tensor;
     }
 
     /** Waits for the result of an alltoall. */

@@ -99,6 +99,12 @@ public final class Hvd {
         return current != null && current.isOpen();
     }
 
+    /** What can be used here; callable at any time. */
+    public static Capabilities capabilities() {
+        HvdContext current = currentOrNull();
+        return Capabilities.look(current == null ? "" : current.backend());
+    }
+
     /** The current context. */
     public static HvdContext context() {
         return current("Hvd.context()");

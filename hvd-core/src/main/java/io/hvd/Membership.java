@@ -21,6 +21,7 @@ final class Membership {
     private final BackendProvider provider;
     private final Backend backend;
     private final FlightRecorder recorder;
+    private final UnreadResults unreadResults = new UnreadResults();
     private final List<List<Integer>> processSets;
     private final Engine engine;
     private volatile boolean open = true;
@@ -75,6 +76,10 @@ final class Membership {
             throw new HvdException(
                     ErrorId.INIT_FAILED, "the " + provider.name() + " back end did not start: " + e.getCause(), e);
         }
+    }
+
+    UnreadResults unreadResults() {
+        return unreadResults;
     }
 
     /** Members of the process sets from the start, besides the set of all ranks. */

@@ -434,7 +434,13 @@ public class ProcessSet {
     }
 
     private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
-        return new Handle(submission.request().name(), result, membership.engine()::hurry);
+        // Out of place, and the tensor is of the right size already: an allreduce or a broadcast.
+        boolean mustBeRead = submission.output() != null && submission.output() != submission.input();
+        return new Handle(
+                submission.request().name(),
+                result,
+                membership.engine()::hurry,
+                mustBeRead ? membership.unreadResults() : null);
     }
 
     private Handle reduction(

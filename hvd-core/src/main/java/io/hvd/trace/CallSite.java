@@ -3,7 +3,7 @@ package io.hvd.trace;
 import java.util.Set;
 
 /** Finds the line of the user's program that led to a collective. */
-final class CallSite {
+public final class CallSite {
     /** The library's own packages; those of examples and tests are users. */
     private static final Set<String> OURS = Set.of(
             "io.hvd",
@@ -18,7 +18,8 @@ final class CallSite {
 
     private CallSite() {}
 
-    static String current() {
+    /** Such as {@code Train.step(Train.java:42)}. */
+    public static String current() {
         return WALKER.walk(frames -> frames.filter(frame -> !isOurs(frame.getDeclaringClass()))
                 .findFirst()
                 .map(CallSite::describe)
