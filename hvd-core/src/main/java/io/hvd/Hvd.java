@@ -60,7 +60,7 @@ public final class Hvd {
         process = new ProcessJob(
                 new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets()),
                 guard);
-        logStart(process.context);
+        logStart(process.context, config);
         return process.context;
     }
 
@@ -189,9 +189,10 @@ public final class Hvd {
         }
     }
 
-    private static void logStart(HvdContext hvd) {
+    private static void logStart(HvdContext hvd, HvdConfig config) {
         Logger log = LoggerFactory.getLogger(Hvd.class);
         if (hvd.rank() == 0) {
+            config.notes().forEach(log::warn);
             log.info(
                     "{} rank(s) on {}, back end {}, device of rank 0: {}",
                     hvd.size(),

@@ -40,6 +40,7 @@ final class Membership {
         Topology topology = backend.topology();
         EngineSettings settings =
                 topology.homogeneous() ? config.engine().forRanksPerHost(topology.localSize()) : config.engine();
+        SameOnAllRanks.require(backend);
         this.processSets = StartingSets.agreed(processSets, backend);
         this.engine = new Engine(backend, this.processSets, settings, recorder, why -> {
             failure = why;

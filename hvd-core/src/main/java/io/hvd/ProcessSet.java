@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.config.RankFacts;
 import io.hvd.engine.Engine.Submission;
 import io.hvd.engine.Outcome;
 import io.hvd.engine.Request;
@@ -398,6 +399,25 @@ public class ProcessSet {
         sorted.forEach(
                 (name, tensor) -> handles.add(broadcastInPlaceAsync("broadcast_parameters." + name, tensor, root)));
         handles.forEach(Handle::synchronize);
+    }
+
+    /**
+     * Makes sure that something is the same on all members, such as a seed or the size of a data set.
+     *
+     * @param values by what they are called in the message
+     * @throws HvdException on all members, with every difference as value and ranks
+     */
+    public void requireSame(Map<String, String> values) {
+        RankFacts mine = new RankFacts(new TreeMap<>(values));
+        List<RankFacts> all =
+                allgatherObject(nameOr(null, "require_same"), mine.toBytes(), ObjectCodec.bytes()).stream()
+                        .map(RankFacts::of)
+                        .toList();
+        List<String> differences = RankFacts.differences(all, ranks);
+        if (!differences.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.DIFFERENT_SETTINGS, "the ranks differ in " + String.join("; and ", differences));
+        }
     }
 
     /** From here on every collective of this set is refused. */

@@ -18,6 +18,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * What one rank brings to the comparison at init: the settings that must agree, as they were set, and the
@@ -91,15 +92,23 @@ public record RankFacts(SortedMap<String, String> values) {
      * @param byRank the facts of rank 0, of rank 1 and so on
      */
     public static List<String> differences(List<RankFacts> byRank) {
+        return differences(byRank, IntStream.range(0, byRank.size()).boxed().toList());
+    }
+
+    /** @param ranks global numbers, for the message */
+    public static List<String> differences(List<RankFacts> byRank, List<Integer> ranks) {
         return keys(byRank).stream()
                 .filter(key -> !key.equals(JAVA))
-                .flatMap(key -> difference(key, byRank).stream())
+                .flatMap(key -> difference(key, byRank, ranks).stream())
                 .toList();
     }
 
     /** What differs and does no harm, for the log. */
     public static List<String> harmlessDifferences(List<RankFacts> byRank) {
-        return difference(JAVA, byRank).stream().toList();
+        return difference(
+                        JAVA, byRank, IntStream.range(0, byRank.size()).boxed().toList())
+                .stream()
+                .toList();
     }
 
     private static SortedSet<String> keys(List<RankFacts> byRank) {
@@ -108,12 +117,13 @@ public record RankFacts(SortedMap<String, String> values) {
         return keys;
     }
 
-    private static Optional<String> difference(String key, List<RankFacts> byRank) {
+    private static Optional<String> difference(String key, List<RankFacts> byRank, List<Integer> numbers) {
         Map<String, List<Integer>> ranksByValue = new LinkedHashMap<>();
         List<Integer> without = new ArrayList<>();
         for (int rank = 0; rank < byRank.size(); rank++) {
             String value = byRank.get(rank).values.get(key);
-            (value == null ? without : ranksByValue.computeIfAbsent(value, any -> new ArrayList<>())).add(rank);
+            (value == null ? without : ranksByValue.computeIfAbsent(value, any -> new ArrayList<>()))
+                    .add(numbers.get(rank));
         }
         if (ranksByValue.size() + (without.isEmpty() ? 0 : 1) < 2) {
             return Optional.empty();
