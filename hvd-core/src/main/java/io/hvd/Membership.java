@@ -20,6 +20,7 @@ import java.util.function.BiConsumer;
 final class Membership {
     private final BackendProvider provider;
     private final Backend backend;
+    private final int divergenceSteps;
     private final FlightRecorder recorder;
     private final UnreadResults unreadResults = new UnreadResults();
     private final List<List<Integer>> processSets;
@@ -36,6 +37,7 @@ final class Membership {
             BiConsumer<Membership, String> onFailure) {
         this.provider = provider;
         this.backend = backend;
+        this.divergenceSteps = config.debug().divergenceSteps();
         this.recorder = new FlightRecorder(config.debug().flightRecorderCalls());
         Topology topology = backend.topology();
         EngineSettings settings =
@@ -77,6 +79,10 @@ final class Membership {
             throw new HvdException(
                     ErrorId.INIT_FAILED, "the " + provider.name() + " back end did not start: " + e.getCause(), e);
         }
+    }
+
+    int divergenceSteps() {
+        return divergenceSteps;
     }
 
     UnreadResults unreadResults() {

@@ -42,6 +42,7 @@ public class ProcessSet {
     private final int globalRank;
     private final AtomicLong unnamed = new AtomicLong();
     private volatile boolean registered = true;
+    private volatile boolean parametersBroadcast;
 
     ProcessSet(Membership membership, int id, List<Integer> ranks) {
         this.membership = membership;
@@ -399,6 +400,17 @@ public class ProcessSet {
         sorted.forEach(
                 (name, tensor) -> handles.add(broadcastInPlaceAsync("broadcast_parameters." + name, tensor, root)));
         handles.forEach(Handle::synchronize);
+        parametersBroadcast = true;
+    }
+
+    /** Whether {@link #broadcastParameters} has been called. */
+    public final boolean parametersBroadcast() {
+        return parametersBroadcast;
+    }
+
+    /** How often optimizers compare the ranks' parameters, in steps; 0 for never. */
+    public final int divergenceSteps() {
+        return membership.divergenceSteps();
     }
 
     /**
@@ -454,8 +466,8 @@ public class ProcessSet {
     }
 
     private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
-        // Out of place, and the tensor is of the right size already: an allreduce or a broadcast.
-        boolean mustBeRead = submission.output() != null && submission.output() != submission.input();
+        boolean mustBeRead =
+                submission.request().kind() == OpKind.ALLREDUCE && submission.output() != submission.input();
         return new Handle(
                 submission.request().name(),
                 result,
