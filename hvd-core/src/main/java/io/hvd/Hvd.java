@@ -50,6 +50,7 @@ public final class Hvd {
             return current;
         }
         HvdConfig config = HvdConfig.fromEnvironment();
+        config.log().apply();
         requireDistinct(options.ranks());
         runStartupHooks();
         BackendProvider provider = choose(config);
