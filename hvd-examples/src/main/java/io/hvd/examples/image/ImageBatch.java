@@ -1,6 +1,7 @@
 package io.hvd.examples.image;
 
 import io.hvd.examples.data.ImageSample;
+import io.hvd.examples.data.ImageSets;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 
@@ -21,9 +22,9 @@ record ImageBatch(float[] pixels, long[] labels) {
         return labels.length;
     }
 
-    /** (batch, 1, rows, columns). */
-    Tensor images(int rows, int columns) {
-        return Tensor.create(pixels, size(), 1, rows, columns);
+    /** (batch, channels, rows, columns), as the sets that the samples are from say. */
+    Tensor images(ImageSets sets) {
+        return Tensor.create(pixels, size(), sets.channels(), sets.rows(), sets.columns());
     }
 
     /** (batch). */

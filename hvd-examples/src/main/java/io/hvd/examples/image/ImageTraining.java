@@ -6,22 +6,21 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.data.DistributedSampler;
-import io.hvd.data.EvalSampler;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.torch.TorchOptimizer;
-import io.hvd.train.MeanMetric;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Supplier;
+import org.apache.commons.cli.ParseException;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
@@ -35,6 +34,7 @@ final class ImageTraining {
     private final ImageClassifier model;
     private final DistributedOptimizer optimizer;
     private final TrainingCheckpoint checkpoint;
+    private final Evaluator evaluator;
     private final List<Double> overlaps = new ArrayList<>();
     private long steps;
     private long samples;
@@ -46,8 +46,7 @@ final class ImageTraining {
         this.hvd = hvd;
         this.options = options;
         this.images = images;
-        manual_seed(options.seed());
-        this.model = net.get();
+        this.model = ImageClassifier.seeded(options.seed(), net);
         SGDOptions sgd = new SGDOptions(options.learningRate(0, hvd.size()));
         sgd.momentum().put(options.momentum());
         this.optimizer = DistributedOptimizer.wrap(
@@ -56,7 +55,8 @@ final class ImageTraining {
                 .backwardPassesPerStep(options.passes())
                 .localReduction(LocalReduction.MEAN)
                 .build();
-        this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options);
+        this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options.checkpoint());
+        this.evaluator = new Evaluator(hvd, images, model, 256, 0);
     }
 
     /**
@@ -64,14 +64,15 @@ final class ImageTraining {
      *
      * @return the last evaluation, the same on every rank
      */
-    Evaluation run() throws IOException {
-        int firstEpoch = checkpoint.restore();
+    Evaluation run() throws IOException, ParseException {
+        new OutputFiles().with("checkpoint", options.checkpoint()).require(hvd);
+        int firstEpoch = firstEpoch();
         optimizer.broadcastParameters(0);
         optimizer.broadcastOptimizerState(0);
         DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
                 .seed(options.seed())
                 .build();
-        Evaluation last = new Evaluation(Double.NaN, Double.NaN, 0);
+        Evaluation last = Evaluation.NONE;
         int epoch = firstEpoch;
         try (DataLoader<ImageSample, ImageBatch> loader = DataLoader.builder(images.train(), sampler, ImageBatch::of)
                 .batchSize(options.batchSize())
@@ -84,16 +85,21 @@ final class ImageTraining {
                 // Dropout follows seed, epoch and rank, so that a resumed run draws what an uninterrupted one draws.
                 manual_seed(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);
-                last = evaluate();
+                last = evaluator.evaluate(batch -> {});
                 report(epoch, last);
                 if (complete) {
-                    checkpoint.save(epoch + 1);
+                    checkpoint.save(Map.of(TrainingCheckpoint.EPOCHS, String.valueOf(epoch + 1)), false);
                 }
             }
         }
-        Evaluation end = firstEpoch < options.epochs() ? last : evaluate();
+        Evaluation end = firstEpoch < options.epochs() ? last : evaluator.evaluate(batch -> {});
         printResult(epoch, end);
         return end;
+    }
+
+    private int firstEpoch() throws IOException {
+        Map<String, String> words = options.resume() ? checkpoint.restore(false) : Map.of();
+        return Integer.parseInt(words.getOrDefault(TrainingCheckpoint.EPOCHS, "0"));
     }
 
     /** False if the epoch was cut short by the limit on steps. */
@@ -123,7 +129,7 @@ final class ImageTraining {
             if (firstPass) {
                 optimizer.zeroGradients();
             }
-            Tensor output = model.forward(batch.images(images.rows(), images.columns()));
+            Tensor output = model.forward(batch.images(images));
             nll_loss(output, batch.targets()).backward();
             if (lastPass) {
                 optimizer.step();
@@ -134,35 +140,6 @@ final class ImageTraining {
         samples += batch.size();
     }
 
-    /** Every test sample is seen by one rank, once; the means are exact and the same on all ranks. */
-    private Evaluation evaluate() {
-        model.train(false);
-        MeanMetric loss = new MeanMetric("loss");
-        MeanMetric accuracy = new MeanMetric("accuracy");
-        EvalSampler sampler = new EvalSampler(images.test().size(), hvd.size(), hvd.rank());
-        try (DataLoader<ImageSample, ImageBatch> loader = DataLoader.builder(images.test(), sampler, ImageBatch::of)
-                .batchSize(256)
-                .workers(0)
-                .build()) {
-            for (ImageBatch batch : loader) {
-                try (PointerScope scope = new PointerScope();
-                        NoGradGuard guard = new NoGradGuard()) {
-                    Tensor output = model.forward(batch.images(images.rows(), images.columns()));
-                    Tensor targets = batch.targets();
-                    loss.add(nll_loss(output, targets).item_float() * (double) batch.size(), batch.size());
-                    accuracy.add(
-                            output.argmax(new org.bytedeco.pytorch.LongOptional(1), false)
-                                    .eq(targets)
-                                    .sum()
-                                    .item_long(),
-                            batch.size());
-                }
-            }
-        }
-        MeanMetric.Result correct = accuracy.reduce(hvd);
-        return new Evaluation(loss.reduce(hvd).mean(), correct.mean(), correct.samples());
-    }
-
     private void report(int epoch, Evaluation evaluation) {
         if (hvd.rank() == 0) {
             System.out.printf(
@@ -170,9 +147,9 @@ final class ImageTraining {
                     "epoch %d/%d: test loss %.4f, accuracy %.2f %% of %d samples%n",
                     epoch + 1,
                     options.epochs(),
-                    evaluation.loss,
-                    100 * evaluation.accuracy,
-                    evaluation.samples);
+                    evaluation.loss(),
+                    100 * evaluation.accuracy(),
+                    evaluation.samples());
         }
     }
 
@@ -185,8 +162,8 @@ final class ImageTraining {
                     hvd.size(),
                     epochs,
                     steps,
-                    evaluation.loss,
-                    evaluation.accuracy,
+                    evaluation.loss(),
+                    evaluation.accuracy(),
                     trainingSeconds > 0 ? samples * hvd.size() / trainingSeconds : 0,
                     medianOverlap());
         }
@@ -200,7 +177,4 @@ final class ImageTraining {
         Collections.sort(overlaps);
         return overlaps.get(overlaps.size() / 2);
     }
-
-    /** On the test images of all ranks together. */
-    record Evaluation(double loss, double accuracy, long samples) {}
 }
