@@ -56,7 +56,7 @@ final class CifarFlags {
                 .addOption(
                         valued("lr", "learning rate, not scaled by the number of ranks, default " + full.learningRate))
                 .addOption(valued("lr-decay", "factor for the learning rate, default 0.1 ..."))
-                .addOption(valued("lr-decay-epochs", "... after every so many epochs, default 30"))
+                .addOption(valued("lr-decay-epochs", "... after every so many epochs, default " + full.decayEpochs))
                 .addOption(valued("momentum", "momentum of SGD, default 0.9"))
                 .addOption(valued("wd", "weight-decay", "weight decay of SGD, default 0.0001"))
                 .addOption(valued("seed", "seed of weights, order and drawn images, default 42"));

@@ -85,7 +85,7 @@ record CifarOptions(
                     Flags.number(line, "max-steps", Long.MAX_VALUE, 1),
                     Flags.decimal(line, "lr", preset.learningRate, rate -> rate > 0, "greater than 0"),
                     Flags.decimal(line, "lr-decay", 0.1, by -> by > 0 && by <= 1, "above 0, at most 1"),
-                    Flags.count(line, "lr-decay-epochs", 30, 1),
+                    Flags.count(line, "lr-decay-epochs", preset.decayEpochs, 1),
                     Flags.decimal(line, "momentum", 0.9, share -> share >= 0 && share < 1, "from 0 to below 1"),
                     Flags.decimal(line, "weight-decay", 1e-4, decay -> decay >= 0, "of at least 0"));
         }

@@ -7,8 +7,8 @@ import org.apache.commons.cli.ParseException;
 
 /** Values of flags that are not given: those of the original programs, or some for a look at two CPU cores. */
 enum CifarPreset {
-    FULL(10, 3200, 0.1, 64, Integer.MAX_VALUE, Integer.MAX_VALUE),
-    QUICK(5, 64, 0.05, 16, 3_000, 1_000);
+    FULL(10, 3200, 0.1, 30, 64, Integer.MAX_VALUE, Integer.MAX_VALUE),
+    QUICK(5, 64, 0.05, 3, 16, 3_000, 1_000);
 
     static final String FLAG = "preset";
     private static final String QUICK_WORD = "quick";
@@ -16,14 +16,23 @@ enum CifarPreset {
     final int epochs;
     final int batchSize;
     final double learningRate;
+    final int decayEpochs;
     final int width;
     final int trainImages;
     final int testImages;
 
-    CifarPreset(int epochs, int batchSize, double learningRate, int width, int trainImages, int testImages) {
+    CifarPreset(
+            int epochs,
+            int batchSize,
+            double learningRate,
+            int decayEpochs,
+            int width,
+            int trainImages,
+            int testImages) {
         this.epochs = epochs;
         this.batchSize = batchSize;
         this.learningRate = learningRate;
+        this.decayEpochs = decayEpochs;
         this.width = width;
         this.trainImages = trainImages;
         this.testImages = testImages;
@@ -40,6 +49,7 @@ enum CifarPreset {
     /** The flags that the quick preset sets, as one would write them out. */
     static String quickInFlags() {
         return "--width " + QUICK.width + " --train-images " + QUICK.trainImages + " --test-images " + QUICK.testImages
-                + " --batch-size " + QUICK.batchSize + " --epochs " + QUICK.epochs + " --lr " + QUICK.learningRate;
+                + " --batch-size " + QUICK.batchSize + " --epochs " + QUICK.epochs + " --lr " + QUICK.learningRate
+                + " --lr-decay-epochs " + QUICK.decayEpochs;
     }
 }
