@@ -58,7 +58,8 @@ final class CifarFlags {
                 .addOption(valued("lr-decay", "factor for the learning rate, default 0.1 ..."))
                 .addOption(valued("lr-decay-epochs", "... after every so many epochs, default " + full.decayEpochs))
                 .addOption(valued("momentum", "momentum of SGD, default 0.9"))
-                .addOption(valued("wd", "weight-decay", "weight decay of SGD, default 0.0001"))
+                .addOption(valued("wd", "weight decay of SGD, default 0.0001"))
+                .addOption(valued("weight-decay", "the same as --wd"))
                 .addOption(valued("seed", "seed of weights, order and drawn images, default 42"));
     }
 

@@ -79,6 +79,7 @@ record CifarOptions(
             double momentum,
             double weightDecay) {
         static Schedule from(CommandLine line, CifarPreset preset) throws ParseException {
+            String weightDecay = line.hasOption("weight-decay") ? "weight-decay" : "wd";
             return new Schedule(
                     Flags.count(line, "start-epoch", 0, 0),
                     Flags.count(line, "epochs", preset.epochs, 1),
@@ -87,7 +88,7 @@ record CifarOptions(
                     Flags.decimal(line, "lr-decay", 0.1, by -> by > 0 && by <= 1, "above 0, at most 1"),
                     Flags.count(line, "lr-decay-epochs", preset.decayEpochs, 1),
                     Flags.decimal(line, "momentum", 0.9, share -> share >= 0 && share < 1, "from 0 to below 1"),
-                    Flags.decimal(line, "weight-decay", 1e-4, decay -> decay >= 0, "of at least 0"));
+                    Flags.decimal(line, weightDecay, 1e-4, decay -> decay >= 0, "of at least 0"));
         }
 
         /** The rate of every rank, however many take part. */
