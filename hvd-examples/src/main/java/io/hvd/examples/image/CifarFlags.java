@@ -53,6 +53,10 @@ final class CifarFlags {
                         "batch-size",
                         "samples per step of all ranks together, default " + full.batchSize
                                 + "; must be a multiple of the number of ranks"))
+                .addOption(valued(
+                        "images-per-pass",
+                        "a rank deals with its part of a batch in passes of at most so many images, which bounds the"
+                                + " memory it needs; default 128"))
                 .addOption(
                         valued("lr", "learning rate, not scaled by the number of ranks, default " + full.learningRate))
                 .addOption(valued("lr-decay", "factor for the learning rate, default 0.1 ..."))

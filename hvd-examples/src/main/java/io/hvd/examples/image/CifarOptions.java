@@ -13,6 +13,7 @@ import org.apache.commons.cli.ParseException;
  * What the flags of the CIFAR-10 example say.
  *
  * @param batchSize of all ranks together
+ * @param imagesPerPass at most so many of a rank's part of the batch are in memory as activations at once
  * @param localRankGiven whether a launcher of another kind has passed the flag that this program does not need
  */
 record CifarOptions(
@@ -21,6 +22,7 @@ record CifarOptions(
         Schedule schedule,
         Results results,
         int batchSize,
+        int imagesPerPass,
         Compression compression,
         int workers,
         long seed,
@@ -133,6 +135,7 @@ record CifarOptions(
                 Schedule.from(line, preset),
                 Results.from(line),
                 Flags.count(line, "batch-size", preset.batchSize, 1),
+                Flags.count(line, "images-per-pass", 128, 1),
                 TrainingOptions.compression(line),
                 Flags.count(line, "workers", 2, 0),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),

@@ -8,6 +8,7 @@ import io.hvd.data.DistributedSampler;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.optimizer.torch.TorchTensors;
 import java.io.IOException;
@@ -20,6 +21,7 @@ import org.apache.commons.cli.ParseException;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 
 /** Trains a ResNet-18 on every rank's share of each batch, and evaluates it on every test image once. */
@@ -67,6 +69,7 @@ final class CifarTraining {
         return DistributedOptimizer.wrap(new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
                 .context(hvd)
                 .compression(options.compression())
+                .localReduction(LocalReduction.SUM)
                 .build();
     }
 
@@ -144,8 +147,8 @@ final class CifarTraining {
         long last = System.nanoTime();
         for (ImageBatch batch : loader) {
             double waited = secondsSince(last);
-            BatchResult result = step(batch);
-            figures.add(result, secondsSince(last), waited);
+            List<BatchResult> results = step(batch);
+            figures.add(results, secondsSince(last), waited);
             last = System.nanoTime();
             step++;
             if (step % options.results().printFreq() == 0) {
@@ -158,17 +161,28 @@ final class CifarTraining {
         return figures.ofAllRanks(hvd).loss().average();
     }
 
-    private BatchResult step(ImageBatch batch) {
+    /** One step of the optimizer, after as many passes as the memory asks for; their gradients add up to those of the batch. */
+    private List<BatchResult> step(ImageBatch batch) {
+        List<ImageBatch> parts = batch.parts(options.imagesPerPass());
+        List<BatchResult> results = new ArrayList<>();
+        optimizer.zeroGradients();
+        optimizer.backwardPassesPerStep(parts.size());
+        for (ImageBatch part : parts) {
+            results.add(pass(part, (double) part.size() / batch.size()));
+        }
+        optimizer.step();
+        steps++;
+        samples += batch.size();
+        overlaps.add(optimizer.lastStep().overlap());
+        return results;
+    }
+
+    private BatchResult pass(ImageBatch part, double weight) {
         try (PointerScope scope = new PointerScope()) {
-            optimizer.zeroGradients();
-            Tensor output = model.forward(batch.images(images));
-            Tensor loss = nll_loss(output, batch.targets());
-            loss.backward();
-            optimizer.step();
-            steps++;
-            samples += batch.size();
-            overlaps.add(optimizer.lastStep().overlap());
-            return BatchResult.of(batch, output.detach(), loss);
+            Tensor output = model.forward(part.images(images));
+            Tensor loss = nll_loss(output, part.targets());
+            (weight == 1 ? loss : loss.mul(new Scalar(weight))).backward();
+            return BatchResult.of(part, output.detach(), loss);
         }
     }
 

@@ -3,6 +3,8 @@ package io.hvd.examples.image;
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
 import io.hvd.tensor.Tensor;
+import java.util.Arrays;
+import java.util.List;
 
 /** Adds up what the steps of an epoch, or of an evaluation, came to. */
 final class StepFigures {
@@ -35,10 +37,20 @@ final class StepFigures {
     record Reading(Figure batchSeconds, Figure dataSeconds, Figure loss, Figure top1, Figure top5) {}
 
     void add(BatchResult result, double batchSeconds, double dataSeconds) {
-        double[] step = {result.lossSum(), result.top1(), result.top5(), result.samples()};
+        add(List.of(result), batchSeconds, dataSeconds);
+    }
+
+    /** @param results of all parts of a step */
+    void add(List<BatchResult> results, double batchSeconds, double dataSeconds) {
+        Arrays.fill(sums, 0, KINDS, 0);
+        for (BatchResult result : results) {
+            sums[LOSS] += result.lossSum();
+            sums[TOP1] += result.top1();
+            sums[TOP5] += result.top5();
+            sums[SAMPLES] += result.samples();
+        }
         for (int kind = 0; kind < KINDS; kind++) {
-            sums[kind] = step[kind];
-            sums[KINDS + kind] += step[kind];
+            sums[KINDS + kind] += sums[kind];
         }
         stepSeconds = batchSeconds;
         allSeconds += batchSeconds;

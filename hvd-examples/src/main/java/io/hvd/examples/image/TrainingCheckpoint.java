@@ -49,7 +49,8 @@ final class TrainingCheckpoint {
         TreeMap<String, Tensor> tensors = new TreeMap<>();
         TorchTensors.state(model).forEach((name, tensor) -> tensors.put(MODEL + name, tensor));
         tensors.put(OPTIMIZER, Tensor.ofBytes(optimizer.saveState()));
-        Checkpoint checkpoint = new Checkpoint(tensors, new TreeMap<>(words)); // sorted: Map.of has another order in each process
+        Checkpoint checkpoint =
+                new Checkpoint(tensors, new TreeMap<>(words)); // sorted: Map.of has another order in each process
         checkpoint.write(file.get());
         if (best) {
             checkpoint.write(bestOf(file.get()));
