@@ -91,18 +91,6 @@ class CifarIT {
         assertThat(Files.readAllLines(threads)).isEqualTo(predictions);
     }
 
-    @Test
-    void aResumedTrainingEndsWithTheVeryFileOfAnUninterruptedOne() throws IOException {
-        Path parts = folder.resolve("parts");
-        TrainJar.horovodrunInOwnFolders(2, parts, flags("--epochs", "1", "--checkpoint", FILE));
-        Job second = TrainJar.horovodrunInOwnFolders(
-                2, parts, flags("--epochs", "" + EPOCHS, "--checkpoint", FILE, "--resume"));
-
-        assertThat(ResultLine.of(second).steps()).isEqualTo(TRAIN / 8);
-        assertThat(parts.resolve("rank-0").resolve(FILE))
-                .hasSameBinaryContentAs(folder.resolve("trained/rank-0").resolve(FILE));
-    }
-
     /** Ranks as threads of one JVM do what ranks as processes do. */
     @Test
     void threadsTrainToTheVeryFileThatProcessesTrainTo() {
@@ -112,25 +100,6 @@ class CifarIT {
 
         assertThat(result.ranks()).isEqualTo(2);
         assertThat(file).hasSameBinaryContentAs(folder.resolve("trained/rank-0").resolve(FILE));
-    }
-
-    @Test
-    void drawnImagesAreLearned() {
-        ResultLine result = ResultLine.of(TrainJar.alone(
-                "cifar10",
-                "--width",
-                "4",
-                "--train-images",
-                "640",
-                "--test-images",
-                "200",
-                "--epochs",
-                "3",
-                "-b",
-                "32"));
-
-        assertThat(result.accuracy()).isGreaterThan(0.3);
-        assertThat(result.top5().orElseThrow()).isGreaterThan(result.accuracy());
     }
 
     @Test

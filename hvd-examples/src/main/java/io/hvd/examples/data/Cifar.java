@@ -2,6 +2,7 @@ package io.hvd.examples.data;
 
 import io.hvd.data.Dataset;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
@@ -32,6 +33,9 @@ public final class Cifar {
      * @throws IOException if a file is not what it should be; the message names it, what was found and expected
      */
     public static ImageSets open(Path folder, OptionalDouble trainFraction) throws IOException {
+        if (!Files.isDirectory(folder)) {
+            throw new NoSuchFileException(folder.toString(), null, "there is no such folder");
+        }
         Optional<ColourImages> train = part(folder, TRAIN_FILES, "train");
         Optional<ColourImages> test = part(folder, TEST_FILES, "test");
         if (train.isPresent() && test.isPresent()) {

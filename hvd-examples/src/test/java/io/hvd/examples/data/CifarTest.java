@@ -102,6 +102,13 @@ class CifarTest {
     }
 
     @Test
+    void aFolderThatIsNotThereIsNamed() {
+        assertThatThrownBy(() -> Cifar.open(folder.resolve("nowhere"), NO_FRACTION))
+                .isInstanceOf(NoSuchFileException.class)
+                .hasMessageContainingAll("nowhere", "no such folder");
+    }
+
+    @Test
     void foldersOfJpegFilesAreFoundAsWell() throws Exception {
         CifarFiles.writeFolders(folder, 4, 2);
 
