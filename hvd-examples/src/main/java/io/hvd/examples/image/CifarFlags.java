@@ -15,7 +15,8 @@ final class CifarFlags {
         Options all = new Options();
         net(all);
         data(all);
-        schedule(all);
+        length(all);
+        sgd(all);
         job(all);
         results(all);
         return all;
@@ -39,7 +40,7 @@ final class CifarFlags {
                 .addOption(valued("test-images", "evaluate at most so many; default all, or 1000 that are drawn"));
     }
 
-    private static void schedule(Options all) {
+    private static void length(Options all) {
         CifarPreset full = CifarPreset.FULL;
         all.addOption(valued(
                         "preset",
@@ -56,9 +57,12 @@ final class CifarFlags {
                 .addOption(valued(
                         "images-per-pass",
                         "a rank deals with its part of a batch in passes of at most so many images, which bounds the"
-                                + " memory it needs; default 128"))
-                .addOption(
-                        valued("lr", "learning rate, not scaled by the number of ranks, default " + full.learningRate))
+                                + " memory it needs; default 128"));
+    }
+
+    private static void sgd(Options all) {
+        CifarPreset full = CifarPreset.FULL;
+        all.addOption(valued("lr", "learning rate, not scaled by the number of ranks, default " + full.learningRate))
                 .addOption(valued("lr-decay", "factor for the learning rate, default 0.1 ..."))
                 .addOption(valued("lr-decay-epochs", "... after every so many epochs, default " + full.decayEpochs))
                 .addOption(valued("momentum", "momentum of SGD, default 0.9"))
