@@ -86,19 +86,19 @@ final class CifarReport {
         print("final top-1 %.3f %%, top-5 %.3f %%", 100 * evaluation.accuracy(), 100 * evaluation.top5());
     }
 
-    void result(int epochs, long steps, Evaluation evaluation, double samplesPerSecond, double overlap) {
+    void result(int epochs, Evaluation evaluation, RunTotals totals) {
         print(
                 "RESULT example=cifar10 ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.5f top5=%.5f evaluated=%d"
                         + " samples_per_second=%.1f overlap=%.2f",
                 hvd.size(),
                 epochs,
-                steps,
+                totals.steps(),
                 evaluation.loss(),
                 evaluation.accuracy(),
                 evaluation.top5(),
                 evaluation.samples(),
-                samplesPerSecond,
-                overlap);
+                totals.samplesPerSecond(hvd.size()),
+                totals.overlap(hvd.size()));
     }
 
     private void print(String format, Object... values) {

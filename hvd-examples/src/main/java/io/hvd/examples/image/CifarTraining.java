@@ -14,7 +14,6 @@ import io.hvd.optimizer.torch.TorchTensors;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.apache.commons.cli.ParseException;
@@ -39,12 +38,9 @@ final class CifarTraining {
     private final TrainingCheckpoint checkpoint;
     private final Evaluator evaluator;
     private final CifarReport report;
-    private final List<Double> overlaps = new ArrayList<>();
+    private final RunTotals totals = new RunTotals();
     private Predictions predictions;
     private double best;
-    private long steps;
-    private long samples;
-    private double trainingSeconds;
 
     /** @throws ParseException if the batch cannot be dealt evenly to the ranks */
     CifarTraining(HvdContext hvd, CifarOptions options, ImageSets images) throws ParseException {
@@ -87,7 +83,7 @@ final class CifarTraining {
         Evaluation last = Evaluation.NONE;
         if (!options.results().evaluateOnly()) {
             try (DataLoader<ImageSample, ImageBatch> loader = loader(epoch)) {
-                for (; epoch < schedule.epochs() && steps < schedule.maxSteps(); epoch++) {
+                for (; epoch < schedule.epochs() && totals.steps() < schedule.maxSteps(); epoch++) {
                     last = runEpoch(loader, epoch);
                 }
             }
@@ -124,16 +120,15 @@ final class CifarTraining {
         Instant begun = Instant.now();
         long start = System.nanoTime();
         optimizer.learningRate(schedule.learningRate(epoch));
-        long before = steps;
+        long before = totals.steps();
         double trainingLoss = train(loader, epoch);
-        double seconds = secondsSince(start);
-        trainingSeconds += seconds;
+        totals.trained(secondsSince(start));
         Evaluation evaluation = evaluate();
         report.epoch(epoch, schedule.epochs(), trainingLoss, evaluation, secondsSince(start));
         if (hvd.rank() == 0 && options.results().epochCsv().isPresent()) {
             new EpochCsv(options.results().epochCsv().get()).add(begun, secondsSince(start));
         }
-        if (steps - before == loader.batches()) {
+        if (totals.steps() - before == loader.batches()) {
             save(epoch + 1, evaluation);
         }
         return evaluation;
@@ -154,7 +149,7 @@ final class CifarTraining {
             if (step % options.results().printFreq() == 0) {
                 report.trainingStep(epoch, schedule.epochs(), step, loader.batches(), figures.ofAllRanks(hvd));
             }
-            if (steps >= schedule.maxSteps()) {
+            if (totals.steps() >= schedule.maxSteps()) {
                 break;
             }
         }
@@ -171,9 +166,8 @@ final class CifarTraining {
             results.add(pass(part, (double) part.size() / batch.size()));
         }
         optimizer.step();
-        steps++;
-        samples += batch.size();
-        overlaps.add(optimizer.lastStep().overlap());
+        totals.stepped(optimizer.lastStep().overlap());
+        totals.saw(batch.size());
         return results;
     }
 
@@ -222,17 +216,7 @@ final class CifarTraining {
             Predictions.write(rows, options.results().predictions().get());
         }
         report.end(end, rows.stream().map(Predictions.Row::index).distinct().count());
-        double rate = trainingSeconds > 0 ? samples * hvd.size() / trainingSeconds : 0;
-        report.result(epochs, steps, end, rate, medianOverlap());
-    }
-
-    /** Share of the gradient bytes that were averaged before backward ended, median over the steps. */
-    private double medianOverlap() {
-        if (overlaps.isEmpty() || hvd.size() == 1) {
-            return 0;
-        }
-        Collections.sort(overlaps);
-        return overlaps.get(overlaps.size() / 2);
+        report.result(epochs, end, totals);
     }
 
     private static double secondsSince(long nanos) {

@@ -13,9 +13,6 @@ import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -35,10 +32,7 @@ final class ImageTraining {
     private final DistributedOptimizer optimizer;
     private final TrainingCheckpoint checkpoint;
     private final Evaluator evaluator;
-    private final List<Double> overlaps = new ArrayList<>();
-    private long steps;
-    private long samples;
-    private double trainingSeconds;
+    private final RunTotals totals = new RunTotals();
 
     ImageTraining(
             String example, HvdContext hvd, TrainingOptions options, ImageSets images, Supplier<ImageClassifier> net) {
@@ -78,7 +72,7 @@ final class ImageTraining {
                 .batchSize(options.batchSize())
                 .workers(options.workers())
                 .build()) {
-            for (; epoch < options.epochs() && steps < options.maxSteps(); epoch++) {
+            for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
                 sampler.setEpoch(epoch);
                 // A checkpoint brings the rate it was trained with, maybe on another number of ranks.
                 optimizer.learningRate(options.learningRate(epoch, hvd.size()));
@@ -115,12 +109,12 @@ final class ImageTraining {
                 boolean lastPass = batches % options.passes() == 0 || batches == loader.batches();
                 pass(batch, firstPass, lastPass);
                 progress.step();
-                if (steps >= options.maxSteps()) {
+                if (totals.steps() >= options.maxSteps()) {
                     break;
                 }
             }
         }
-        trainingSeconds += (System.nanoTime() - start) / 1e9;
+        totals.trained((System.nanoTime() - start) / 1e9);
         return batches == loader.batches();
     }
 
@@ -133,11 +127,10 @@ final class ImageTraining {
             nll_loss(output, batch.targets()).backward();
             if (lastPass) {
                 optimizer.step();
-                overlaps.add(optimizer.lastStep().overlap());
-                steps++;
+                totals.stepped(optimizer.lastStep().overlap());
             }
         }
-        samples += batch.size();
+        totals.saw(batch.size());
     }
 
     private void report(int epoch, Evaluation evaluation) {
@@ -161,20 +154,11 @@ final class ImageTraining {
                     example,
                     hvd.size(),
                     epochs,
-                    steps,
+                    totals.steps(),
                     evaluation.loss(),
                     evaluation.accuracy(),
-                    trainingSeconds > 0 ? samples * hvd.size() / trainingSeconds : 0,
-                    medianOverlap());
+                    totals.samplesPerSecond(hvd.size()),
+                    totals.overlap(hvd.size()));
         }
-    }
-
-    /** Share of the gradient bytes that were averaged before backward ended, median over the steps. */
-    private double medianOverlap() {
-        if (overlaps.isEmpty() || hvd.size() == 1) {
-            return 0;
-        }
-        Collections.sort(overlaps);
-        return overlaps.get(overlaps.size() / 2);
     }
 }
