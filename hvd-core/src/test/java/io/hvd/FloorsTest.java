@@ -110,6 +110,7 @@ class FloorsTest {
                     "me.tongfei.progressbar.*",
                     "com.google.gson.*",
                     "ai.djl.*",
+                    "javax.imageio.*",
                     // the examples are users' programs: one on CUDA brings memory of its own
                     "jcuda.*"));
 
