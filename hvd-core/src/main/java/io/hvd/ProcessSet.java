@@ -434,7 +434,8 @@ public class ProcessSet {
     }
 
     private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
-        return new Handle(submission.request().name(), result, membership.engine()::hurry);
+        String name = submission.request().name();
+        return new Handle(name, result, () -> membership.engine().hurry(id, name));
     }
 
     private Handle reduction(

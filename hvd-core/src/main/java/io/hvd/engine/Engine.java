@@ -43,6 +43,8 @@ import org.slf4j.LoggerFactory;
 public final class Engine {
     private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
     private static final int ALL = 0;
+    /** So long an operation may lie in an incomplete batch of the static plan before it is negotiated. */
+    private static final long STEP_PATIENCE_NANOS = 1_000_000_000;
 
     private final Backend backend;
     private final EngineSettings settings;
@@ -59,6 +61,10 @@ public final class Engine {
     private final ControlChannel.Inbox inbox = new EngineInbox();
     private volatile boolean closing;
     private volatile String failure = "";
+    /** Whether a static plan holds; written by the communication thread. */
+    private volatile boolean stepsHold;
+
+    private long lastSubmissionNanos;
     private boolean closingAnnounced;
     private boolean failureAnnounced;
 
@@ -146,6 +152,14 @@ public final class Engine {
         }
     }
 
+    /** Somebody waits for this operation: it is announced at once, and no static plan may hold it back. */
+    public void hurry(int set, String name) {
+        boolean first = queue.await(new PendingOp.Key(set, name));
+        if (queue.hurry() || (first && stepsHold)) {
+            backend.control().wakeUp();
+        }
+    }
+
     /** Leaves together with the other ranks; returns when all of them have closed or the job has failed. */
     public void close() {
         closing = true;
@@ -218,7 +232,7 @@ public final class Engine {
     }
 
     private long nanosUntilDue() {
-        long own = queue.nanosUntilDue();
+        long own = Math.min(queue.nanosUntilDue(), nanosOfStepPatience());
         return coordinator == null ? own : Math.min(own, coordinator.nanosUntilDue(System.nanoTime()));
     }
 
@@ -226,16 +240,35 @@ public final class Engine {
     private void takeIn() {
         SetMember all = sets.get(ALL);
         if (all.steps() != null) {
-            queue.drainFresh().forEach(op -> follow(all, op));
-            if (closing != closingAnnounced) {
-                all.steps().leave();
-            }
+            followSteps(all);
             if (failureIsNews()) {
                 announce(List.of());
             }
         } else if (queue.nanosUntilDue() == 0 || closing != closingAnnounced || failureIsNews()) {
             announce(queue.drainFresh());
         }
+    }
+
+    private void followSteps(SetMember all) {
+        // In this order: whoever waits has submitted before, and that is drained then.
+        boolean awaited = queue.isAwaited();
+        List<PendingOp> fresh = queue.drainFresh();
+        fresh.forEach(op -> follow(all, op));
+        if (!fresh.isEmpty()) {
+            lastSubmissionNanos = System.nanoTime();
+        }
+        if (closing || (awaited && !all.steps().isDue()) || nanosOfStepPatience() == 0) {
+            all.steps().leave();
+        }
+    }
+
+    /** Time until an incomplete batch is given up, so that its operations are not held back for ever. */
+    private long nanosOfStepPatience() {
+        StaticPlan steps = sets.get(ALL).steps();
+        if (steps == null || steps.isDue() || steps.isIdle()) {
+            return Long.MAX_VALUE;
+        }
+        return Math.max(0, STEP_PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
     }
 
     private static void follow(SetMember set, PendingOp op) {
@@ -297,6 +330,8 @@ public final class Engine {
         plan.batches().forEach(batch -> execute(set, batch));
         if (!plan.lock().isEmpty()) {
             set.lock(plan.lock(), queue.announced(set.id()));
+            lastSubmissionNanos = System.nanoTime();
+            stepsHold = true;
         }
         if (!plan.failure().isEmpty()) {
             onFailure.accept(plan.failure());
@@ -354,6 +389,7 @@ public final class Engine {
     /** Every rank comes here after the same batch, and announces anew what it has not got. */
     private void leaveSteps(SetMember set) {
         set.unlock();
+        stepsHold = false;
         if (coordinator != null) {
             coordinator.unlock(set.id());
         }
