@@ -289,6 +289,7 @@ public final class Engine {
         failureAnnounced = !failure.isEmpty();
         List<Wishes> wishes = new ArrayList<>();
         ops.stream()
+                .filter(this::isOfRegisteredSet)
                 .collect(Collectors.groupingBy(PendingOp::set, TreeMap::new, Collectors.toList()))
                 .forEach((set, members) -> wishes.add(sets.get(set).wishes(members)));
         Announcement announcement = new Announcement(wishes, closingAnnounced, failure);
@@ -297,6 +298,19 @@ public final class Engine {
         } else {
             backend.control().send(0, PlanCodec.encode(announcement));
         }
+    }
+
+    /** The program may have submitted an operation while its set was being taken away; that fails alone. */
+    private boolean isOfRegisteredSet(PendingOp op) {
+        boolean there = sets.containsKey(op.set());
+        if (!there) {
+            queue.takeIfPending(op.set(), op.name()).ifPresent(gone -> gone.fail(removed(gone.set())));
+        }
+        return there;
+    }
+
+    private static HvdException removed(int set) {
+        return new HvdException(ErrorId.UNKNOWN_PROCESS_SET, "process set " + set + " has been removed");
     }
 
     /** Rank 0 tells the members of each set what has been decided. */
@@ -489,7 +503,7 @@ public final class Engine {
         int id = Math.toIntExact(batch.sizes().get(0));
         SetMember left = sets.remove(id);
         if (left != null) {
-            queue.abandon(id, new HvdException(ErrorId.BAD_ARGUMENT, "process set " + id + " has been removed"));
+            queue.abandon(id, removed(id));
             left.data().close();
         }
         op.complete(Outcome.of(id));
