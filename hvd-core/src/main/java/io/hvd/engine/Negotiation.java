@@ -209,7 +209,7 @@ final class Negotiation {
                 "",
                 sizes(slot),
                 templates,
-                joining.divisor(),
+                joining.divisor(slot),
                 !someDoNotAsk && CoordinatorCache.takes(first.kind()));
     }
 

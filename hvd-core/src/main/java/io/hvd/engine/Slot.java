@@ -14,6 +14,7 @@ final class Slot {
     private int number;
 
     private Request first;
+    private int asked;
 
     /** @param since when the first rank asked, in nanoseconds of any clock */
     Slot(int size, long since) {
@@ -25,7 +26,7 @@ final class Slot {
     void set(int rank, Request request, int known) {
         number = first == null || number == known ? known : Plan.Op.UNKNOWN;
         first = first == null ? request : first;
-        requests.set(rank, request);
+        asked += requests.set(rank, request) == null ? 1 : 0;
     }
 
     /** What the first rank has asked for. */
@@ -52,13 +53,22 @@ final class Slot {
 
     /** @param excused ranks that need not ask */
     boolean isComplete(Set<Integer> excused) {
-        if (first.kind().isTransfer()) {
-            return requests.stream().filter(request -> request != null).count() == 2;
-        }
         return missing().stream().allMatch(excused::contains);
     }
 
+    boolean isMissingTheSame(Slot other) {
+        return asked == other.asked && (asked == requests.size() || missing().equals(other.missing()));
+    }
+
+    /** Number of ranks that have asked. */
+    int asked() {
+        return asked;
+    }
+
     List<Integer> missing() {
+        if (first.kind().isTransfer()) {
+            return asked == 2 ? List.of() : List.of(first.root());
+        }
         return IntStream.range(0, requests.size())
                 .filter(rank -> requests.get(rank) == null)
                 .boxed()
