@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** What the ranks of a process set have asked for under one name so far. */
@@ -53,7 +54,15 @@ final class Slot {
 
     /** @param excused ranks that need not ask */
     boolean isComplete(Set<Integer> excused) {
-        return missing().stream().allMatch(excused::contains);
+        return first.kind().isTransfer() ? asked == 2 : missing().stream().allMatch(excused::contains);
+    }
+
+    /** Names of the groups that ranks have put it into; more than one, or not the same for all, is a mismatch. */
+    Set<String> groups() {
+        return requests.stream()
+                .filter(request -> request != null && !request.group().isNone())
+                .map(request -> request.group().name())
+                .collect(Collectors.toSet());
     }
 
     boolean isMissingTheSame(Slot other) {
