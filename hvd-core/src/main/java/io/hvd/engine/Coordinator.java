@@ -159,7 +159,8 @@ final class Coordinator {
                         request.name(),
                         Verdict.BAD_ARGUMENT,
                         "process set of ranks " + RankSet.format(ranks) + " is there already, as number "
-                                + entry.getKey());
+                                + entry.getKey(),
+                        members.get(ALL));
             }
         }
         return batch.withSizes(List.of((long) add(ranks)));
@@ -171,7 +172,8 @@ final class Coordinator {
             return Batch.refuse(
                     request.name(),
                     Verdict.BAD_ARGUMENT,
-                    "process set " + id + (id == ALL ? " is all ranks and stays" : " is not registered"));
+                    "process set " + id + (id == ALL ? " is all ranks and stays" : " is not registered"),
+                    members.get(ALL));
         }
         sets.get(ALL).mayLock(sets.size() == 1);
         return batch.withSizes(List.of((long) id));

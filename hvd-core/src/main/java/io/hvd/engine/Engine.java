@@ -16,6 +16,7 @@ import io.hvd.trace.FlightRecorder;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -341,6 +342,7 @@ public final class Engine {
     private void carryOut(Plan arrived) {
         SetMember set = sets.get(arrived.set());
         Plan plan = set.arrived(arrived, queue);
+        refuse(set, plan.batches().stream().filter(Batch::isRefusal).toList());
         plan.batches().forEach(batch -> execute(set, batch));
         if (!plan.lock().isEmpty()) {
             set.lock(plan.lock(), queue.announced(set.id()));
@@ -416,7 +418,9 @@ public final class Engine {
             case RUN -> run(set, batch, takePart(set, batch));
             case RUN_IF_ASKED ->
                 queue.takeIfPending(set.id(), batch.ops().get(0).name()).ifPresent(op -> run(set, batch, List.of(op)));
-            default -> refuse(set, batch);
+            default -> {
+                // Said already, at the start of the plan.
+            }
         }
     }
 
@@ -476,15 +480,26 @@ public final class Engine {
         }
     }
 
-    private void refuse(SetMember set, Batch batch) {
-        HvdException refusal =
-                switch (batch.verdict()) {
-                    case MISMATCH -> new RankMismatchException(batch.error());
-                    case TIMED_OUT -> new BarrierTimeoutException(batch.error());
-                    case RANK_GONE -> new ShutdownException(batch.error());
-                    default -> new HvdException(ErrorId.BAD_ARGUMENT, batch.error());
-                };
-        batch.names().forEach(name -> queue.takeIfPending(set.id(), name).ifPresent(op -> op.fail(refusal)));
+    /** All of them leave the queue before anybody hears of one, and submits the whole group again. */
+    private void refuse(SetMember set, List<Batch> batches) {
+        Map<PendingOp, HvdException> refused = new LinkedHashMap<>();
+        for (Batch batch : batches) {
+            if (batch.sizes().contains((long) set.self())) {
+                HvdException refusal = refusal(batch);
+                batch.names()
+                        .forEach(name -> queue.takeIfPending(set.id(), name).ifPresent(op -> refused.put(op, refusal)));
+            }
+        }
+        refused.forEach(PendingOp::fail);
+    }
+
+    private static HvdException refusal(Batch batch) {
+        return switch (batch.verdict()) {
+            case MISMATCH -> new RankMismatchException(batch.error());
+            case TIMED_OUT -> new BarrierTimeoutException(batch.error());
+            case RANK_GONE -> new ShutdownException(batch.error());
+            default -> new HvdException(ErrorId.BAD_ARGUMENT, batch.error());
+        };
     }
 
     private void enterAgreed(Batch batch, PendingOp op) {

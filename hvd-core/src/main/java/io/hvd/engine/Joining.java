@@ -81,7 +81,7 @@ final class Joining {
         String name = joined.values().iterator().next().name();
         Batch batch = conflict.isEmpty()
                 ? new Batch(List.of(Op.named(name)), Verdict.RUN, "", List.of((long) last), List.of(), 1, false)
-                : Batch.refuse(name, Verdict.MISMATCH, conflict);
+                : Batch.refuse(name, Verdict.MISMATCH, conflict, List.copyOf(joined.keySet()));
         joined.clear();
         conflict = "";
         return Optional.of(batch);

@@ -162,7 +162,7 @@ final class Negotiation {
         for (Slot slot : ready) {
             Optional<String> error = Optional.ofNullable(errors.get(slot)).or(() -> spoiledBy(spoiled, slot));
             if (error.isPresent()) {
-                batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, error.get()));
+                batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, error.get(), slot.askers()));
             } else if (slot.first().group().isNone()) {
                 agreed.add(slot);
             } else {
@@ -181,13 +181,13 @@ final class Negotiation {
 
     /** What some ranks only have put into a group that is refused can never become complete. */
     private void refuseTheRestOf(Map<String, String> spoiled, List<Batch> batches) {
-        spoiled.forEach((group, why) ->
-                groups.forget(group).forEach(slot -> batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why))));
+        spoiled.forEach((group, why) -> groups.forget(group)
+                .forEach(slot -> batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why, slot.askers()))));
         for (Iterator<Slot> all = waiting.values().iterator(); !spoiled.isEmpty() && all.hasNext(); ) {
             Slot slot = all.next();
             spoiledBy(spoiled, slot).ifPresent(why -> {
                 all.remove();
-                batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why));
+                batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why, slot.askers()));
             });
         }
     }
@@ -293,8 +293,7 @@ final class Negotiation {
                 all.remove();
                 List<Integer> missing = slot.missing();
                 batches.add(late.gaveUp(
-                        slot.name(),
-                        missing,
+                        slot,
                         "barrier \"" + slot.name() + "\": after " + slot.first().argument() + " ms ranks "
                                 + RankSet.format(global(missing)) + " had not come"));
             }
@@ -323,7 +322,8 @@ final class Negotiation {
                         slot.name(),
                         Verdict.RANK_GONE,
                         "tensor \"" + slot.name() + "\" can never be complete: ranks " + RankSet.format(global(gone))
-                                + " have closed their context without submitting it"));
+                                + " have closed their context without submitting it",
+                        slot.askers()));
             }
         }
     }

@@ -74,6 +74,13 @@ final class Slot {
         return asked;
     }
 
+    List<Integer> askers() {
+        return IntStream.range(0, requests.size())
+                .filter(rank -> requests.get(rank) != null)
+                .boxed()
+                .toList();
+    }
+
     List<Integer> missing() {
         if (first.kind().isTransfer()) {
             return asked == 2 ? List.of() : List.of(first.root());
