@@ -30,6 +30,9 @@ public final class Handle {
 
     /** True when {@link #synchronize()} would not wait. */
     public boolean poll() {
+        if (!result.isDone()) {
+            hurry.run();
+        }
         return result.isDone();
     }
 
