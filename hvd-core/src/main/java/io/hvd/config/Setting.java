@@ -1,38 +1,116 @@
 package io.hvd.config;
 
+import static io.hvd.config.Setting.Scope.JOB;
+import static io.hvd.config.Setting.Scope.RANK;
+
 /** Every environment variable that hvd reads; the README's table is made from this list. */
 public enum Setting {
     BACKEND(
             "HVD_BACKEND",
             "auto",
+            JOB,
             "auto, local, mpi or nccl; auto takes mpi when started by mpirun or srun, with nccl for tensors on GPUs"
                     + " where it can be used, else local"),
-    OPENMPI_HOME("HVD_OPENMPI_HOME", "", "prefix of the Open MPI to use; otherwise the one of the mpirun on PATH"),
-    MPI_JAR("HVD_MPI_JAR", "", "mpi.jar to use instead of the one found; its version must be Open MPI's"),
+    OPENMPI_HOME(
+            "HVD_OPENMPI_HOME", "", RANK, "prefix of the Open MPI to use; otherwise the one of the mpirun on PATH"),
+    MPI_JAR("HVD_MPI_JAR", "", RANK, "mpi.jar to use instead of the one found; its version must be Open MPI's"),
+    MPI_THREADS_DISABLE(
+            "HOROVOD_MPI_THREADS_DISABLE", "0", JOB, "1 asks MPI for MPI_THREAD_SINGLE instead of MPI_THREAD_FUNNELED"),
+    START_TIMEOUT("HOROVOD_START_TIMEOUT", "30", JOB, "seconds within which the ranks must have found each other"),
+    CONTROL_INTERFACE("HOROVOD_GLOO_IFACE", "", RANK, "network interface of the control plane between hosts"),
     FUSION_THRESHOLD(
-            "HOROVOD_FUSION_THRESHOLD", "134217728", "bytes that one fused operation may hold; 0 switches fusion off"),
+            "HOROVOD_FUSION_THRESHOLD",
+            "134217728",
+            JOB,
+            "bytes that one fused operation may hold; 0 switches fusion off"),
+    DISABLE_GROUP_FUSION(
+            "HOROVOD_DISABLE_GROUP_FUSION", "0", JOB, "1 lets the tensors of a group travel in several operations"),
     CYCLE_TIME(
-            "HOROVOD_CYCLE_TIME", "1.0", "milliseconds that an operation nobody waits for may be held back for fusion"),
-    STAGE_BYTES("HVD_STAGE_BYTES", "4194304", "bytes of the staging buffer through which host tensors stream"),
-    PIN_GPU("HVD_PIN_GPU", "1", "0 leaves the choice of the GPU to the program"),
-    SHARE_GPU("HVD_SHARE_GPU", "0", "1 lets several ranks of a node share a GPU when there are more ranks than GPUs"),
+            "HOROVOD_CYCLE_TIME",
+            "1.0",
+            JOB,
+            "milliseconds that an operation nobody waits for may be held back for fusion"),
+    CACHE_CAPACITY(
+            "HOROVOD_CACHE_CAPACITY",
+            "1024",
+            JOB,
+            "names of operations that the ranks remember having agreed on; 0 remembers none"),
+    STATIC_PLAN_STEPS(
+            "HVD_STATIC_PLAN_STEPS",
+            "10",
+            JOB,
+            "identical steps after which the ranks stop negotiating and follow a fixed plan; 0 always negotiates"),
+    DYNAMIC_PROCESS_SETS(
+            "HOROVOD_DYNAMIC_PROCESS_SETS", "0", JOB, "1 allows process sets to be added and removed after init"),
+    STAGE_BYTES("HVD_STAGE_BYTES", "4194304", JOB, "bytes of the staging buffer through which host tensors stream"),
+    PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
+    SHARE_GPU(
+            "HVD_SHARE_GPU",
+            "0",
+            JOB,
+            "1 lets several ranks of a node share a GPU when there are more ranks than GPUs"),
     THREADS(
             "HVD_THREADS_PER_RANK",
             "0",
-            "CPU threads of LibTorch and OpenBLAS per rank; 0 means cores divided by local ranks, less one for communication and loading"),
-    MPI_THREADS_DISABLE(
-            "HOROVOD_MPI_THREADS_DISABLE", "0", "1 asks MPI for MPI_THREAD_SINGLE instead of MPI_THREAD_FUNNELED"),
-    START_TIMEOUT("HOROVOD_START_TIMEOUT", "30", "seconds within which the ranks must have found each other"),
-    CONTROL_INTERFACE("HOROVOD_GLOO_IFACE", "", "network interface of the control plane between hosts"),
-    FAILURE_DIR("HVD_FAILURE_DIR", "", "folder for failure records, set by horovodrun");
+            RANK,
+            "CPU threads of LibTorch and OpenBLAS per rank; 0 means cores divided by local ranks, less one for"
+                    + " communication and loading"),
+    STALL_CHECK_DISABLE("HOROVOD_STALL_CHECK_DISABLE", "0", JOB, "1 stops looking for ranks that others wait for"),
+    STALL_CHECK_TIME(
+            "HOROVOD_STALL_CHECK_TIME_SECONDS",
+            "60",
+            JOB,
+            "seconds of waiting after which the missing ranks are named"),
+    STALL_SHUTDOWN_TIME(
+            "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
+            "600",
+            JOB,
+            "seconds of waiting after which the job ends; 0 waits for ever"),
+    STRICT("HVD_STRICT", "0", JOB, "1 compares the sequence of calls over the ranks, which costs time"),
+    DIVERGENCE_STEPS(
+            "HVD_DIVERGENCE_STEPS",
+            "500",
+            JOB,
+            "every so many optimizer steps the ranks compare a hash of their parameters; 0 never does"),
+    FLIGHT_RECORDER("HVD_FLIGHT_RECORDER", "128", JOB, "calls that each rank remembers for the report of a hang"),
+    REPORT_DIR("HVD_REPORT_DIR", ".", RANK, "folder for the report of a hang"),
+    FAILURE_DIR("HVD_FAILURE_DIR", "", RANK, "folder for failure records, set by horovodrun"),
+    TERMINAL("HVD_TERMINAL", "0", RANK, "1 if horovodrun writes to a terminal, set by horovodrun"),
+    LOG_LEVEL("HOROVOD_LOG_LEVEL", "warning", RANK, "trace, debug, info, warning, error or fatal"),
+    LOG_HIDE_TIME("HOROVOD_LOG_HIDE_TIME", "0", RANK, "1 leaves the time out of log lines"),
+    TIMELINE("HOROVOD_TIMELINE", "", JOB, "file for the timeline, or DYNAMIC to start it from the program"),
+    TIMELINE_MARK_CYCLES("HOROVOD_TIMELINE_MARK_CYCLES", "0", JOB, "1 marks the engine's cycles in the timeline"),
+    AUTOTUNE("HOROVOD_AUTOTUNE", "0", JOB, "1 asks for tuning; tunes nothing yet"),
+    AUTOTUNE_LOG("HOROVOD_AUTOTUNE_LOG", "", RANK, "CSV file for what tuning tries; tunes nothing yet"),
+    AUTOTUNE_WARMUP_SAMPLES(
+            "HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "3", JOB, "samples thrown away at first; tunes nothing yet"),
+    AUTOTUNE_STEPS_PER_SAMPLE(
+            "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "10", JOB, "steps that make a sample; tunes nothing yet"),
+    AUTOTUNE_MAX_SAMPLES(
+            "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "20", JOB, "samples after which tuning ends; tunes nothing yet"),
+    AUTOTUNE_NOISE(
+            "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
+            "0.8",
+            JOB,
+            "noise that tuning expects of its samples, from 0 to 1; tunes nothing yet");
+
+    /** On which ranks a setting must have one and the same value. */
+    public enum Scope {
+        /** All ranks of the job. */
+        JOB,
+        /** Each rank has its own. */
+        RANK
+    }
 
     private final String variable;
     private final String defaultValue;
+    private final Scope scope;
     private final String meaning;
 
-    Setting(String variable, String defaultValue, String meaning) {
+    Setting(String variable, String defaultValue, Scope scope, String meaning) {
         this.variable = variable;
         this.defaultValue = defaultValue;
+        this.scope = scope;
         this.meaning = meaning;
     }
 
@@ -42,6 +120,10 @@ public enum Setting {
 
     public String defaultValue() {
         return defaultValue;
+    }
+
+    public Scope scope() {
+        return scope;
     }
 
     public String meaning() {

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.config.Suggestion;
 import io.hvd.launch.LaunchSettings.Action;
 import java.nio.file.Path;
 import java.util.List;

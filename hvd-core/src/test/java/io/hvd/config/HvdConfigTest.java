@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.AbstractMap;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -40,6 +41,107 @@ class HvdConfigTest {
         assertThat(config.controlInterface()).isEmpty();
         assertThat(config.failureDirectory()).isEmpty();
         assertThat(config.startedByLauncher()).isFalse();
+        assertThat(config.terminal()).isFalse();
+        assertThat(config.notes()).isEmpty();
+    }
+
+    @Test
+    void theDocumentedDefaultsOfTheGroupsToo() {
+        HvdConfig config = HvdConfig.from(Map.of());
+        assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false));
+        assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(false, 128, 500, Path.of(".")));
+        assertThat(config.log()).isEqualTo(new LogSettings(LogSettings.Level.WARNING, false));
+        assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
+        assertThat(config.autotune()).isEqualTo(new AutotuneSettings(false, Optional.empty(), 3, 10, 20, 0.8));
+    }
+
+    @Test
+    void everySettingOfAGroupArrivesInItsOwnPlace() {
+        HvdConfig config = HvdConfig.from(Map.ofEntries(
+                Map.entry("HOROVOD_DISABLE_GROUP_FUSION", "1"),
+                Map.entry("HOROVOD_CACHE_CAPACITY", "0"),
+                Map.entry("HVD_STATIC_PLAN_STEPS", "7"),
+                Map.entry("HOROVOD_DYNAMIC_PROCESS_SETS", "1"),
+                Map.entry("HOROVOD_STALL_CHECK_DISABLE", "1"),
+                Map.entry("HOROVOD_STALL_CHECK_TIME_SECONDS", "5"),
+                Map.entry("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "9"),
+                Map.entry("HVD_STRICT", "1"),
+                Map.entry("HVD_FLIGHT_RECORDER", "3"),
+                Map.entry("HVD_DIVERGENCE_STEPS", "4"),
+                Map.entry("HVD_REPORT_DIR", "/reports"),
+                Map.entry("HOROVOD_LOG_LEVEL", "Debug"),
+                Map.entry("HOROVOD_LOG_HIDE_TIME", "1"),
+                Map.entry("HOROVOD_TIMELINE_MARK_CYCLES", "1"),
+                Map.entry("HOROVOD_AUTOTUNE", "true"),
+                Map.entry("HOROVOD_AUTOTUNE_LOG", "/tune.csv"),
+                Map.entry("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "11"),
+                Map.entry("HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "12"),
+                Map.entry("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "13"),
+                Map.entry("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", "0.25"),
+                Map.entry("HVD_TERMINAL", "1")));
+        assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true));
+        assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(true, 3, 4, Path.of("/reports")));
+        assertThat(config.log()).isEqualTo(new LogSettings(LogSettings.Level.DEBUG, true));
+        assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
+        assertThat(config.autotune())
+                .isEqualTo(new AutotuneSettings(true, Optional.of(Path.of("/tune.csv")), 11, 12, 13, 0.25));
+        assertThat(config.terminal()).isTrue();
+    }
+
+    @Test
+    void theTimelineIsAFileOrLeftToTheProgram() {
+        assertThat(with("HOROVOD_TIMELINE", "/tmp/t.json").timeline())
+                .isEqualTo(new TimelineSettings(Optional.of(Path.of("/tmp/t.json")), false, false));
+        assertThat(with("HOROVOD_TIMELINE", "DYNAMIC").timeline())
+                .isEqualTo(new TimelineSettings(Optional.empty(), true, false));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "60, 600, 600, false",
+        "60, 60, 60, false",
+        "60, 59, 600, true",
+        "60, 0, 0, false",
+        "900, 0, 0, false",
+        "900, '', 900, false",
+        "900, 700, 900, true",
+    })
+    void aShutdownBeforeTheWarningIsIgnoredAndSaidSo(String warning, String shutdown, int effective, boolean noted) {
+        HvdConfig config = HvdConfig.from(
+                Map.of("HOROVOD_STALL_CHECK_TIME_SECONDS", warning, "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", shutdown));
+        assertThat(config.stall().shutdownSeconds()).isEqualTo(effective);
+        if (noted) {
+            assertThat(config.notes())
+                    .singleElement()
+                    .asString()
+                    .contains("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", shutdown, warning, "" + effective, "ignored");
+        } else {
+            assertThat(config.notes()).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "134217728, 3, 134218752",
+        "134217728, 4, 134217728",
+        "134217728, 8, 134217728",
+        "0, 3, 0",
+        "1, 1, 512",
+        "9223372036854775807, 2, 9223372036854775807",
+    })
+    void theFusionThresholdIsRoundedUpSoThatTheRanksOfAHostShareItEqually(long set, int localSize, long rounded) {
+        assertThat(EngineSettings.roundedUp(set, localSize)).isEqualTo(rounded);
+        assertThat(with("HOROVOD_FUSION_THRESHOLD", "" + set).engine().fusionThresholdBytes(localSize))
+                .isEqualTo(rounded);
+    }
+
+    @Test
+    void autotuneIsSwitchedOnByTrueAndSaysThatItTunesNothing() {
+        HvdConfig config = with("HOROVOD_AUTOTUNE", "true");
+        assertThat(config.autotune().enabled()).isTrue();
+        assertThat(config.notes()).singleElement().asString().contains("HOROVOD_AUTOTUNE", "nothing");
     }
 
     @Test
@@ -121,6 +223,20 @@ class HvdConfigTest {
         "HOROVOD_CYCLE_TIME, Infinity, milliseconds",
         "HOROVOD_CYCLE_TIME, 2000000, 1000000",
         "HOROVOD_CYCLE_TIME, fast, milliseconds",
+        "HOROVOD_CACHE_CAPACITY, -1, from 0 to",
+        "HOROVOD_STALL_CHECK_TIME_SECONDS, 0, from 1 to",
+        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS, -1, from 0 to",
+        "HOROVOD_LOG_LEVEL, loud, 'trace, debug, info, warning, error, fatal'",
+        "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, 1.01, from 0.0 to 1.0",
+        "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, -0.01, from 0.0 to 1.0",
+        "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, NaN, from 0.0 to 1.0",
+        "HOROVOD_AUTOTUNE_WARMUP_SAMPLES, -1, from 0 to",
+        "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE, -1, from 0 to",
+        "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES, -1, from 0 to",
+        "HVD_STATIC_PLAN_STEPS, -1, from 0 to",
+        "HVD_FLIGHT_RECORDER, -1, from 0 to",
+        "HVD_DIVERGENCE_STEPS, -1, from 0 to",
+        "HVD_STRICT, maybe, yes",
     })
     void aBadValueIsNamedWithItsVariableAndWhatWasExpected(String variable, String value, String expected) {
         assertThatThrownBy(() -> with(variable, value))

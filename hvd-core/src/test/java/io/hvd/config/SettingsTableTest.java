@@ -22,13 +22,14 @@ class SettingsTableTest {
     }
 
     private static String table() {
-        return "| variable | default | meaning |\n|---|---|---|\n"
+        return "| variable | default | ranks | meaning |\n|---|---|---|---|\n"
                 + Arrays.stream(Setting.values()).map(SettingsTableTest::row).collect(Collectors.joining());
     }
 
     private static String row(Setting setting) {
         String otherwise = setting.defaultValue().isEmpty() ? "not set" : "`" + setting.defaultValue() + "`";
-        return "| `" + setting.variable() + "` | " + otherwise + " | "
+        String ranks = setting.scope() == Setting.Scope.JOB ? "same" : "own";
+        return "| `" + setting.variable() + "` | " + otherwise + " | " + ranks + " | "
                 + setting.meaning().replace("|", "\\|") + " |\n";
     }
 }

@@ -1,13 +1,11 @@
 package io.hvd.examples;
 
+import io.hvd.config.HvdConfig;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 
 /** A progress bar where somebody watches a terminal, nothing otherwise. */
 public final class Progress implements AutoCloseable {
-    /** Set by horovodrun when its own output is a terminal; a rank's own output never tells. */
-    private static final String LAUNCHED_FROM_TERMINAL = "HVD_TERMINAL";
-
     private final ProgressBar bar;
 
     private Progress(ProgressBar bar) {
@@ -37,8 +35,9 @@ public final class Progress implements AutoCloseable {
         }
     }
 
+    /** A rank's own output never tells, so horovodrun does. */
     private static boolean isTerminal() {
-        boolean launched = System.getenv("OMPI_COMM_WORLD_RANK") != null;
-        return launched ? System.getenv(LAUNCHED_FROM_TERMINAL) != null : System.console() != null;
+        HvdConfig config = HvdConfig.fromEnvironment();
+        return config.startedByLauncher() ? config.terminal() : System.console() != null;
     }
 }

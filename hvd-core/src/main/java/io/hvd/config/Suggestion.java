@@ -1,22 +1,23 @@
-package io.hvd.launch;
+package io.hvd.config;
 
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.Optional;
 
 /** Finds the known word that a mistyped one most likely meant. */
-final class Suggestion {
+public final class Suggestion {
 
     private static final int TOO_SHORT_TO_MISTYPE = 3;
 
     private Suggestion() {}
 
-    /** The nearest word by edit distance, if no more than about a third of the letters differ, or one it begins. */
-    static Optional<String> nearest(String word, Collection<String> known) {
+    /** A word that this one begins, else the nearest by edit distance if no more than about a third of the letters differ. */
+    public static Optional<String> nearest(String word, Collection<String> known) {
         int limit = word.length() <= TOO_SHORT_TO_MISTYPE ? 0 : Math.max(2, word.length() / 3);
         return known.stream()
                 .filter(candidate -> candidate.startsWith(word) || distance(word, candidate) <= limit)
-                .min(Comparator.<String>comparingInt(candidate -> distance(word, candidate))
+                .min(Comparator.<String, Boolean>comparing(candidate -> !candidate.startsWith(word))
+                        .thenComparingInt(candidate -> distance(word, candidate))
                         .thenComparing(Comparator.naturalOrder()));
     }
 

@@ -1,0 +1,48 @@
+package io.hvd.config;
+
+/**
+ * How operations are agreed on and put together.
+ *
+ * @param fusionThresholdBytes as it was set; see {@link #fusionThresholdBytes(int)}
+ * @param cycleNanos that an operation nobody waits for may be held back
+ * @param cacheCapacity names remembered; 0 switches the cache off
+ * @param staticPlanSteps identical steps before a static plan; 0 for never
+ */
+public record EngineSettings(
+        long fusionThresholdBytes,
+        boolean groupFusion,
+        long cycleNanos,
+        int cacheCapacity,
+        int staticPlanSteps,
+        boolean dynamicProcessSets) {
+    private static final int LONGEST_CYCLE_MILLIS = 1_000_000;
+    private static final int MOST_NAMES = 1 << 20;
+    /** Each rank of a host gets a multiple of 64 elements, the largest of which have 8 bytes. */
+    private static final long BYTES_PER_LOCAL_RANK = 8 * 64;
+
+    static EngineSettings from(SettingReader reader) {
+        double cycleMillis = reader.between(Setting.CYCLE_TIME, 0.0, LONGEST_CYCLE_MILLIS, " of milliseconds");
+        return new EngineSettings(
+                reader.atLeast(Setting.FUSION_THRESHOLD, 0),
+                !reader.flag(Setting.DISABLE_GROUP_FUSION),
+                Math.round(cycleMillis * 1e6),
+                reader.between(Setting.CACHE_CAPACITY, 0, MOST_NAMES),
+                reader.between(Setting.STATIC_PLAN_STEPS, 0, Integer.MAX_VALUE),
+                reader.flag(Setting.DYNAMIC_PROCESS_SETS));
+    }
+
+    /** See {@link #roundedUp}; for hosts that all have {@code localSize} ranks. */
+    public long fusionThresholdBytes(int localSize) {
+        return roundedUp(fusionThresholdBytes, localSize);
+    }
+
+    /**
+     * A fusion threshold that every host can cut into equal, aligned shares for its ranks: the next
+     * multiple of the local size times 8 times 64 bytes. 0, which means no fusion, stays 0.
+     */
+    public static long roundedUp(long bytes, int localSize) {
+        long unit = localSize * BYTES_PER_LOCAL_RANK;
+        long over = bytes % unit;
+        return over == 0 || bytes > Long.MAX_VALUE - unit ? bytes : bytes + unit - over;
+    }
+}

@@ -1,0 +1,142 @@
+package io.hvd.config;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Variables that Horovod knows and hvd has no setting for. Some are accepted without effect, some are
+ * refused because the user would get something else than was asked for; a name that neither knows is
+ * a typing error.
+ */
+final class OtherVariables {
+    /** @param idle the value that asks for nothing, so that it needs no note */
+    private record NoEffect(String idle, String why) {}
+
+    /** @param accepted the only value that hvd can comply with; for a switch, off */
+    private record Refused(String accepted, String why) {}
+
+    private static final Map<String, NoEffect> NO_EFFECT = Map.ofEntries(
+            Map.entry(
+                    "HOROVOD_HIERARCHICAL_ALLREDUCE", new NoEffect("0", "every allreduce goes over all ranks at once")),
+            Map.entry(
+                    "HOROVOD_HIERARCHICAL_ALLGATHER", new NoEffect("0", "every allgather goes over all ranks at once")),
+            Map.entry("HOROVOD_TORUS_ALLREDUCE", new NoEffect("0", "every allreduce goes over all ranks at once")),
+            Map.entry("HOROVOD_BATCH_D2D_MEMCOPIES", new NoEffect("1", "tensors on GPUs are not copied for fusion")),
+            Map.entry("HOROVOD_NUM_NCCL_STREAMS", new NoEffect("1", "NCCL works on one stream")),
+            Map.entry("HOROVOD_ENABLE_ASYNC_COMPLETION", new NoEffect("0", "the engine waits for the GPU")),
+            Map.entry("HOROVOD_DISABLE_NVTX_RANGES", new NoEffect("0", "hvd marks no NVTX ranges")),
+            Map.entry("HOROVOD_CCL_CACHE", new NoEffect("0", "hvd has no oneCCL")),
+            Map.entry("HOROVOD_GLOO_TIMEOUT_SECONDS", new NoEffect("30", "hvd has no Gloo; see HOROVOD_START_TIMEOUT")),
+            Map.entry("HOROVOD_ADASUM_MPI_CHUNK_SIZE", new NoEffect("", "hvd has no Adasum yet")),
+            Map.entry("HOROVOD_THREAD_AFFINITY", new NoEffect("", "mpirun binds processes; see its --bind-to")),
+            Map.entry("HOROVOD_ELASTIC_TIMEOUT", new NoEffect("600", "the ranks of a job stay the same")));
+
+    private static final Map<String, Refused> REFUSED = Map.of(
+            "HOROVOD_CPU_OPERATIONS", new Refused("MPI", "tensors in host memory travel over MPI"),
+            "HOROVOD_CONTROLLER", new Refused("MPI", "jobs are started by mpirun"),
+            "HOROVOD_ENABLE_XLA_OPS", new Refused("0", "there is no TensorFlow on the JVM that hvd could serve"),
+            "HOROVOD_ELASTIC", new Refused("0", "MPI cannot change the number of ranks of a running job"));
+
+    private static final Set<String> SET_BY_LAUNCHERS = Set.of(
+            "HOROVOD_HOSTNAME",
+            "HOROVOD_RANK",
+            "HOROVOD_SIZE",
+            "HOROVOD_LOCAL_RANK",
+            "HOROVOD_LOCAL_SIZE",
+            "HOROVOD_CROSS_RANK",
+            "HOROVOD_CROSS_SIZE",
+            "HOROVOD_GLOO_RENDEZVOUS_ADDR",
+            "HOROVOD_GLOO_RENDEZVOUS_PORT",
+            "HOROVOD_SECRET_KEY");
+
+    /** Of a Horovod on the same machine; hvd chooses at run time. */
+    private static final Set<String> BUILD_TIME = Stream.of(
+                    Stream.of("GLOO", "MPI", "PYTORCH", "TENSORFLOW", "MXNET")
+                            .flatMap(part -> Stream.of("WITH_" + part, "WITHOUT_" + part)),
+                    Stream.of("OPERATIONS", "ALLREDUCE", "ALLGATHER", "BROADCAST", "ALLTOALL", "REDUCESCATTER")
+                            .map(part -> "GPU_" + part),
+                    Stream.of("GPU", "NCCL_HOME", "NCCL_INCLUDE", "NCCL_LIB", "NCCL_LINK", "CUDA_HOME", "ROCM_HOME"),
+                    Stream.of("ALLOW_MIXED_GPU_IMPL", "BUILD_ARCH_FLAGS", "BUILD_CUDA_CC_LIST", "CMAKE", "DEBUG"))
+            .flatMap(names -> names)
+            .map(name -> "HOROVOD_" + name)
+            .collect(Collectors.toUnmodifiableSet());
+
+    private OtherVariables() {}
+
+    /**
+     * Looks at every variable whose name begins as ours and Horovod's do.
+     *
+     * @return a sentence for each one that is set to no effect, in the order of their names
+     * @throws HvdException if one is unknown or asks for what hvd cannot do
+     */
+    static List<String> check(Map<String, String> environment) {
+        Set<String> known = known();
+        Map<String, String> ours = new TreeMap<>();
+        environment.forEach((name, value) -> {
+            if (name.startsWith("HOROVOD_") || name.startsWith("HVD_")) {
+                ours.put(name, value.trim());
+            }
+        });
+        List<String> notes = new ArrayList<>();
+        ours.forEach((name, value) -> {
+            if (!known.contains(name)) {
+                throw unknown(name, known);
+            }
+            refuse(name, value);
+            note(name, value).ifPresent(notes::add);
+        });
+        return notes;
+    }
+
+    static Set<String> known() {
+        Set<String> known = new TreeSet<>(BUILD_TIME);
+        known.addAll(SET_BY_LAUNCHERS);
+        known.addAll(NO_EFFECT.keySet());
+        known.addAll(REFUSED.keySet());
+        for (Setting setting : Setting.values()) {
+            known.add(setting.variable());
+        }
+        return known;
+    }
+
+    private static HvdException unknown(String name, Set<String> known) {
+        return new HvdException(
+                ErrorId.BAD_SETTING,
+                name + " is set, but there is no such setting"
+                        + Suggestion.nearest(name, known)
+                                .map(near -> "; did you mean " + near + "?")
+                                .orElse("; unset it, the README lists all there are"));
+    }
+
+    private static void refuse(String name, String value) {
+        Refused refused = REFUSED.get(name);
+        if (refused != null && !value.isEmpty() && !same(refused.accepted, value)) {
+            throw new HvdException(
+                    ErrorId.BAD_SETTING,
+                    name + " is \"" + value + "\", hvd accepts " + refused.accepted + " only: " + refused.why);
+        }
+    }
+
+    private static Optional<String> note(String name, String value) {
+        NoEffect noEffect = NO_EFFECT.get(name);
+        return noEffect == null || value.isEmpty() || same(noEffect.idle, value)
+                ? Optional.empty()
+                : Optional.of(name + "=" + value + " is accepted and has no effect: " + noEffect.why);
+    }
+
+    /** Off may be written in several ways, words in any case. */
+    private static boolean same(String expected, String value) {
+        return expected.equalsIgnoreCase(value)
+                || (Switches.parse(expected).isPresent()
+                        && Switches.parse(expected).equals(Switches.parse(value)));
+    }
+}

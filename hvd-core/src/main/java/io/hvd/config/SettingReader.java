@@ -1,0 +1,94 @@
+package io.hvd.config;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** Reads one setting at a time and names the variable, what was found and what was expected if it cannot. */
+record SettingReader(Map<String, String> environment) {
+    /** A variable that is set to blanks counts as not set. */
+    Optional<String> text(Setting setting) {
+        return Optional.ofNullable(environment.get(setting.variable()))
+                .map(String::trim)
+                .filter(value -> !value.isEmpty());
+    }
+
+    Optional<Path> path(Setting setting) {
+        return text(setting).map(Path::of);
+    }
+
+    String value(Setting setting) {
+        return text(setting).orElse(setting.defaultValue());
+    }
+
+    /** Words in any case. */
+    <E extends Enum<E>> E choice(Setting setting, Class<E> choices) {
+        String value = value(setting);
+        E[] all = choices.getEnumConstants();
+        return Arrays.stream(all)
+                .filter(choice -> choice.name().equalsIgnoreCase(value))
+                .findFirst()
+                .orElseThrow(() -> bad(
+                        setting,
+                        value,
+                        Arrays.stream(all)
+                                .map(choice -> choice.name().toLowerCase(Locale.ROOT))
+                                .collect(Collectors.joining(", "))));
+    }
+
+    /** Stricter than Horovod, which reads "true" as 0. */
+    boolean flag(Setting setting) {
+        String value = value(setting);
+        return Switches.parse(value).orElseThrow(() -> bad(setting, value, Switches.WORDS));
+    }
+
+    long atLeast(Setting setting, long least) {
+        String value = value(setting);
+        try {
+            long number = Long.parseLong(value);
+            if (number >= least) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            // answered below, like a number that is too small
+        }
+        throw bad(setting, value, "a whole number of at least " + least);
+    }
+
+    int between(Setting setting, int least, int most) {
+        String value = value(setting);
+        try {
+            int number = Integer.parseInt(value);
+            if (number >= least && number <= most) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            // answered below, like a number out of range
+        }
+        throw bad(setting, value, "a whole number from " + least + " to " + most);
+    }
+
+    double between(Setting setting, double least, double most, String unit) {
+        String value = value(setting);
+        try {
+            double number = Double.parseDouble(value);
+            if (number >= least && number <= most) {
+                return number;
+            }
+        } catch (NumberFormatException e) {
+            // answered below, like a number out of range
+        }
+        throw bad(setting, value, "a number" + unit + " from " + least + " to " + most);
+    }
+
+    private static HvdException bad(Setting setting, String found, String expected) {
+        return new HvdException(
+                ErrorId.BAD_SETTING,
+                setting.variable() + " is \"" + found + "\", expected " + expected + ": " + setting.meaning());
+    }
+}

@@ -1,0 +1,29 @@
+package io.hvd.config;
+
+import java.util.List;
+
+/**
+ * When the ranks that others wait for are named, and when waiting ends.
+ *
+ * @param warningSeconds at least 1
+ * @param shutdownSeconds 0 for never, otherwise no less than {@code warningSeconds}
+ */
+public record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds) {
+    /** Eleven days. */
+    private static final int LONGEST = 1_000_000;
+
+    static StallSettings from(SettingReader reader, List<String> notes) {
+        int warning = reader.between(Setting.STALL_CHECK_TIME, 1, LONGEST);
+        int shutdown = reader.between(Setting.STALL_SHUTDOWN_TIME, 0, LONGEST);
+        if (shutdown > 0 && shutdown < warning) {
+            int ours = Math.max(warning, Integer.parseInt(Setting.STALL_SHUTDOWN_TIME.defaultValue()));
+            if (reader.text(Setting.STALL_SHUTDOWN_TIME).isPresent()) {
+                notes.add(Setting.STALL_SHUTDOWN_TIME.variable() + "=" + shutdown
+                        + " is ignored, because the missing ranks are named after " + warning
+                        + " seconds only: the job ends after " + ours + " seconds of waiting");
+            }
+            shutdown = ours;
+        }
+        return new StallSettings(!reader.flag(Setting.STALL_CHECK_DISABLE), warning, shutdown);
+    }
+}
