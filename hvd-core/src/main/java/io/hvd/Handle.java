@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.engine.Engine;
 import io.hvd.engine.Outcome;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
@@ -8,14 +9,17 @@ import java.util.concurrent.CompletionException;
 
 /** A collective on its way. Its tensors belong to hvd until {@link #synchronize()} returns. */
 public final class Handle {
+    private final int set;
     private final String name;
     private final CompletableFuture<Outcome> result;
-    private final Runnable hurry;
+    private final Engine engine;
 
-    Handle(String name, CompletableFuture<Outcome> result, Runnable hurry) {
+    /** @param set number of the process set */
+    Handle(int set, String name, CompletableFuture<Outcome> result, Engine engine) {
+        this.set = set;
         this.name = name;
         this.result = result;
-        this.hurry = hurry;
+        this.engine = engine;
     }
 
     public String name() {
@@ -53,7 +57,7 @@ public final class Handle {
 
     private Outcome outcome() {
         if (!result.isDone()) {
-            hurry.run();
+            engine.await(set, name, result);
         }
         try {
             return result.join();

@@ -10,8 +10,10 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import io.hvd.timeline.Timeline;
 import io.hvd.trace.FlightRecorder;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
@@ -22,6 +24,7 @@ final class Membership {
     private final Backend backend;
     private final FlightRecorder recorder;
     private final List<List<Integer>> processSets;
+    private final Optional<Timeline> timeline;
     private final Engine engine;
     private volatile boolean open = true;
     private volatile String failure = "";
@@ -37,8 +40,10 @@ final class Membership {
         this.backend = backend;
         this.recorder = new FlightRecorder(128);
         this.processSets = StartingSets.agreed(processSets, backend);
+        this.timeline = Timeline.open(backend, recorder, config.timeline());
         this.engine = new Engine(backend, this.processSets, settings(config), recorder, why -> {
             failure = why;
+            timeline.ifPresent(writing -> writing.fail(why));
             onFailure.accept(this, why);
         });
     }
@@ -103,6 +108,16 @@ final class Membership {
         return backend.description();
     }
 
+    /** Empty unless HOROVOD_TIMELINE asks for it. */
+    Optional<Timeline> timeline() {
+        return timeline;
+    }
+
+    /** Hears of everything that happens on this rank. */
+    FlightRecorder recorder() {
+        return recorder;
+    }
+
     Device device() {
         return device;
     }
@@ -125,7 +140,7 @@ final class Membership {
         if (!open) {
             return;
         }
-        engine.close();
+        engine.close(() -> timeline.ifPresent(Timeline::close));
         open = false;
         if (last) {
             finish();

@@ -434,7 +434,7 @@ public class ProcessSet {
     }
 
     private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
-        return new Handle(submission.request().name(), result, membership.engine()::hurry);
+        return new Handle(id, submission.request().name(), result, membership.engine());
     }
 
     private Handle reduction(

@@ -21,6 +21,7 @@ final class Coordinator {
 
     private final int size;
     private final EngineSettings settings;
+    private final Arrivals arrivals;
     private final Map<Integer, Negotiation> sets = new TreeMap<>();
     private final TreeSet<Integer> closed = new TreeSet<>();
     private int nextSet;
@@ -30,6 +31,12 @@ final class Coordinator {
 
     /** @param processSets members of the sets that are there from the start, besides the set of all ranks */
     Coordinator(int size, List<List<Integer>> processSets, EngineSettings settings) {
+        this(size, processSets, settings, (set, request, rank) -> {});
+    }
+
+    /** @param arrivals told of every operation that a rank has asked for */
+    Coordinator(int size, List<List<Integer>> processSets, EngineSettings settings, Arrivals arrivals) {
+        this.arrivals = arrivals;
         this.size = size;
         this.settings = settings;
         add(IntStream.range(0, size).boxed().toList());
@@ -120,7 +127,7 @@ final class Coordinator {
 
     private int add(List<Integer> members) {
         int id = nextSet++;
-        sets.put(id, new Negotiation(id, members, settings));
+        sets.put(id, new Negotiation(id, members, settings, arrivals));
         sets.get(ALL).mayLock(sets.size() == 1);
         return id;
     }
