@@ -6,6 +6,8 @@ final class Json {
     /** An event must fit into a block of the file, with three texts of nothing but characters that are escaped. */
     private static final int LONGEST_TEXT = 200;
 
+    private static final char REPLACEMENT = 0xfffd;
+
     private final StringBuilder text = new StringBuilder("{");
 
     Json put(String key, String value) {
@@ -31,6 +33,13 @@ final class Json {
         return text + "}";
     }
 
+    private static boolean isWhole(String text, int at) {
+        char c = text.charAt(at);
+        return Character.isHighSurrogate(c)
+                ? at + 1 < text.length() && Character.isLowSurrogate(text.charAt(at + 1))
+                : !Character.isLowSurrogate(c) || (at > 0 && Character.isHighSurrogate(text.charAt(at - 1)));
+    }
+
     private static String cut(String text) {
         return text.length() <= LONGEST_TEXT ? text : text.substring(0, LONGEST_TEXT - 3) + "...";
     }
@@ -40,7 +49,7 @@ final class Json {
         return this;
     }
 
-    /** RFC 8259, section 7; everything outside of ASCII is escaped too, half a surrogate pair included. */
+    /** RFC 8259, section 7; everything outside of ASCII is escaped too, and half a surrogate pair replaced. */
     static String quote(String raw) {
         StringBuilder quoted = new StringBuilder("\"");
         for (int i = 0; i < raw.length(); i++) {
@@ -51,7 +60,7 @@ final class Json {
                 case '\n' -> quoted.append("\\n");
                 default -> {
                     if (c < ' ' || c > '~') {
-                        quoted.append(String.format("\\u%04x", (int) c));
+                        quoted.append(String.format("\\u%04x", (int) (isWhole(raw, i) ? c : REPLACEMENT)));
                     } else {
                         quoted.append(c);
                     }

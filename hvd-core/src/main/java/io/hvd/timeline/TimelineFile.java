@@ -35,13 +35,16 @@ final class TimelineFile implements AutoCloseable {
     private static final byte[] END = {'\n', ']', '\n'};
 
     private final Path path;
+    private final byte[] begin;
     private FileChannel channel;
     private long size;
     /** Where the next event may begin. */
     private long at;
 
-    private TimelineFile(Path path) {
+    private TimelineFile(Path path, byte[] begin) {
         this.path = path;
+        this.begin = begin;
+        this.at = begin.length;
     }
 
     /**
@@ -50,12 +53,13 @@ final class TimelineFile implements AutoCloseable {
      * @param first event
      */
     static TimelineFile create(Path path, String first) throws IOException {
-        TimelineFile file = new TimelineFile(Files.exists(path) ? path.toRealPath() : path.toAbsolutePath());
-        if (Files.exists(file.path) && !Files.isRegularFile(file.path)) {
+        if (Files.exists(path) && !Files.isRegularFile(path)) {
             throw new IOException(path + " is no regular file");
         }
-        byte[] start = ("[\n" + first).getBytes(StandardCharsets.UTF_8);
-        file.replace(FIRST_BYTES, ByteBuffer.wrap(start));
+        TimelineFile file = new TimelineFile(
+                Files.exists(path) ? path.toRealPath() : path.toAbsolutePath(),
+                ("[\n" + first).getBytes(StandardCharsets.UTF_8));
+        file.replace(FIRST_BYTES);
         return file;
     }
 
@@ -67,14 +71,14 @@ final class TimelineFile implements AutoCloseable {
             if (bytes.length > BLOCK) {
                 throw new IllegalArgumentException("an event of " + bytes.length + " bytes");
             }
-            long begin = at + gathered.size();
-            if (begin % BLOCK + bytes.length > BLOCK) {
+            long next = at + gathered.size();
+            if (next % BLOCK + bytes.length > BLOCK) {
                 write(gathered);
-                at = (begin / BLOCK + 1) * BLOCK;
+                at = (next / BLOCK + 1) * BLOCK;
             }
             if (at + gathered.size() + bytes.length + END.length > size) {
                 write(gathered);
-                replace(2 * size, ByteBuffer.allocate(0));
+                replace(2 * size);
             }
             gathered.writeBytes(bytes);
         }
@@ -85,7 +89,7 @@ final class TimelineFile implements AutoCloseable {
     @Override
     public void close() throws IOException {
         try {
-            replace(at + END.length, ByteBuffer.allocate(0));
+            replace(at + END.length);
         } finally {
             channel.close();
         }
@@ -105,36 +109,36 @@ final class TimelineFile implements AutoCloseable {
         return next;
     }
 
-    /** The same events in a file of another length, with some text behind them. */
-    private void replace(long length, ByteBuffer more) throws IOException {
+    /** The same events in a file of another length; {@link #at} stays where it is. */
+    private void replace(long length) throws IOException {
         Path part = path.resolveSibling(path.getFileName() + ".part");
         FileChannel fresh = FileChannel.open(
                 part, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);
         try {
-            long end = write(fresh, more, copyTo(fresh));
-            fill(fresh, end, length);
+            fill(fresh, channel == null ? write(fresh, ByteBuffer.wrap(begin), 0) : copyTo(fresh), length);
             Files.move(part, path, StandardCopyOption.ATOMIC_MOVE);
-            if (channel != null) {
-                channel.close();
-            }
-            channel = fresh;
-            size = length;
-            at = end;
         } catch (IOException e) {
             fresh.close();
             Files.deleteIfExists(part);
             throw e;
         }
+        if (channel != null) {
+            channel.close();
+        }
+        channel = fresh;
+        size = length;
     }
 
+    /** Copies everything but the bracket, behind which the next block's edge may lie. */
     private long copyTo(FileChannel fresh) throws IOException {
-        try (FileChannel old = at == 0 ? null : FileChannel.open(path, StandardOpenOption.READ)) {
+        long wanted = Math.min(at, size - END.length);
+        try (FileChannel old = FileChannel.open(path, StandardOpenOption.READ)) {
             long copied = 0;
-            while (copied < at) {
-                copied += old.transferTo(copied, at - copied, fresh.position(copied));
+            while (copied < wanted) {
+                copied += old.transferTo(copied, wanted - copied, fresh.position(copied));
             }
-            return copied;
         }
+        return wanted;
     }
 
     private static void fill(FileChannel fresh, long from, long length) throws IOException {
