@@ -65,7 +65,8 @@ final class Collector implements Part {
             return;
         }
         if (recording != null && (missing.isEmpty() || System.nanoTime() - deadline > 0)) {
-            finish(missing.isEmpty() ? List.of() : List.of("the last events of ranks " + missing + " did not arrive"));
+            String late = "the last events of ranks " + missing + " did not arrive";
+            speak(recording.end(remarks(missing.isEmpty() ? List.of() : List.of(late))));
         }
         if (recording == null) {
             done.complete(null);
@@ -73,13 +74,16 @@ final class Collector implements Part {
         }
     }
 
-    private void finish(List<String> remarks) {
-        List<String> all = new ArrayList<>(remarks);
+    private List<String> remarks(List<String> known) {
+        List<String> all = new ArrayList<>(known);
         dropped += events.dropped();
         if (dropped > 0) {
             all.add(dropped + " events came faster than they could be written and are missing");
         }
-        List<String> verdict = recording.end(all);
+        return all;
+    }
+
+    private void speak(List<String> verdict) {
         recording = null;
         System.err.println("hvd timeline " + file + ": " + String.join(System.lineSeparator() + "  ", verdict));
     }
@@ -108,7 +112,7 @@ final class Collector implements Part {
     public void fail(String why) {
         if (recording != null) {
             recording.add(0, events.drain());
-            finish(List.of("the job could not go on: " + why));
+            speak(recording.breakOff(remarks(List.of("the job could not go on: " + why))));
         }
     }
 }

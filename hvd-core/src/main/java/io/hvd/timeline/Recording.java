@@ -50,6 +50,11 @@ final class Recording {
      */
     List<String> end(List<String> remarks) {
         split.rest().forEach(this::add);
+        return breakOff(remarks);
+    }
+
+    /** The same where not all ranks have been heard: only the steps that all of them have reported count. */
+    List<String> breakOff(List<String> remarks) {
         List<String> lines = new ArrayList<>(verdict.lines());
         lines.addAll(remarks);
         List<String> last = new ArrayList<>(rendering.take());

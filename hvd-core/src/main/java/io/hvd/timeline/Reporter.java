@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /** The part of every rank but 0: compares its clock with rank 0's and sends what has happened, in rank 0's time. */
 final class Reporter implements Part {
@@ -17,6 +18,7 @@ final class Reporter implements Part {
     private static final int MOST_EVENTS = 4096;
 
     private final ControlChannel channel;
+    private final LongSupplier clock;
     private final List<PingPong> exchanges = new ArrayList<>();
     private EventBuffer events = new EventBuffer(false);
     private int session;
@@ -27,7 +29,9 @@ final class Reporter implements Part {
     private boolean lost;
     private CompletableFuture<Void> done;
 
-    Reporter(ControlChannel channel) {
+    /** @param clock that of the events, in nanoseconds */
+    Reporter(ControlChannel channel, LongSupplier clock) {
+        this.clock = clock;
         this.channel = channel;
     }
 
@@ -77,7 +81,7 @@ final class Reporter implements Part {
                 active = false;
             }
         }
-        if (active && exchanges.isEmpty() && System.nanoTime() - comparedAt > COMPARE_NANOS) {
+        if (active && exchanges.isEmpty() && clock.getAsLong() - comparedAt > COMPARE_NANOS) {
             compare();
         }
     }
@@ -88,12 +92,12 @@ final class Reporter implements Part {
     }
 
     private void ping() {
-        channel.send(0, new Message.Ping(System.nanoTime()).encode());
+        channel.send(0, new Message.Ping(clock.getAsLong()).encode());
     }
 
     @Override
     public void message(int fromRank, ByteBuffer message) {
-        long now = System.nanoTime();
+        long now = clock.getAsLong();
         if (Message.decode(message) instanceof Message.Pong pong) {
             exchanges.add(new PingPong(pong.sent(), pong.heard(), pong.answered(), now));
             if (exchanges.size() < EXCHANGES) {

@@ -45,7 +45,9 @@ public final class Timeline {
         this.dynamic = dynamic;
         this.channel = backend.openChannel();
         int rank = backend.topology().rank();
-        this.part = rank == 0 ? new Collector(channel, backend.topology().hosts()) : new Reporter(channel);
+        this.part = rank == 0
+                ? new Collector(channel, backend.topology().hosts())
+                : new Reporter(channel, System::nanoTime);
         Thread thread = new Thread(this::run, "hvd-timeline-" + rank);
         thread.setDaemon(true);
         thread.start();

@@ -70,8 +70,8 @@ final class Verdict {
                     + " DistributedOptimizer.step() or HvdContext.markStep() ends one");
         }
         List<String> lines = new ArrayList<>();
-        lines.add(steps + " steps on " + ranks.length + " ranks, " + millis((long) stepNanos, steps)
-                + " each; average times per step:");
+        lines.add(steps + (steps == 1 ? " step on " : " steps on ") + ranks.length + " ranks, "
+                + millis((long) stepNanos, steps) + " each; average times per step:");
         for (int rank = 0; rank < Math.min(ranks.length, MOST_LINES); rank++) {
             lines.add("rank " + rank + ": " + split(ranks[rank]));
         }

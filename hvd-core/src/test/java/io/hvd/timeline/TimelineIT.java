@@ -47,9 +47,8 @@ class TimelineIT {
                 .hasSize(RANKS * TimelineProgram.STEPS * 4);
     }
 
-    /** All have announced before rank 0 plans, and rank 0 plans before anybody starts: to be seen on one clock only. */
     @Test
-    void theRanksClocksAreAligned() {
+    void theRanksLeaveAStepAtTheSameTime() {
         for (int number = 0; number < TimelineProgram.STEPS; number++) {
             String step = "STEP " + (number + 1);
             double first = trace.named(step).mapToDouble(TimelineIT::end).min().orElseThrow();

@@ -127,6 +127,7 @@ public final class DistributedOptimizer implements Optimizer {
         }
         inner.step();
         synchronizedAlready = false;
+        hvd.markStep();
     }
 
     /**
