@@ -10,8 +10,10 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import io.hvd.timeline.Timeline;
 import io.hvd.trace.FlightRecorder;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
@@ -24,6 +26,7 @@ final class Membership {
     private final FlightRecorder recorder;
     private final UnreadResults unreadResults = new UnreadResults();
     private final List<List<Integer>> processSets;
+    private final Optional<Timeline> timeline;
     private final Engine engine;
     private volatile boolean open = true;
     private volatile String failure = "";
@@ -44,8 +47,10 @@ final class Membership {
                 topology.homogeneous() ? config.engine().forRanksPerHost(topology.localSize()) : config.engine();
         SameOnAllRanks.require(backend);
         this.processSets = StartingSets.agreed(processSets, backend);
+        this.timeline = Timeline.open(backend, recorder, config.timeline());
         this.engine = new Engine(backend, this.processSets, settings, recorder, why -> {
             failure = why;
+            timeline.ifPresent(writing -> writing.fail(why));
             onFailure.accept(this, why);
         });
     }
@@ -114,6 +119,16 @@ final class Membership {
         return backend.description();
     }
 
+    /** Empty unless HOROVOD_TIMELINE asks for it. */
+    Optional<Timeline> timeline() {
+        return timeline;
+    }
+
+    /** Hears of everything that happens on this rank. */
+    FlightRecorder recorder() {
+        return recorder;
+    }
+
     Device device() {
         return device;
     }
@@ -136,7 +151,7 @@ final class Membership {
         if (!open) {
             return;
         }
-        engine.close();
+        engine.close(() -> timeline.ifPresent(Timeline::close));
         open = false;
         if (last) {
             finish();

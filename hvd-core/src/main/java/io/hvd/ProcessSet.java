@@ -479,14 +479,10 @@ public class ProcessSet {
     }
 
     private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
-        String name = submission.request().name();
-        boolean mustBeRead =
-                submission.request().kind() == OpKind.ALLREDUCE && submission.output() != submission.input();
+        Request request = submission.request();
+        boolean mustBeRead = request.kind() == OpKind.ALLREDUCE && submission.output() != submission.input();
         return new Handle(
-                name,
-                result,
-                () -> membership.engine().hurry(id, name),
-                mustBeRead ? membership.unreadResults() : null);
+                id, request.name(), result, membership.engine(), mustBeRead ? membership.unreadResults() : null);
     }
 
     private Handle reduction(

@@ -23,6 +23,7 @@ final class Coordinator {
 
     private final int size;
     private final EngineSettings settings;
+    private final Arrivals arrivals;
     private final TreeMap<Integer, Negotiation> sets = new TreeMap<>();
     /** Also of sets that are gone, as long as plans for them are on their way. */
     private final Map<Integer, List<Integer>> members = new HashMap<>();
@@ -35,6 +36,12 @@ final class Coordinator {
 
     /** @param processSets members of the sets that are there from the start, besides the set of all ranks */
     Coordinator(int size, List<List<Integer>> processSets, EngineSettings settings) {
+        this(size, processSets, settings, (set, request, rank) -> {});
+    }
+
+    /** @param arrivals told of every operation that a rank has asked for */
+    Coordinator(int size, List<List<Integer>> processSets, EngineSettings settings, Arrivals arrivals) {
+        this.arrivals = arrivals;
         this.size = size;
         this.settings = settings;
         add(IntStream.range(0, size).boxed().toList());
@@ -126,7 +133,7 @@ final class Coordinator {
 
     private int add(List<Integer> ranks) {
         int id = nextSet++;
-        sets.put(id, new Negotiation(id, ranks, settings));
+        sets.put(id, new Negotiation(id, ranks, settings, arrivals));
         members.put(id, List.copyOf(ranks));
         sets.get(ALL).mayLock(sets.size() == 1);
         return id;

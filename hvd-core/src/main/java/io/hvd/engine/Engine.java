@@ -24,6 +24,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -56,12 +57,14 @@ public final class Engine {
     private final Coordinator coordinator;
 
     private final FlightRecorder recorder;
+    private final DataLog log;
     private final Consumer<String> onFailure;
     private final Map<Integer, SetMember> sets = new TreeMap<>();
     private final Queue<Plan> plans = new ArrayDeque<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final ControlChannel.Inbox inbox = new EngineInbox();
     private volatile boolean closing;
+    private volatile Runnable farewell = () -> {};
     private volatile String failure = "";
     /** Whether a static plan holds; written by the communication thread. */
     private volatile boolean stepsHold;
@@ -89,11 +92,12 @@ public final class Engine {
         this.rank = backend.topology().rank();
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
         int size = backend.topology().size();
-        this.coordinator = rank == 0 ? new Coordinator(size, processSets, settings) : null;
+        this.coordinator = rank == 0 ? new Coordinator(size, processSets, settings, this::ready) : null;
         this.recorder = recorder;
+        this.log = new DataLog(recorder);
         this.onFailure = onFailure;
         List<Integer> all = IntStream.range(0, size).boxed().toList();
-        sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings));
+        sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
@@ -147,6 +151,21 @@ public final class Engine {
         return new PendingOp(asked.set(), request, asked.input(), asked.output(), call, recorder);
     }
 
+    /** Waits for a result, of which it tells the caller nothing; it is announced at once. */
+    public void await(int set, String name, CompletableFuture<Outcome> result) {
+        hurry(set, name);
+        long begun = recorder.isHeard() ? System.nanoTime() : 0;
+        try {
+            result.join();
+        } catch (CompletionException failed) {
+            // Whoever asks for the result hears of it.
+        } finally {
+            if (begun != 0) {
+                recorder.waited(set, name, begun);
+            }
+        }
+    }
+
     /** Somebody waits for what was submitted: it is announced at once. */
     public void hurry() {
         if (queue.hurry()) {
@@ -162,8 +181,17 @@ public final class Engine {
         }
     }
 
-    /** Leaves together with the other ranks; returns when all of them have closed or the job has failed. */
     public void close() {
+        close(() -> {});
+    }
+
+    /**
+     * Leaves together with the other ranks; returns when all of them have closed or the job has failed.
+     *
+     * @param last runs on the communication thread when all ranks have closed, while they can still be reached
+     */
+    public void close(Runnable last) {
+        farewell = last;
         closing = true;
         backend.control().wakeUp();
         ended.join();
@@ -203,6 +231,7 @@ public final class Engine {
             queue.close(new ShutdownException(why));
             try {
                 if (orderly) {
+                    farewell.run();
                     leaveSets();
                     backend.close();
                 }
@@ -214,6 +243,7 @@ public final class Engine {
 
     private Plan cycleUntilTheEnd() {
         while (true) {
+            recorder.cycle();
             takeIn();
             publish();
             Plan plan = mayTurnToTheData() ? plans.poll() : null;
@@ -274,6 +304,7 @@ public final class Engine {
     }
 
     private static void follow(SetMember set, PendingOp op) {
+        op.announce(false);
         if (op.set() == set.id()) {
             set.steps().submitted(op.request());
         } else {
@@ -289,6 +320,7 @@ public final class Engine {
         // While a static plan holds, leaving it comes first; only a failure is told at once.
         closingAnnounced = closing && sets.get(ALL).steps() == null;
         failureAnnounced = !failure.isEmpty();
+        ops.forEach(op -> op.announce(true));
         List<Wishes> wishes = new ArrayList<>();
         ops.stream()
                 .filter(this::isOfRegisteredSet)
@@ -336,6 +368,13 @@ public final class Engine {
         coordinator.warning().ifPresent(LOG::warn);
     }
 
+    private void ready(int set, Request request, int from) {
+        // Where rank 0 takes no part, nothing of it is to be seen there.
+        if (sets.containsKey(set) && !request.kind().isTransfer()) {
+            recorder.ready(set, request.kind().toString(), request.name(), from);
+        }
+    }
+
     private List<Integer> allRanks() {
         return coordinator.members(ALL);
     }
@@ -374,7 +413,7 @@ public final class Engine {
         List<PendingOp> ops = steps.next().stream()
                 .map(name -> queue.find(ALL, name).orElseThrow())
                 .toList();
-        ops.forEach(PendingOp::start);
+        log.start(ops);
         Batch batch = new Batch(
                 ops.stream().map(op -> Plan.Op.named(op.name())).toList(),
                 Verdict.RUN,
@@ -452,7 +491,7 @@ public final class Engine {
             ops.forEach(op -> op.fail(unsupported));
             return;
         }
-        ops.forEach(PendingOp::start);
+        log.start(ops);
         guarded(ops, () -> {
             switch (ops.get(0).request().kind()) {
                 case ADD_PROCESS_SET -> enterAgreed(batch, ops.get(0));
@@ -511,7 +550,7 @@ public final class Engine {
 
     private void enter(int id, List<Integer> members) {
         if (members.contains(rank)) {
-            sets.put(id, new SetMember(id, members, rank, backend.collectives(members), settings));
+            sets.put(id, new SetMember(id, members, rank, backend.collectives(members), settings, log));
         }
     }
 

@@ -25,6 +25,7 @@ final class Negotiation {
     private final int set;
     private final List<Integer> members;
     private final EngineSettings settings;
+    private final Arrivals arrivals;
     private final Map<String, Slot> waiting = new LinkedHashMap<>();
     private final List<Slot> ready = new ArrayList<>();
     private final CoordinatorCache cache;
@@ -41,7 +42,8 @@ final class Negotiation {
     private boolean mayLock;
 
     /** @param members global ranks, ascending */
-    Negotiation(int set, List<Integer> members, EngineSettings settings) {
+    Negotiation(int set, List<Integer> members, EngineSettings settings, Arrivals arrivals) {
+        this.arrivals = arrivals;
         this.set = set;
         this.members = List.copyOf(members);
         this.settings = settings;
@@ -123,6 +125,7 @@ final class Negotiation {
     }
 
     private void want(int rank, Request request, int number, long now) {
+        arrivals.ready(set, request, members.get(rank));
         if (request.kind() == OpKind.JOIN) {
             joining.join(rank, request);
             return;
