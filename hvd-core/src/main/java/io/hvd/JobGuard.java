@@ -1,8 +1,10 @@
 package io.hvd;
 
 import io.hvd.error.ShutdownException;
+import io.hvd.monitor.HangReport;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Collection;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -14,10 +16,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * the others and ends them all. MPI alone notices neither an exception in a background thread nor,
  * while other threads live, one in main.
  */
-final class JobGuard {
+final class JobGuard implements Membership.Events {
     private static final long TELL_MILLIS = 500;
-    /** mpirun ends the survivors of a dead rank within 1.6 s; only if it does not, they end themselves. */
-    private static final long GRACE_MILLIS = 2_500;
+    /** A thread that was waiting for the failed rank says more than the guard can, so it may speak first. */
+    private static final long SPEAK_MILLIS = 60;
+    /**
+     * mpirun tells the survivors to end as soon as it has noticed who failed first. Only if it does
+     * not, they end themselves: later, so that the exit code is the first one's.
+     */
+    private static final long LEAVE_MILLIS = 1_000;
+    /** For the records of the other ranks of this host, before mpirun is told that nobody needs its time. */
+    private static final long RECORDS_MILLIS = 250;
 
     private static final long FINISH_MILLIS = 5_000;
     private static final int EXIT_CODE = 1;
@@ -50,25 +59,46 @@ final class JobGuard {
     }
 
     /** The engine has learned that the job cannot go on. If nobody ends this process, it ends itself. */
-    void jobFailed(String why) {
-        Thread last = new Thread(
-                () -> {
-                    sleepForGrace();
-                    report.failure("ended, because the job cannot go on: " + why, "hvd-guard", "", true);
-                    abort(why);
-                },
-                "hvd-guard");
+    @Override
+    public void failed(Membership member, String why) {
+        Thread last = new Thread(() -> leave(member, why), "hvd-guard");
         last.setDaemon(true);
         last.start();
     }
 
+    private void leave(Membership member, String why) {
+        try {
+            if (!report.awaitSaid(SPEAK_MILLIS)) {
+                report.consequence("ended, because the job cannot go on: " + why, "hvd-guard");
+            }
+            Thread.sleep(LEAVE_MILLIS);
+        } catch (InterruptedException e) {
+            // Then at once.
+        }
+        abort(member, why);
+    }
+
+    /** The reporter's record is the cause that the launcher shows; stderr has had its summary. */
+    @Override
+    public void hung(Membership member, HangReport hang) {
+        boolean reporter = hang.reporter() == member.topology().rank();
+        report.quietly(
+                reporter
+                        ? "the job hangs: " + hang.verdict() + "; all stacks: " + hang.file()
+                        : "ended, because rank " + hang.reporter() + " has reported a hang",
+                "hvd-monitor",
+                !reporter);
+        Runtime.getRuntime().halt(EXIT_CODE);
+    }
+
     private void uncaught(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
-        boolean consequence = isConsequence(cause);
         String why = "thread " + thread.getName() + " threw " + cause;
-        report.failure(why, thread.getName(), stackOf(cause), consequence);
-        if (consequence) {
-            // If this process left first, mpirun would end the culprit before it has said what went wrong.
-            sleepForGrace();
+        if (isConsequence(cause)) {
+            report.consequence(why, thread.getName());
+            // If this process left first, its exit code would be the job's.
+            sleepUntilEnded();
+        } else {
+            report.failure(why, thread.getName(), stackOf(cause));
         }
         if (membership.isOpen()) {
             endJob(why);
@@ -89,19 +119,19 @@ final class JobGuard {
     private void endJob(String why) {
         if (failing.compareAndSet(false, true)) {
             membership.fail(report.sentence(why), TELL_MILLIS);
-            abort(why);
+            abort(membership, why);
         }
     }
 
     /** Ends this process in any case; where it is the only one of its job, nothing else would. */
-    private void abort(String why) {
-        membership.abort(EXIT_CODE, why);
+    private static void abort(Membership member, String why) {
+        member.abort(EXIT_CODE, why);
         Runtime.getRuntime().halt(EXIT_CODE);
     }
 
-    private static void sleepForGrace() {
+    private static void sleepUntilEnded() {
         try {
-            Thread.sleep(GRACE_MILLIS);
+            Thread.sleep(LEAVE_MILLIS);
         } catch (InterruptedException e) {
             // Then at once.
         }
@@ -114,13 +144,43 @@ final class JobGuard {
             return;
         }
         ExitCause cause = ExitCause.find();
-        if (cause.signal() || !membership.failure().isEmpty()) {
+        if (cause.signal()) {
+            endedBySignal();
+            return;
+        }
+        if (!membership.failure().isEmpty()) {
             return;
         }
         String why = cause.sentence() + " before HvdContext.close(), so the other ranks would wait for ever";
-        report.failure(why, cause.thread(), cause.stack(), false);
+        report.failure(why, cause.thread(), cause.stack());
         // The exit status stays the program's own; the launcher and the other ranks end the job.
         membership.fail(report.sentence(why), TELL_MILLIS);
+    }
+
+    /**
+     * Somebody else ends this process: mpirun, because a rank has failed, or the user. In the first
+     * case this rank leaves its record, and when all on this host have, mpirun need not wait any longer.
+     */
+    private void endedBySignal() {
+        String why = membership.failure().isEmpty() ? lostNeighbours() : membership.failure();
+        if (why.isEmpty()) {
+            return;
+        }
+        try {
+            if (!report.awaitSaid(SPEAK_MILLIS)) {
+                report.consequence("ended, because the job cannot go on: " + why, "hvd-exit");
+            }
+            report.awaitRecords(membership.monitor()::livingNeighbours, RECORDS_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        MpiParent.hurry();
+    }
+
+    /** A thread inside MPI does not hear of a rank's death, and neither does the engine. */
+    private String lostNeighbours() {
+        Collection<Integer> lost = membership.monitor().deadNeighbours();
+        return lost.isEmpty() ? "" : "the processes of ranks " + lost + " on this host are gone";
     }
 
     /** After shutdown() on all ranks MPI is still up; ending it is a matter of milliseconds unless a rank has died since. */
@@ -132,7 +192,7 @@ final class JobGuard {
         try {
             finish.get(FINISH_MILLIS, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            abort("MPI could not be ended in order: " + e);
+            abort(membership, "MPI could not be ended in order: " + e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

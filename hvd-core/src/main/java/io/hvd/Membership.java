@@ -5,46 +5,82 @@ import io.hvd.engine.Engine;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
+import io.hvd.monitor.HangReport;
+import io.hvd.monitor.Monitor;
+import io.hvd.monitor.Peers;
+import io.hvd.monitor.Phase;
+import io.hvd.monitor.Self;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import io.hvd.trace.Call;
+import io.hvd.trace.FlightRecorder;
+import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. */
 final class Membership {
+    private static final int REMEMBERED_CALLS = 128;
+
     private final BackendProvider provider;
     private final Backend backend;
     private final Engine engine;
+    private final FlightRecorder recorder = new FlightRecorder(REMEMBERED_CALLS);
+    private final Monitor monitor;
     private volatile boolean open = true;
     private volatile String failure = "";
     private volatile Device device = Device.CPU;
 
-    private Membership(
-            BackendProvider provider, Backend backend, HvdConfig config, BiConsumer<Membership, String> onFailure) {
-        this.provider = provider;
-        this.backend = backend;
-        this.engine = new Engine(backend, config.fusionThresholdBytes(), config.cycleNanos(), why -> {
-            failure = why;
-            onFailure.accept(this, why);
-        });
+    /** Who must know how it goes with the job. */
+    interface Events {
+        /** The job cannot go on; told once, on the communication thread. */
+        void failed(Membership member, String why);
+
+        /** A hang has been reported; told once, on a thread of the monitor. */
+        void hung(Membership member, HangReport hang);
     }
+
+    /** Finds the other ranks' monitors; called on the communication thread by all ranks together. */
+    interface MonitorPeers {
+        Peers connect(Backend backend) throws IOException;
+    }
+
+    /** On the communication thread. */
+    private Membership(Place place, Backend backend, Peers peers, Thread initialiser) {
+        this.provider = place.provider;
+        this.backend = backend;
+        this.engine = new Engine(backend, place.config.fusionThresholdBytes(), place.config.cycleNanos(), why -> {
+            failure = why;
+            place.events.failed(this, why);
+        });
+        this.monitor = Monitor.start(
+                new Self(recorder, initialiser, Thread.currentThread()),
+                StallSettings.from(System.getenv()),
+                peers,
+                hang -> place.events.hung(this, hang));
+    }
+
+    /** Where a rank joins: through whom, with which settings, and who hears of its end. */
+    record Place(BackendProvider provider, HvdConfig config, MonitorPeers peers, Events events) {}
 
     /**
      * Joins the job and starts the engine on the back end's own thread.
      *
-     * @param onFailure told once, on the communication thread, when the job cannot go on
+     * @param ranks as in {@link Hvd#init(List)}
      */
-    static Membership join(
-            BackendProvider provider, HvdConfig config, List<Integer> ranks, BiConsumer<Membership, String> onFailure) {
+    static Membership join(Place place, List<Integer> ranks) {
         CompletableFuture<Membership> joined = new CompletableFuture<>();
-        provider.communicationThread().execute(() -> {
+        Thread initialiser = Thread.currentThread();
+        place.provider.communicationThread().execute(() -> {
             Membership membership;
             try {
-                membership = new Membership(provider, provider.open(config, ranks), config, onFailure);
+                Backend backend = place.provider.open(place.config, ranks);
+                membership = new Membership(place, backend, place.peers.connect(backend), initialiser);
             } catch (Throwable cause) {
                 joined.completeExceptionally(cause);
                 return;
@@ -59,7 +95,9 @@ final class Membership {
                 throw known;
             }
             throw new HvdException(
-                    ErrorId.INIT_FAILED, "the " + provider.name() + " back end did not start: " + e.getCause(), e);
+                    ErrorId.INIT_FAILED,
+                    "the " + place.provider.name() + " back end did not start: " + e.getCause(),
+                    e);
         }
     }
 
@@ -100,16 +138,43 @@ final class Membership {
         return failure;
     }
 
+    /** Knows the other ranks' processes. */
+    Monitor monitor() {
+        return monitor;
+    }
+
+    /**
+     * Known long work of this rank, for which the others wait without a warning and beyond the limit.
+     *
+     * @param atMost budget; from its end on the others' whole wait counts
+     * @return to be closed when the work is done
+     */
+    Phase phase(String what, Duration atMost) {
+        return monitor.phase(what, atMost);
+    }
+
     /** Leaves in order, once; {@code last} also ends what outlives a context. */
     synchronized void close(boolean last) {
         if (!open) {
             return;
         }
+        Call leaving = recorder.submitted(new Call.Operation("close", "HvdContext.close", "", 0, everybody()));
         engine.close();
+        recorder.ended(leaving, failure);
         open = false;
+        monitor.close();
         if (last) {
             finish();
         }
+    }
+
+    private List<Integer> everybody() {
+        return IntStream.range(0, topology().size()).boxed().toList();
+    }
+
+    /** Where a rank is given up but its process lives on. */
+    void stopWatching() {
+        monitor.close();
     }
 
     /** Ends MPI on the thread that started it, unless the job has failed. */
