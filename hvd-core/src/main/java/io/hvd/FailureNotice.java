@@ -8,16 +8,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Collection;
-import java.util.Set;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 /** Says on stderr, and to the launcher if there is one, what went wrong on this rank. */
 final class FailureNotice {
-    private static final long POLL_MILLIS = 5;
+    private static final long POLL_MILLIS = 10;
+    private static final long PRINT_MILLIS = 100;
 
     private final HvdConfig config;
     private final AtomicBoolean begun = new AtomicBoolean();
@@ -69,27 +69,21 @@ final class FailureNotice {
     }
 
     /**
-     * Waits until other ranks of this host have left their records, where there is a folder for them;
-     * elsewhere until the time is over.
+     * Waits until other ranks of this host have left their records; where there is no folder for
+     * them, a moment in which they can print.
      *
      * @param others asked for again and again, because ranks may end meanwhile
      */
     void awaitRecords(Supplier<Collection<Integer>> others, long limitMillis) throws InterruptedException {
-        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
-        while (System.nanoTime() < deadline && !recorded().containsAll(others.get())) {
-            Thread.sleep(POLL_MILLIS);
+        Optional<Path> folder = config.failureDirectory().filter(Files::isDirectory);
+        if (folder.isEmpty()) {
+            Thread.sleep(PRINT_MILLIS);
+            return;
         }
-    }
-
-    private Set<Integer> recorded() {
-        try {
-            return config.failureDirectory().isEmpty()
-                    ? Set.of()
-                    : FailureRecord.readAll(config.failureDirectory().get()).stream()
-                            .map(FailureRecord::rank)
-                            .collect(Collectors.toSet());
-        } catch (IOException e) {
-            return Set.of(); // the launcher is about to delete the folder
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
+        while (System.nanoTime() < deadline
+                && !FailureRecord.ranksIn(folder.get()).containsAll(others.get())) {
+            Thread.sleep(POLL_MILLIS);
         }
     }
 

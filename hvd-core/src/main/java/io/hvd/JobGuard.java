@@ -5,6 +5,7 @@ import io.hvd.monitor.HangReport;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Collection;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -21,12 +22,14 @@ final class JobGuard implements Membership.Events {
     /** A thread that was waiting for the failed rank says more than the guard can, so it may speak first. */
     private static final long SPEAK_MILLIS = 60;
     /**
-     * mpirun tells the survivors to end as soon as it has noticed who failed first. Only if it does
-     * not, they end themselves: later, so that the exit code is the first one's.
+     * mpirun ends the survivors when it has noticed who failed first. Only if it does not, they end
+     * themselves: later, so that the exit code is the first one's.
      */
     private static final long LEAVE_MILLIS = 1_000;
+
+    private static final int WAKES = 5;
     /** For the records of the other ranks of this host, before mpirun is told that nobody needs its time. */
-    private static final long RECORDS_MILLIS = 250;
+    private static final long RECORDS_MILLIS = 600;
 
     private static final long FINISH_MILLIS = 5_000;
     private static final int EXIT_CODE = 1;
@@ -66,16 +69,39 @@ final class JobGuard implements Membership.Events {
         last.start();
     }
 
+    /**
+     * A survivor's last words, then the end: mpirun is woken from its sleep as often as it may have
+     * fallen asleep again, and if it is not that which waits, this process leaves by itself.
+     */
     private void leave(Membership member, String why) {
         try {
-            if (!report.awaitSaid(SPEAK_MILLIS)) {
-                report.consequence("ended, because the job cannot go on: " + why, "hvd-guard");
+            boolean first = member.monitor().livingNeighbours().stream()
+                    .allMatch(other -> other > member.topology().rank());
+            // One is enough to wake mpirun; the others only if that one does not.
+            Optional<MpiParent> mpirun = first ? MpiParent.ofThisProcess() : Optional.empty();
+            sayWhy(member, why);
+            if (!first) {
+                Thread.sleep(LEAVE_MILLIS / 2);
+                mpirun = MpiParent.ofThisProcess();
             }
-            Thread.sleep(LEAVE_MILLIS);
+            for (int i = 0; i < WAKES; i++) {
+                mpirun.ifPresent(MpiParent::wake);
+                Thread.sleep(LEAVE_MILLIS / 2 / WAKES);
+            }
         } catch (InterruptedException e) {
             // Then at once.
         }
         abort(member, why);
+    }
+
+    /** Returns when no rank of this host needs its time any longer. */
+    private void sayWhy(Membership member, String why) throws InterruptedException {
+        if (!report.awaitSaid(SPEAK_MILLIS)) {
+            report.consequence(
+                    "ended, because the job cannot go on: " + why,
+                    Thread.currentThread().getName());
+        }
+        report.awaitRecords(member.monitor()::livingNeighbours, RECORDS_MILLIS);
     }
 
     /** The reporter's record is the cause that the launcher shows; stderr has had its summary. */
@@ -159,7 +185,8 @@ final class JobGuard implements Membership.Events {
 
     /**
      * Somebody else ends this process: mpirun, because a rank has failed, or the user. In the first
-     * case this rank leaves its record, and when all on this host have, mpirun need not wait any longer.
+     * case this rank leaves its record and stays until all on this host have: the first one to end
+     * wakes mpirun, which then kills the others.
      */
     private void endedBySignal() {
         String why = membership.failure().isEmpty() ? lostNeighbours() : membership.failure();
@@ -167,14 +194,10 @@ final class JobGuard implements Membership.Events {
             return;
         }
         try {
-            if (!report.awaitSaid(SPEAK_MILLIS)) {
-                report.consequence("ended, because the job cannot go on: " + why, "hvd-exit");
-            }
-            report.awaitRecords(membership.monitor()::livingNeighbours, RECORDS_MILLIS);
+            sayWhy(membership, why);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        MpiParent.hurry();
     }
 
     /** A thread inside MPI does not hear of a rank's death, and neither does the engine. */

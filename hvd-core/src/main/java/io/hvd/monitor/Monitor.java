@@ -43,6 +43,7 @@ public final class Monitor implements AutoCloseable {
     private final AtomicBoolean ended = new AtomicBoolean();
     private final CountDownLatch closing = new CountDownLatch(1);
     private final Thread thread;
+    private boolean failed;
 
     private Monitor(Self self, MonitorSettings settings, Peers peers, Consumer<HangReport> onHang) {
         this.self = self;
@@ -108,12 +109,22 @@ public final class Monitor implements AutoCloseable {
     private void run() {
         try {
             do {
-                beat();
+                tryToBeat();
             } while (!closing.await(settings.beatMillis(), TimeUnit.MILLISECONDS));
         } catch (InterruptedException e) {
             // Nobody but the end of the JVM interrupts this thread.
-        } catch (RuntimeException | Error e) {
-            LOG.warn("the monitor of rank {} has failed; hangs are not explained from here on", peers.self(), e);
+        }
+    }
+
+    /** Whatever goes wrong here, the next beat may go right, and training is not to suffer. */
+    private void tryToBeat() {
+        try {
+            beat();
+        } catch (RuntimeException e) {
+            if (!failed && closing.getCount() > 0) {
+                LOG.warn("the monitor of rank {} has failed; a hang may not be explained", peers.self(), e);
+                failed = true;
+            }
         }
     }
 

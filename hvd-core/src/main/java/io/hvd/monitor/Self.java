@@ -7,7 +7,6 @@ import java.lang.management.MemoryUsage;
 import java.lang.management.ThreadInfo;
 import java.lang.management.ThreadMXBean;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -26,7 +25,7 @@ public record Self(FlightRecorder recorder, Thread initialiser, Thread communica
                 Activity.of(recorder, phase),
                 StackView.of(training),
                 StackView.of(communication),
-                others(Set.of(training.getId(), communication.getId())),
+                others(List.of(training.getId(), communication.getId())),
                 machine());
     }
 
@@ -41,7 +40,7 @@ public record Self(FlightRecorder recorder, Thread initialiser, Thread communica
         return initialiser;
     }
 
-    private static String others(Set<Long> known) {
+    private static String others(List<Long> known) {
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         return List.of(threads.dumpAllThreads(false, false)).stream()
                 .filter(thread -> !known.contains(thread.getThreadId()))

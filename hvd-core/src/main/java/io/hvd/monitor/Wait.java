@@ -49,21 +49,37 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
         return waiting.get(waiting.firstKey()).site();
     }
 
-    /** What ranks wait for, of any age, the most telling first. */
+    /**
+     * What ranks that answer wait for, of any age, the most telling first. What a silent rank has
+     * published counts if it came after everybody else's call, and so is the same one.
+     */
     static List<Wait> of(Collection<RankView> ranks) {
         Map<CallView.Key, TreeMap<Integer, CallView>> callers = new LinkedHashMap<>();
-        for (RankView view : ranks) {
-            view.activity()
-                    .pending()
-                    .forEach(call -> callers.computeIfAbsent(call.key(), key -> new TreeMap<>())
-                            .putIfAbsent(view.rank(), call));
-        }
+        ranks.stream()
+                .filter(RankView::answers)
+                .forEach(view -> view.activity()
+                        .pending()
+                        .forEach(call -> callers.computeIfAbsent(call.key(), key -> new TreeMap<>())
+                                .putIfAbsent(view.rank(), call)));
         Map<Integer, RankView> byRank = new TreeMap<>();
         ranks.forEach(view -> byRank.put(view.rank(), view));
         List<Wait> waits = new ArrayList<>();
-        callers.forEach((key, waiting) -> waits.add(of(key, waiting, byRank)));
+        callers.forEach((key, waiting) -> {
+            addSilent(key, waiting, ranks);
+            waits.add(of(key, waiting, byRank));
+        });
         waits.sort(MOST_TELLING);
         return List.copyOf(waits);
+    }
+
+    private static void addSilent(CallView.Key key, TreeMap<Integer, CallView> waiting, Collection<RankView> ranks) {
+        long youngest = waiting.values().stream()
+                .mapToLong(CallView::submittedAgo)
+                .min()
+                .orElse(0);
+        ranks.stream()
+                .filter(view -> !view.answers() && view.heardAgo() < youngest)
+                .forEach(view -> view.activity().waitingIn(key).ifPresent(call -> waiting.put(view.rank(), call)));
     }
 
     private static Wait of(CallView.Key key, TreeMap<Integer, CallView> waiting, Map<Integer, RankView> ranks) {

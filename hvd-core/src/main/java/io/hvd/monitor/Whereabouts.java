@@ -46,9 +46,8 @@ final class Whereabouts {
                 : "and was last heard of " + Words.seconds(view.heardAgo()) + " ago";
         String last = view.activity()
                 .last()
-                .map(call -> ", " + (call.isPending() ? "waiting in " : "after ") + call.key() + ", called at "
-                        + call.site())
-                .orElse(", without a call so far");
+                .map(call -> "; the last call that it told of, " + call.key() + ", was made at " + call.site())
+                .orElse(", before its first call");
         return view.state().words() + ", process " + view.member().pid() + " on "
                 + view.member().host() + ", " + heard + (view.heardAgo() == CallView.NOT_YET ? "" : last);
     }
