@@ -5,7 +5,6 @@ import io.hvd.monitor.HangReport;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Collection;
-import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -19,27 +18,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class JobGuard implements Membership.Events {
     private static final long TELL_MILLIS = 500;
-    /** A thread that was waiting for the failed rank says more than the guard can, so it may speak first. */
-    private static final long SPEAK_MILLIS = 60;
-    /**
-     * mpirun ends the survivors when it has noticed who failed first. Only if it does not, they end
-     * themselves: later, so that the exit code is the first one's.
-     */
-    private static final long LEAVE_MILLIS = 1_000;
-
-    private static final int WAKES = 5;
-    /** For the records of the other ranks of this host, before mpirun is told that nobody needs its time. */
-    private static final long RECORDS_MILLIS = 600;
-
     private static final long FINISH_MILLIS = 5_000;
     private static final int EXIT_CODE = 1;
 
     private final FailureNotice report;
+    private final Survivor survivor;
     private final AtomicBoolean failing = new AtomicBoolean();
     private volatile Membership membership;
 
     JobGuard(FailureNotice report) {
         this.report = report;
+        this.survivor = new Survivor(report);
     }
 
     /**
@@ -64,49 +53,21 @@ final class JobGuard implements Membership.Events {
     /** The engine has learned that the job cannot go on. If nobody ends this process, it ends itself. */
     @Override
     public void failed(Membership member, String why) {
-        Thread last = new Thread(() -> leave(member, why), "hvd-guard");
+        report.speakFor(member.topology());
+        Thread last = new Thread(
+                () -> {
+                    survivor.leave(member, why);
+                    abort(member, why);
+                },
+                "hvd-guard");
         last.setDaemon(true);
         last.start();
-    }
-
-    /**
-     * A survivor's last words, then the end: mpirun is woken from its sleep as often as it may have
-     * fallen asleep again, and if it is not that which waits, this process leaves by itself.
-     */
-    private void leave(Membership member, String why) {
-        try {
-            boolean first = member.monitor().livingNeighbours().stream()
-                    .allMatch(other -> other > member.topology().rank());
-            // One is enough to wake mpirun; the others only if that one does not.
-            Optional<MpiParent> mpirun = first ? MpiParent.ofThisProcess() : Optional.empty();
-            sayWhy(member, why);
-            if (!first) {
-                Thread.sleep(LEAVE_MILLIS / 2);
-                mpirun = MpiParent.ofThisProcess();
-            }
-            for (int i = 0; i < WAKES; i++) {
-                mpirun.ifPresent(MpiParent::wake);
-                Thread.sleep(LEAVE_MILLIS / 2 / WAKES);
-            }
-        } catch (InterruptedException e) {
-            // Then at once.
-        }
-        abort(member, why);
-    }
-
-    /** Returns when no rank of this host needs its time any longer. */
-    private void sayWhy(Membership member, String why) throws InterruptedException {
-        if (!report.awaitSaid(SPEAK_MILLIS)) {
-            report.consequence(
-                    "ended, because the job cannot go on: " + why,
-                    Thread.currentThread().getName());
-        }
-        report.awaitRecords(member.monitor()::livingNeighbours, RECORDS_MILLIS);
     }
 
     /** The reporter's record is the cause that the launcher shows; stderr has had its summary. */
     @Override
     public void hung(Membership member, HangReport hang) {
+        report.speakFor(member.topology());
         boolean reporter = hang.reporter() == member.topology().rank();
         report.quietly(
                 reporter
@@ -122,7 +83,7 @@ final class JobGuard implements Membership.Events {
         if (isConsequence(cause)) {
             report.consequence(why, thread.getName());
             // If this process left first, its exit code would be the job's.
-            sleepUntilEnded();
+            Survivor.sleepUntilEnded();
         } else {
             report.failure(why, thread.getName(), stackOf(cause));
         }
@@ -155,14 +116,6 @@ final class JobGuard implements Membership.Events {
         Runtime.getRuntime().halt(EXIT_CODE);
     }
 
-    private static void sleepUntilEnded() {
-        try {
-            Thread.sleep(LEAVE_MILLIS);
-        } catch (InterruptedException e) {
-            // Then at once.
-        }
-    }
-
     /** In the exit hook. MPI_Finalize is never called here while the context is open: it would hang. */
     private void exiting() {
         if (!membership.isOpen()) {
@@ -190,19 +143,14 @@ final class JobGuard implements Membership.Events {
      */
     private void endedBySignal() {
         String why = membership.failure().isEmpty() ? lostNeighbours() : membership.failure();
-        if (why.isEmpty()) {
-            return;
-        }
-        try {
-            sayWhy(membership, why);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        if (!why.isEmpty()) {
+            survivor.sayWhy(membership, why);
         }
     }
 
     /** A thread inside MPI does not hear of a rank's death, and neither does the engine. */
     private String lostNeighbours() {
-        Collection<Integer> lost = membership.monitor().deadNeighbours();
+        Collection<Integer> lost = membership.monitor().neighbours().dead();
         return lost.isEmpty() ? "" : "the processes of ranks " + lost + " on this host are gone";
     }
 

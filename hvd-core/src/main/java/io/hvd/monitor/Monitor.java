@@ -1,11 +1,6 @@
 package io.hvd.monitor;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.time.LocalDateTime;
-import java.time.format.DateTimeFormatter;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,7 +8,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,7 +18,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Monitor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Monitor.class);
-    private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
     private static final Duration END_LIMIT = Duration.ofMillis(300);
     private static final int PUBLISHED_CALLS = 8;
     /** A rank that has missed so many signs of life in a row is passed over as reporter. */
@@ -79,24 +72,9 @@ public final class Monitor implements AutoCloseable {
         return phases.enter(what, atMost);
     }
 
-    /** Ranks of this machine, this one not among them, whose processes run. */
-    public List<Integer> livingNeighbours() {
-        return neighbours(state -> !state.isStill());
-    }
-
-    /** Ranks of this machine whose processes have come to an end. */
-    public List<Integer> deadNeighbours() {
-        return neighbours(state -> state == ProcessState.GONE || state == ProcessState.ZOMBIE);
-    }
-
-    private List<Integer> neighbours(Predicate<ProcessState> which) {
-        Member own = peers.members().get(peers.self());
-        return peers.members().stream()
-                .filter(member ->
-                        member.rank() != own.rank() && member.machine().equals(own.machine()))
-                .filter(member -> which.test(ProcessState.of(member)))
-                .map(Member::rank)
-                .toList();
+    /** The processes of the other ranks of this machine. */
+    public Neighbours neighbours() {
+        return new Neighbours(peers.self(), peers.members());
     }
 
     /** Stops watching; the other ranks hear no more of this one. */
@@ -184,7 +162,7 @@ public final class Monitor implements AutoCloseable {
             return;
         }
         Situation situation = new Situation(peers.self(), overdue, views);
-        String file = write(situation);
+        String file = HangFile.write(settings.folder(), situation);
         System.err.print(HangText.summary(situation, file));
         System.err.flush();
         HangReport report = new HangReport(situation.verdict(), peers.self(), file);
@@ -197,19 +175,6 @@ public final class Monitor implements AutoCloseable {
                 .filter(view -> view.answers() && view.rank() != peers.self())
                 .map(RankView::rank)
                 .toList();
-    }
-
-    private String write(Situation situation) {
-        LocalDateTime when = LocalDateTime.now();
-        Path file = settings.folder()
-                .resolve("hvd-hang-" + STAMP.format(when) + "-" + peers.self() + ".txt")
-                .toAbsolutePath();
-        try {
-            return Files.writeString(file, HangText.inFull(situation, when.toString()))
-                    .toString();
-        } catch (IOException e) {
-            return "not written, because " + e;
-        }
     }
 
     private static long now() {

@@ -11,13 +11,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /**
  * Ranks that are processes. Signs of life are datagrams; a question is a connection that is made for
@@ -31,7 +26,6 @@ public final class SocketPeers implements Peers {
     /** Everybody hears everybody up to this size; beyond it only the lowest ranks, among whom the reporter is. */
     private static final int MOST_LISTENERS = 32;
 
-    private static final int MOST_ASKERS = 32;
     private static final int FEW_CALLS = 1;
 
     private final int self;
@@ -39,6 +33,7 @@ public final class SocketPeers implements Peers {
     private final List<Member> members;
     private final SocketDoor door;
     private final Seal seal;
+    private final Questions questions;
     private final Map<Integer, Heard> heard = new ConcurrentHashMap<>();
     private final Map<Integer, Long> lastBeat = new ConcurrentHashMap<>();
     private final AtomicLong beats = new AtomicLong();
@@ -49,6 +44,7 @@ public final class SocketPeers implements Peers {
         this.members = all.stream().map(Introduction::member).toList();
         this.door = door;
         this.seal = Seal.of(all.stream().map(Introduction::share).toList());
+        this.questions = new Questions("hvd-monitor-" + self + "-asks", all, seal);
     }
 
     /**
@@ -150,7 +146,7 @@ public final class SocketPeers implements Peers {
 
     @Override
     public Map<Integer, LiveReport> reports(Collection<Integer> ranks, Duration limit) {
-        return ask(ranks, limit, Wire.bytes(out -> out.writeByte(REPORT)), Wire::report);
+        return questions.ask(ranks, limit, Wire.bytes(out -> out.writeByte(REPORT)), Wire::report);
     }
 
     @Override
@@ -159,7 +155,8 @@ public final class SocketPeers implements Peers {
             out.writeByte(STATE);
             out.writeInt(suspect.rank());
         });
-        return ask(List.of(witness), limit, question, in -> ProcessState.valueOf(Wire.text(in)))
+        return questions
+                .ask(List.of(witness), limit, question, in -> ProcessState.valueOf(Wire.text(in)))
                 .getOrDefault(witness, ProcessState.UNKNOWN);
     }
 
@@ -169,50 +166,7 @@ public final class SocketPeers implements Peers {
             out.writeByte(END);
             Wire.hang(out, report);
         });
-        ask(ranks, limit, message, DataInputStream::readByte);
-    }
-
-    /** Reads an answer. */
-    private interface Reader<T> {
-        T read(DataInputStream in) throws IOException;
-    }
-
-    private <T> Map<Integer, T> ask(Collection<Integer> ranks, Duration limit, byte[] question, Reader<T> reader) {
-        ConcurrentMap<Integer, T> answers = new ConcurrentHashMap<>();
-        if (ranks.isEmpty()) {
-            return answers;
-        }
-        byte[] sealedBytes = seal.close(question);
-        ExecutorService askers = Executors.newFixedThreadPool(Math.min(MOST_ASKERS, ranks.size()), task -> {
-            Thread asker = new Thread(task, "hvd-monitor-" + self + "-asks");
-            asker.setDaemon(true);
-            return asker;
-        });
-        try {
-            askers.invokeAll(
-                    ranks.stream()
-                            .map(rank -> Executors.callable(() ->
-                                    askOne(rank, limit, sealedBytes, reader).ifPresent(it -> answers.put(rank, it))))
-                            .collect(Collectors.toList()),
-                    limit.toMillis(),
-                    TimeUnit.MILLISECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        } finally {
-            askers.shutdownNow();
-        }
-        return new TreeMap<>(answers);
-    }
-
-    /** Empty if the rank does not answer in time, or is gone. */
-    private <T> Optional<T> askOne(int rank, Duration limit, byte[] sealedBytes, Reader<T> reader) {
-        try {
-            Optional<byte[]> answer =
-                    seal.open(SocketDoor.ask(all.get(rank).questions(), sealedBytes, (int) limit.toMillis()));
-            return answer.isPresent() ? Optional.of(reader.read(Wire.reader(answer.get()))) : Optional.empty();
-        } catch (IOException e) {
-            return Optional.empty();
-        }
+        questions.ask(ranks, limit, message, DataInputStream::readByte);
     }
 
     @Override

@@ -47,7 +47,7 @@ final class Whereabouts {
         String last = view.activity()
                 .last()
                 .map(call -> "; the last call that it told of, " + call.key() + ", was made at " + call.site())
-                .orElse(", before its first call");
+                .orElse("; it had told of no call yet");
         return view.state().words() + ", process " + view.member().pid() + " on "
                 + view.member().host() + ", " + heard + (view.heardAgo() == CallView.NOT_YET ? "" : last);
     }

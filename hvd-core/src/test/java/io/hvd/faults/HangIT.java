@@ -71,6 +71,23 @@ class HangIT {
         assertThat(job.lines("hvd: rank 1 on ")).singleElement().asString().contains("because of an exception");
     }
 
+    @Test
+    void ranksThatAreThreadsGetTheSameExplanationAndSpawnThrowsIt() throws IOException {
+        Map<String, String> settings = Map.of(
+                "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
+                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2",
+                "HVD_HANG_DIR", folder.toString());
+
+        Job job = Job.run(Job.program(HangProgram.class, "threads", "1"), settings);
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: rank 1 has not called allreduce \"a\"")
+                .contains("HangProgram.waitForALockThatNobodyGives(HangProgram.java:");
+        assertThat(job.output()).contains("Exception in thread \"main\"", "HvdException");
+        assertThat(report()).contains("hvd-rank-1");
+    }
+
     private Job hang(String fault, int culprit) throws IOException {
         return hang(fault, culprit, Map.of("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3"));
     }

@@ -14,6 +14,10 @@ public final class HangProgram {
 
     public static void main(String[] args) {
         int culprit = Integer.parseInt(args[1]);
+        if (args[0].equals("threads")) {
+            Hvd.spawn(3, hvd -> trainBeside(hvd, culprit));
+            return;
+        }
         try (HvdContext hvd = Hvd.init()) {
             System.out.println("PID " + ProcessHandle.current().pid());
             for (int step = 0; step < HEALTHY_STEPS; step++) {
@@ -32,9 +36,23 @@ public final class HangProgram {
         }
     }
 
+    /** Ranks as threads. */
+    private static Void trainBeside(HvdContext hvd, int culprit) {
+        average(hvd, "gradient");
+        if (hvd.rank() == culprit) {
+            waitForALockThatNobodyGives();
+        }
+        average(hvd, "a");
+        return null;
+    }
+
     private static void misbehave(HvdContext hvd, String fault) {
         switch (fault) {
-            case "stop" -> stopMyself();
+            case "stop" -> {
+                // Long enough for the others to hear what was called last.
+                LockSupport.parkNanos(1_000_000_000L);
+                stopMyself();
+            }
             case "branch" -> hvd.broadcast("weights", Tensor.of(1f), 0);
             case "stuck" -> waitForALockThatNobodyGives();
             case "throw" -> throw new IllegalStateException("seen only when close() returns");
