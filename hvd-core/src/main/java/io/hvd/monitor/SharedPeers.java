@@ -13,6 +13,7 @@ import java.util.stream.IntStream;
 public final class SharedPeers implements Peers {
     private final Directory directory;
     private final int self;
+    private volatile boolean closed;
 
     private SharedPeers(Directory directory, int self) {
         this.directory = directory;
@@ -47,7 +48,9 @@ public final class SharedPeers implements Peers {
 
     @Override
     public void publish(Activity activity) {
-        directory.beats.put(self, new Heard(activity, System.nanoTime()));
+        if (!closed) {
+            directory.beats.put(self, new Heard(activity, System.nanoTime()));
+        }
     }
 
     @Override
@@ -86,6 +89,7 @@ public final class SharedPeers implements Peers {
 
     @Override
     public void close() {
+        closed = true;
         directory.respondents.remove(self);
         directory.beats.remove(self);
     }

@@ -72,9 +72,7 @@ final class MonitorTest {
 
     @Test
     void whenRankZeroIsStoppedTheNextOneReportsWhatItLastPublished() throws Exception {
-        Process stopped = new ProcessBuilder("sleep", "1000").start();
-        open.add(stopped::destroyForcibly);
-        new ProcessBuilder("sh", "-c", "kill -STOP " + stopped.pid()).start().waitFor();
+        Process stopped = stopped();
         List<Peers> peers = sockets(Member.of(0, "here", stopped.pid()));
         recorders.get(0).ended(submit(0), "");
         peers.get(0).publish(Activity.of(recorders.get(0), PhaseView.NONE));
@@ -86,6 +84,43 @@ final class MonitorTest {
         assertThat(next().verdict())
                 .startsWith("rank 0 is stopped (process state T), process " + stopped.pid())
                 .contains("ranks {1, 2} have waited in allreduce \"gradient\"");
+    }
+
+    @Test
+    void aStoppedProcessOnAnotherHostIsLookedAtByARankThere() throws Exception {
+        Member self = Member.ofThisProcess(0, "nodeA");
+        Member stopped = Member.of(2, "nodeB", stopped().pid());
+        Member witness = new Member(1, "nodeB", self.pid(), self.startTicks(), "B");
+        List<Peers> peers = sockets(self, witness, new Member(2, "nodeB", stopped.pid(), stopped.startTicks(), "B"));
+        submit(0);
+        submit(1);
+        start(peers, 0, 1);
+
+        assertThat(next().verdict()).startsWith("rank 2 is stopped (process state T), process " + stopped.pid());
+    }
+
+    @Test
+    void whereNobodyOnTheHostAnswersTheReportSaysSo() throws Exception {
+        Member self = Member.ofThisProcess(0, "nodeA");
+        List<Peers> peers = sockets(
+                self,
+                Member.ofThisProcess(1, "nodeA"),
+                new Member(2, "nodeB", self.pid(), self.startTicks(), "a host that is cut off"));
+        submit(0);
+        submit(1);
+        start(peers, 0, 1);
+
+        assertThat(next().verdict())
+                .startsWith(
+                        "rank 2 has not called allreduce \"gradient\": it does not answer, and no rank on its host");
+    }
+
+    /** kill -STOP on a process that does nothing anyway. */
+    private Process stopped() throws Exception {
+        Process process = new ProcessBuilder("sleep", "1000").start();
+        open.add(process::destroyForcibly);
+        new ProcessBuilder("sh", "-c", "kill -STOP " + process.pid()).start().waitFor();
+        return process;
     }
 
     @Test
