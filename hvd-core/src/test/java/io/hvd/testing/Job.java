@@ -17,8 +17,9 @@ import java.util.concurrent.TimeUnit;
  * @param exitCode of horovodrun or mpirun
  * @param output of all ranks and of the launcher, both streams together
  * @param seconds from start to end
+ * @param endedMillis when it ended, in {@link System#currentTimeMillis()}
  */
-public record Job(int exitCode, String output, double seconds) {
+public record Job(int exitCode, String output, double seconds, long endedMillis) {
     private static final long LIMIT_SECONDS = 180;
 
     /** Runs a main class of the test class path on {@code ranks} ranks under horovodrun. */
@@ -87,6 +88,7 @@ public record Job(int exitCode, String output, double seconds) {
         long start = System.nanoTime();
         Process process = builder.start();
         boolean ended = process.waitFor(limitSeconds, TimeUnit.SECONDS);
+        long endedMillis = System.currentTimeMillis();
         double seconds = (System.nanoTime() - start) / 1e9;
         if (!ended) {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
@@ -94,7 +96,7 @@ public record Job(int exitCode, String output, double seconds) {
             throw new AssertionError(command + " did not end within " + limitSeconds + " s; its output:\n"
                     + Files.readString(log, StandardCharsets.UTF_8));
         }
-        return new Job(process.exitValue(), Files.readString(log, StandardCharsets.UTF_8), seconds);
+        return new Job(process.exitValue(), Files.readString(log, StandardCharsets.UTF_8), seconds, endedMillis);
     }
 
     private static List<String> java() {
