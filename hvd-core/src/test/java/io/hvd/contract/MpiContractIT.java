@@ -4,32 +4,75 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.InsideMpirun;
 import io.hvd.testing.Job;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The contract under real mpirun. */
+/** The contract under real mpirun: one job per number of ranks, with all its classes. */
 class MpiContractIT {
+    private static final List<Class<? extends Contract>> CLASSES = List.of(
+            CollectiveContractTest.class,
+            MovementContractTest.class,
+            MismatchContractTest.class,
+            GroupContractTest.class,
+            JoinContractTest.class,
+            ProcessSetContractTest.class,
+            StepContractTest.class);
+
+    private static final Pattern PASSED = Pattern.compile("TESTS backend=mpi ranks=(\\d+) passed=(\\d+)");
+    private static final Map<String, Integer> PASSED_BY_JOB = new HashMap<>();
+
+    @BeforeAll
+    static void forget() {
+        PASSED_BY_JOB.clear();
+    }
+
     @ParameterizedTest(name = "{0} processes")
     @ValueSource(ints = {1, 2, 4, 8})
     void theContractHoldsUnderMpirun(int ranks) {
-        Job job = Job.horovodrun(ranks, InsideMpirun.class, MpiContract.class.getName());
-
-        assertThat(job.output()).contains("TESTS backend=mpi ranks=" + ranks + " passed=");
-        assertThat(job.exitCode()).as(job.output()).isZero();
-        job.lines("TESTS ").forEach(System.out::println);
+        requireAllPassed(ranks, "ranks=" + ranks, Map.of());
     }
 
     @ParameterizedTest(name = "fusion threshold {0}")
     @ValueSource(strings = {"0", "64"})
     void theContractHoldsWithLittleFusionAndATinyStage(String threshold) {
+        requireAllPassed(
+                2, "threshold=" + threshold, Map.of("HOROVOD_FUSION_THRESHOLD", threshold, "HVD_STAGE_BYTES", "4096"));
+    }
+
+    private static void requireAllPassed(int ranks, String label, Map<String, String> settings) {
+        Map<String, String> environment = new HashMap<>(settings);
+        environment.put("HOROVOD_DYNAMIC_PROCESS_SETS", "1");
         Job job = Job.horovodrun(
-                2,
-                Map.of("HOROVOD_FUSION_THRESHOLD", threshold, "HVD_STAGE_BYTES", "4096"),
+                ranks,
+                environment,
                 InsideMpirun.class,
-                MpiContract.class.getName());
+                CLASSES.stream().map(Class::getName).toArray(String[]::new));
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        job.lines("TESTS ").forEach(System.out::println);
+        Matcher passed = PASSED.matcher(job.output());
+        assertThat(passed.find()).as(job.output()).isTrue();
+        assertThat(passed.group(1)).isEqualTo(String.valueOf(ranks));
+        PASSED_BY_JOB.put(label, Integer.valueOf(passed.group(2)));
+        System.out.printf("%s %s seconds=%.1f%n", passed.group(), label, job.seconds());
+    }
+
+    /** A class that was forgotten, or a test that stopped half-way, would show here. */
+    @AfterAll
+    static void everyJobRanAllTests() {
+        long tests = CLASSES.stream()
+                .flatMap(type -> Stream.of(type.getDeclaredMethods()))
+                .filter(method -> method.isAnnotationPresent(org.junit.jupiter.api.Test.class))
+                .count();
+        assertThat(tests).isPositive();
+        assertThat(PASSED_BY_JOB)
+                .allSatisfy((job, passed) -> assertThat(passed).as(job).isEqualTo(Math.toIntExact(tests)));
     }
 }

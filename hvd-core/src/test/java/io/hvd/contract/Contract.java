@@ -1,0 +1,85 @@
+package io.hvd.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.ProcessSet;
+import io.hvd.RankBody;
+import io.hvd.error.RankMismatchException;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.AfterParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What every back end must do, with any number of ranks. Each test is run by all ranks at the same
+ * time; its inputs depend on the rank. The same classes run with threads in the everyday tests and,
+ * started by {@link MpiContractIT}, inside every process of a job.
+ */
+@Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
+@ParameterizedClass(name = "{0}")
+@MethodSource("io.hvd.contract.Ranks#here")
+@ExtendWith(PassedTests.class)
+abstract class Contract {
+    @Parameter
+    Ranks ranks;
+
+    @AfterParameterizedClassInvocation
+    static void report(Ranks ranks) {
+        int passed = PassedTests.takeCount();
+        if (!Hvd.isInitialized()) {
+            System.out.printf("TESTS backend=local ranks=%d passed=%d%n", ranks.size(), passed);
+        }
+    }
+
+    /** The same body on every rank. */
+    final void onAll(RankBody<?> body) throws Exception {
+        ranks.run(body);
+    }
+
+    /** The same with so many ranks or more; a test about two ranks has nothing to say about one. */
+    final void onAllOf(int atLeast, RankBody<?> body) throws Exception {
+        if (ranks.size() >= atLeast) {
+            ranks.run(body);
+        }
+    }
+
+    /** The last rank asks for something else: all fail with the facts, and go on afterwards. */
+    final void mismatch(String name, Call call, String... facts) throws Exception {
+        onAllOf(2, hvd -> {
+            boolean odd = hvd.rank() == hvd.size() - 1;
+            RankMismatchException error = assertThrows(RankMismatchException.class, () -> call.on(hvd, odd), name);
+            assertThat(error)
+                    .hasMessageContaining("\"" + name + "\"")
+                    .hasMessageContainingAll(facts)
+                    .hasMessageContaining("{" + (hvd.size() - 1) + "}");
+            requireUsable(hvd, name);
+            return null;
+        });
+    }
+
+    static void requireUsable(ProcessSet set, String after) {
+        assertThat(sum(set, "after." + after, 1f)).as("after " + after).isEqualTo(set.size());
+    }
+
+    static float sum(ProcessSet set, String name, float mine) {
+        return set.allreduce(name, Tensor.of(mine), AllreduceOptions.sum()).item();
+    }
+
+    static Tensor reduce(ProcessSet set, String name, Tensor tensor, ReduceOp op) {
+        return set.allreduce(name, tensor, AllreduceOptions.of(op));
+    }
+
+    /** What a rank calls; {@code odd} is true on the one that is to differ. */
+    interface Call {
+        Object on(HvdContext hvd, boolean odd);
+    }
+}

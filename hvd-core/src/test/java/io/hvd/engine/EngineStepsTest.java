@@ -1,0 +1,209 @@
+package io.hvd.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.backend.local.LocalProvider;
+import io.hvd.config.EngineSettings;
+import io.hvd.config.HvdConfig;
+import io.hvd.spi.Backend;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.ControlChannel;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
+import io.hvd.spi.Topology;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import io.hvd.trace.FlightRecorder;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+
+/** Engines of three ranks whose control messages are counted: with a static plan there are none. */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class EngineStepsTest {
+    private static final int SIZE = 3;
+    private static final int SETTLES_AFTER = 4;
+
+    private final AtomicInteger messages = new AtomicInteger();
+    private final List<Engine> engines = new ArrayList<>();
+    private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
+
+    @BeforeEach
+    void start() {
+        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+            Backend backend = new Counted(provider.open(HvdConfig.from(Map.of()), List.of()), messages);
+            EngineSettings settings =
+                    new EngineSettings(1 << 20, true, TimeUnit.HOURS.toNanos(1), 1024, SETTLES_AFTER, true, false);
+            Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
+            engines.add(engine);
+            Thread thread = new Thread(engine::run, "static-plan-test");
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        List<CompletableFuture<Void>> closed = engines.stream()
+                .map(engine -> CompletableFuture.runAsync(engine::close, task -> new Thread(task).start()))
+                .toList();
+        for (CompletableFuture<Void> one : closed) {
+            one.get(20, TimeUnit.SECONDS);
+        }
+        assertThat(failures).isEmpty();
+    }
+
+    /** All ranks submit these tensors in their own order, and wait. */
+    private void step(String... names) throws Exception {
+        List<CompletableFuture<Outcome>> results = new ArrayList<>();
+        for (int rank = 0; rank < SIZE; rank++) {
+            for (int i = 0; i < names.length; i++) {
+                results.add(sum(rank, names[(i + rank) % names.length]));
+            }
+        }
+        for (int rank = 0; rank < SIZE; rank++) {
+            engines.get(rank).hurry(0, names[0]);
+        }
+        for (CompletableFuture<Outcome> result : results) {
+            assertThat(result.get(20, TimeUnit.SECONDS).tensor().item()).isEqualTo(3);
+        }
+    }
+
+    private CompletableFuture<Outcome> sum(int rank, String name) {
+        Tensor tensor = Tensor.of((float) rank);
+        Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
+        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
+        return engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1, 2), request, tensor, tensor), false);
+    }
+
+    private void settle() throws Exception {
+        // One step more, in which the requests become known.
+        for (int i = 0; i <= SETTLES_AFTER; i++) {
+            step("a", "b");
+        }
+    }
+
+    @Test
+    void stepsThatRepeatCostNoMessagesAfterAWhile() throws Exception {
+        settle();
+        int before = messages.get();
+        assertThat(before).isPositive();
+        for (int i = 0; i < 20; i++) {
+            step("a", "b");
+        }
+        assertThat(messages.get()).isEqualTo(before);
+    }
+
+    @Test
+    void aTensorLeftOutByAllIsNegotiatedAtOnceAndTheOldStepsSettleAgain() throws Exception {
+        settle();
+        int before = messages.get();
+        step("b");
+        assertThat(messages.get()).isGreaterThan(before);
+        settle();
+        int after = messages.get();
+        step("a", "b");
+        assertThat(messages.get()).isEqualTo(after);
+    }
+
+    @Test
+    void anythingElseEndsThePlanAndIsCarriedOut() throws Exception {
+        settle();
+        step("c");
+        step("a", "b");
+        settle();
+        int before = messages.get();
+        step("a", "b");
+        assertThat(messages.get()).isEqualTo(before);
+    }
+
+    /** The last step's plan is on its way to a rank that has announced its closing already. */
+    @Test
+    void ranksMayCloseAtTheVeryMomentWhenStepsSettle() throws Exception {
+        for (int i = 0; i < SETTLES_AFTER; i++) {
+            step("a", "b");
+        }
+        List<CompletableFuture<Outcome>> last = new ArrayList<>();
+        for (int rank = SIZE - 1; rank >= 0; rank--) {
+            last.add(sum(rank, "a"));
+            last.add(sum(rank, "b"));
+            engines.get(rank).hurry();
+            Engine engine = engines.get(rank);
+            if (rank > 0) {
+                new Thread(engine::close).start();
+            }
+        }
+        for (CompletableFuture<Outcome> result : last) {
+            assertThat(result.get(20, TimeUnit.SECONDS).tensor().item()).isEqualTo(3);
+        }
+    }
+
+    private record Counted(Backend inner, AtomicInteger messages) implements Backend, ControlChannel {
+        @Override
+        public void send(int rank, ByteBuffer message) {
+            messages.incrementAndGet();
+            inner.control().send(rank, message);
+        }
+
+        @Override
+        public void receive(long nanos, Inbox inbox) {
+            inner.control().receive(nanos, inbox);
+        }
+
+        @Override
+        public void wakeUp() {
+            inner.control().wakeUp();
+        }
+
+        @Override
+        public ControlChannel control() {
+            return this;
+        }
+
+        @Override
+        public String description() {
+            return inner.description();
+        }
+
+        @Override
+        public Topology topology() {
+            return inner.topology();
+        }
+
+        @Override
+        public Collectives collectives() {
+            return inner.collectives();
+        }
+
+        @Override
+        public Collectives collectives(List<Integer> members) {
+            return inner.collectives(members);
+        }
+
+        @Override
+        public List<byte[]> exchange(byte[] mine) {
+            return inner.exchange(mine);
+        }
+
+        @Override
+        public void abort(int exitCode, String reason) {
+            inner.abort(exitCode, reason);
+        }
+
+        @Override
+        public void close() {
+            inner.close();
+        }
+    }
+}
