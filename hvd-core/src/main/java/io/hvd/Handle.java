@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.engine.Engine;
 import io.hvd.engine.Outcome;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
@@ -9,18 +10,21 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A collective on its way. Its tensors belong to hvd until {@link #synchronize()} returns. */
 public final class Handle {
+    private final int set;
     private final String name;
     private final CompletableFuture<Outcome> result;
-    private final Runnable hurry;
+    private final Engine engine;
     /** Null where the result need not be read: it is a tensor of the caller's. */
     private final UnreadResults unread;
 
     private final AtomicBoolean expected = new AtomicBoolean();
 
-    Handle(String name, CompletableFuture<Outcome> result, Runnable hurry, UnreadResults unread) {
+    /** @param set number of the process set */
+    Handle(int set, String name, CompletableFuture<Outcome> result, Engine engine, UnreadResults unread) {
+        this.set = set;
         this.name = name;
         this.result = result;
-        this.hurry = hurry;
+        this.engine = engine;
         this.unread = unread;
     }
 
@@ -30,6 +34,9 @@ public final class Handle {
 
     /** True when {@link #synchronize()} would not wait. */
     public boolean poll() {
+        if (!result.isDone()) {
+            engine.hurry(set, name);
+        }
         return result.isDone();
     }
 
@@ -63,7 +70,7 @@ public final class Handle {
 
     private Outcome outcome() {
         if (!result.isDone()) {
-            hurry.run();
+            engine.await(set, name, result);
         }
         try {
             return result.join();

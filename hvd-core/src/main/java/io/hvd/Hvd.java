@@ -8,9 +8,17 @@ import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
+import io.hvd.monitor.Member;
+import io.hvd.monitor.Peers;
+import io.hvd.monitor.SharedPeers;
+import io.hvd.monitor.SocketPeers;
+import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
+import io.hvd.spi.HostAddress;
 import io.hvd.spi.StartupHook;
+import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import java.io.IOException;
 import java.util.List;
 import java.util.ServiceLoader;
 import org.slf4j.Logger;
@@ -50,11 +58,13 @@ public final class Hvd {
             return current;
         }
         HvdConfig config = HvdConfig.fromEnvironment();
+        config.log().apply();
         requireDistinct(options.ranks());
         runStartupHooks();
         BackendProvider provider = choose(config);
         JobGuard guard = process != null ? process.guard : new JobGuard(new FailureNotice(config));
-        Membership membership = Membership.join(provider, config, options, (member, why) -> guard.jobFailed(why));
+        Membership membership = Membership.join(
+                new Membership.Place(provider, config, backend -> monitors(backend, config), guard), options);
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
         process = new ProcessJob(
@@ -177,6 +187,17 @@ public final class Hvd {
             case NCCL -> new NcclProvider(MpiProvider.ofThisProcess(), GpuAssignment::assign);
             default -> LocalProvider.team(1, config.stageBytes()).get(0);
         };
+    }
+
+    /** A rank that is alone needs no sockets. */
+    private static Peers monitors(Backend backend, HvdConfig config) throws IOException {
+        Topology topology = backend.topology();
+        return topology.size() == 1
+                ? SharedPeers.team(1, topology.host()).get(0)
+                : SocketPeers.connect(
+                        Member.ofThisProcess(topology.rank(), topology.host()),
+                        HostAddress.of(topology, config.controlInterface()),
+                        backend::exchange);
     }
 
     private static void runStartupHooks() {

@@ -5,6 +5,8 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import io.hvd.timeline.Timeline;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -125,6 +127,54 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         submit(submission(request, null, null), true).synchronize();
         set.unregister();
         sets.remove(set.id());
+    }
+
+    /**
+     * Starts to record what all ranks do, from this call on; every rank calls it. Needs
+     * {@code HOROVOD_TIMELINE=DYNAMIC}; a timeline of the whole run needs only the file's name in that
+     * variable instead.
+     *
+     * @param file in Chrome's trace format, replaced if it exists; rank 0's counts. If it cannot be opened,
+     *     an error is logged and the training goes on
+     * @param markCycles shows whenever an engine turned to its queue
+     * @throws HvdException if the variable has another value, or a timeline is being written already
+     */
+    public void startTimeline(Path file, boolean markCycles) {
+        Timeline timeline = dynamicTimeline("startTimeline(" + file + ")");
+        timeline.begin(file, markCycles);
+        barrier();
+        timeline.listen();
+    }
+
+    /**
+     * Ends what {@link #startTimeline} has started; every rank calls it. Rank 0 comes back when the file is
+     * complete, and has printed where the steps' time went.
+     */
+    public void stopTimeline() {
+        Timeline timeline = dynamicTimeline("stopTimeline()");
+        barrier();
+        timeline.end();
+    }
+
+    /**
+     * A training step of this rank has ended here; the timeline's verdict is about such steps.
+     * {@code DistributedOptimizer.step()} calls it; call it yourself only in a training without one.
+     */
+    public void markStep() {
+        membership().recorder().step();
+    }
+
+    private Timeline dynamicTimeline(String call) {
+        return membership()
+                .timeline()
+                .filter(Timeline::isDynamic)
+                .orElseThrow(() -> new HvdException(
+                        ErrorId.BAD_SETTING,
+                        call + " on rank " + rank() + " needs HOROVOD_TIMELINE=DYNAMIC; rank 0 was started with "
+                                + membership()
+                                        .timeline()
+                                        .map(writing -> "the name of a file in it")
+                                        .orElse("none")));
     }
 
     /**

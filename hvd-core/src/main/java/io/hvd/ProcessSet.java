@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -36,11 +37,16 @@ import java.util.concurrent.atomic.AtomicLong;
  * every collective, before anything travels.
  */
 public class ProcessSet {
+    /** Of all joins: a rank joins once at a time, and how often it has done other things before differs. */
+    private static final String JOIN = "join.noname";
+
     private final Membership membership;
     private final int id;
     private final List<Integer> ranks;
     private final int globalRank;
-    private final AtomicLong unnamed = new AtomicLong();
+    /** How many operations of each kind have had no name so far. */
+    private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
+
     private volatile boolean registered = true;
     private volatile boolean parametersBroadcast;
 
@@ -350,8 +356,11 @@ public class ProcessSet {
 
     /** @param divisor what averages are divided by meanwhile; the same on every rank */
     public int join(JoinDivisor divisor) {
-        return submit(submission(Request.join(nameOr(null, "join"), divisor), null, null), true)
+        int last = submit(submission(Request.join(JOIN, divisor), null, null), true)
                 .number();
+        // The ranks have called a different number of operations; from here on they count alike again.
+        unnamed.clear();
+        return last;
     }
 
     /**
@@ -451,7 +460,11 @@ public class ProcessSet {
     }
 
     String nameOr(String name, String operation) {
-        return name != null ? name : operation + ".noname." + unnamed.getAndIncrement();
+        return name != null
+                ? name
+                : operation + ".noname."
+                        + unnamed.computeIfAbsent(operation, kind -> new AtomicLong())
+                                .getAndIncrement();
     }
 
     private List<Handle> submit(List<Submission> all, boolean hurry) {
@@ -466,13 +479,10 @@ public class ProcessSet {
     }
 
     private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
-        boolean mustBeRead =
-                submission.request().kind() == OpKind.ALLREDUCE && submission.output() != submission.input();
+        Request request = submission.request();
+        boolean mustBeRead = request.kind() == OpKind.ALLREDUCE && submission.output() != submission.input();
         return new Handle(
-                submission.request().name(),
-                result,
-                membership.engine()::hurry,
-                mustBeRead ? membership.unreadResults() : null);
+                id, request.name(), result, membership.engine(), mustBeRead ? membership.unreadResults() : null);
     }
 
     private Handle reduction(

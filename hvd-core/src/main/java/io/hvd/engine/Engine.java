@@ -17,12 +17,14 @@ import io.hvd.trace.FlightRecorder;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -44,6 +46,8 @@ import org.slf4j.LoggerFactory;
 public final class Engine {
     private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
     private static final int ALL = 0;
+    /** So long an operation may lie in an incomplete batch of the static plan before it is negotiated. */
+    private static final long STEP_PATIENCE_NANOS = 1_000_000_000;
 
     private final Backend backend;
     private final EngineSettings settings;
@@ -53,13 +57,19 @@ public final class Engine {
     private final Coordinator coordinator;
 
     private final FlightRecorder recorder;
+    private final DataLog log;
     private final Consumer<String> onFailure;
     private final Map<Integer, SetMember> sets = new TreeMap<>();
     private final Queue<Plan> plans = new ArrayDeque<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final ControlChannel.Inbox inbox = new EngineInbox();
     private volatile boolean closing;
+    private volatile Runnable farewell = () -> {};
     private volatile String failure = "";
+    /** Whether a static plan holds; written by the communication thread. */
+    private volatile boolean stepsHold;
+
+    private long lastSubmissionNanos;
     private boolean closingAnnounced;
     private boolean failureAnnounced;
 
@@ -82,11 +92,12 @@ public final class Engine {
         this.rank = backend.topology().rank();
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
         int size = backend.topology().size();
-        this.coordinator = rank == 0 ? new Coordinator(size, processSets, settings) : null;
+        this.coordinator = rank == 0 ? new Coordinator(size, processSets, settings, this::ready) : null;
         this.recorder = recorder;
+        this.log = new DataLog(recorder);
         this.onFailure = onFailure;
         List<Integer> all = IntStream.range(0, size).boxed().toList();
-        sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings));
+        sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
@@ -140,6 +151,21 @@ public final class Engine {
         return new PendingOp(asked.set(), request, asked.input(), asked.output(), call, recorder);
     }
 
+    /** Waits for a result, of which it tells the caller nothing; it is announced at once. */
+    public void await(int set, String name, CompletableFuture<Outcome> result) {
+        hurry(set, name);
+        long begun = recorder.isHeard() ? System.nanoTime() : 0;
+        try {
+            result.join();
+        } catch (CompletionException failed) {
+            // Whoever asks for the result hears of it.
+        } finally {
+            if (begun != 0) {
+                recorder.waited(set, name, begun);
+            }
+        }
+    }
+
     /** Somebody waits for what was submitted: it is announced at once. */
     public void hurry() {
         if (queue.hurry()) {
@@ -147,8 +173,25 @@ public final class Engine {
         }
     }
 
-    /** Leaves together with the other ranks; returns when all of them have closed or the job has failed. */
+    /** Somebody waits for this operation: it is announced at once, and no static plan may hold it back. */
+    public void hurry(int set, String name) {
+        boolean first = queue.await(new PendingOp.Key(set, name));
+        if (queue.hurry() || (first && stepsHold)) {
+            backend.control().wakeUp();
+        }
+    }
+
     public void close() {
+        close(() -> {});
+    }
+
+    /**
+     * Leaves together with the other ranks; returns when all of them have closed or the job has failed.
+     *
+     * @param last runs on the communication thread when all ranks have closed, while they can still be reached
+     */
+    public void close(Runnable last) {
+        farewell = last;
         closing = true;
         backend.control().wakeUp();
         ended.join();
@@ -188,6 +231,7 @@ public final class Engine {
             queue.close(new ShutdownException(why));
             try {
                 if (orderly) {
+                    farewell.run();
                     leaveSets();
                     backend.close();
                 }
@@ -199,6 +243,7 @@ public final class Engine {
 
     private Plan cycleUntilTheEnd() {
         while (true) {
+            recorder.cycle();
             takeIn();
             publish();
             Plan plan = mayTurnToTheData() ? plans.poll() : null;
@@ -219,7 +264,7 @@ public final class Engine {
     }
 
     private long nanosUntilDue() {
-        long own = queue.nanosUntilDue();
+        long own = Math.min(queue.nanosUntilDue(), nanosOfStepPatience());
         return coordinator == null ? own : Math.min(own, coordinator.nanosUntilDue(System.nanoTime()));
     }
 
@@ -227,10 +272,7 @@ public final class Engine {
     private void takeIn() {
         SetMember all = sets.get(ALL);
         if (all.steps() != null) {
-            queue.drainFresh().forEach(op -> follow(all, op));
-            if (closing != closingAnnounced) {
-                all.steps().leave();
-            }
+            followSteps(all);
             if (failureIsNews()) {
                 announce(List.of());
             }
@@ -239,7 +281,30 @@ public final class Engine {
         }
     }
 
+    private void followSteps(SetMember all) {
+        // In this order: whoever waits has submitted before, and that is drained then.
+        boolean awaited = queue.isAwaited();
+        List<PendingOp> fresh = queue.drainFresh();
+        fresh.forEach(op -> follow(all, op));
+        if (!fresh.isEmpty()) {
+            lastSubmissionNanos = System.nanoTime();
+        }
+        if (closing || (awaited && !all.steps().isDue()) || nanosOfStepPatience() == 0) {
+            all.steps().leave();
+        }
+    }
+
+    /** Time until an incomplete batch is given up, so that its operations are not held back for ever. */
+    private long nanosOfStepPatience() {
+        StaticPlan steps = sets.get(ALL).steps();
+        if (steps == null || steps.isDue() || steps.isIdle()) {
+            return Long.MAX_VALUE;
+        }
+        return Math.max(0, STEP_PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
+    }
+
     private static void follow(SetMember set, PendingOp op) {
+        op.announce(false);
         if (op.set() == set.id()) {
             set.steps().submitted(op.request());
         } else {
@@ -255,8 +320,10 @@ public final class Engine {
         // While a static plan holds, leaving it comes first; only a failure is told at once.
         closingAnnounced = closing && sets.get(ALL).steps() == null;
         failureAnnounced = !failure.isEmpty();
+        ops.forEach(op -> op.announce(true));
         List<Wishes> wishes = new ArrayList<>();
         ops.stream()
+                .filter(this::isOfRegisteredSet)
                 .collect(Collectors.groupingBy(PendingOp::set, TreeMap::new, Collectors.toList()))
                 .forEach((set, members) -> wishes.add(sets.get(set).wishes(members)));
         Announcement announcement = new Announcement(wishes, closingAnnounced, failure);
@@ -265,6 +332,19 @@ public final class Engine {
         } else {
             backend.control().send(0, PlanCodec.encode(announcement));
         }
+    }
+
+    /** The program may have submitted an operation while its set was being taken away; that fails alone. */
+    private boolean isOfRegisteredSet(PendingOp op) {
+        boolean there = sets.containsKey(op.set());
+        if (!there) {
+            queue.takeIfPending(op.set(), op.name()).ifPresent(gone -> gone.fail(removed(gone.set())));
+        }
+        return there;
+    }
+
+    private static HvdException removed(int set) {
+        return new HvdException(ErrorId.UNKNOWN_PROCESS_SET, "process set " + set + " has been removed");
     }
 
     /** Rank 0 tells the members of each set what has been decided. */
@@ -288,6 +368,13 @@ public final class Engine {
         coordinator.warning().ifPresent(LOG::warn);
     }
 
+    private void ready(int set, Request request, int from) {
+        // Where rank 0 takes no part, nothing of it is to be seen there.
+        if (sets.containsKey(set) && !request.kind().isTransfer()) {
+            recorder.ready(set, request.kind().toString(), request.name(), from);
+        }
+    }
+
     private List<Integer> allRanks() {
         return coordinator.members(ALL);
     }
@@ -295,9 +382,12 @@ public final class Engine {
     private void carryOut(Plan arrived) {
         SetMember set = sets.get(arrived.set());
         Plan plan = set.arrived(arrived, queue);
+        refuse(set, plan.batches().stream().filter(Batch::isRefusal).toList());
         plan.batches().forEach(batch -> execute(set, batch));
         if (!plan.lock().isEmpty()) {
             set.lock(plan.lock(), queue.announced(set.id()));
+            lastSubmissionNanos = System.nanoTime();
+            stepsHold = true;
         }
         if (!plan.failure().isEmpty()) {
             onFailure.accept(plan.failure());
@@ -323,7 +413,7 @@ public final class Engine {
         List<PendingOp> ops = steps.next().stream()
                 .map(name -> queue.find(ALL, name).orElseThrow())
                 .toList();
-        ops.forEach(PendingOp::start);
+        log.start(ops);
         Batch batch = new Batch(
                 ops.stream().map(op -> Plan.Op.named(op.name())).toList(),
                 Verdict.RUN,
@@ -355,6 +445,7 @@ public final class Engine {
     /** Every rank comes here after the same batch, and announces anew what it has not got. */
     private void leaveSteps(SetMember set) {
         set.unlock();
+        stepsHold = false;
         if (coordinator != null) {
             coordinator.unlock(set.id());
         }
@@ -367,7 +458,9 @@ public final class Engine {
             case RUN -> run(set, batch, takePart(set, batch));
             case RUN_IF_ASKED ->
                 queue.takeIfPending(set.id(), batch.ops().get(0).name()).ifPresent(op -> run(set, batch, List.of(op)));
-            default -> refuse(set, batch);
+            default -> {
+                // Said already, at the start of the plan.
+            }
         }
     }
 
@@ -398,7 +491,7 @@ public final class Engine {
             ops.forEach(op -> op.fail(unsupported));
             return;
         }
-        ops.forEach(PendingOp::start);
+        log.start(ops);
         guarded(ops, () -> {
             switch (ops.get(0).request().kind()) {
                 case ADD_PROCESS_SET -> enterAgreed(batch, ops.get(0));
@@ -427,15 +520,26 @@ public final class Engine {
         }
     }
 
-    private void refuse(SetMember set, Batch batch) {
-        HvdException refusal =
-                switch (batch.verdict()) {
-                    case MISMATCH -> new RankMismatchException(batch.error());
-                    case TIMED_OUT -> new BarrierTimeoutException(batch.error());
-                    case RANK_GONE -> new ShutdownException(batch.error());
-                    default -> new HvdException(ErrorId.BAD_ARGUMENT, batch.error());
-                };
-        batch.names().forEach(name -> queue.takeIfPending(set.id(), name).ifPresent(op -> op.fail(refusal)));
+    /** All of them leave the queue before anybody hears of one, and submits the whole group again. */
+    private void refuse(SetMember set, List<Batch> batches) {
+        Map<PendingOp, HvdException> refused = new LinkedHashMap<>();
+        for (Batch batch : batches) {
+            if (batch.sizes().contains((long) set.self())) {
+                HvdException refusal = refusal(batch);
+                batch.names()
+                        .forEach(name -> queue.takeIfPending(set.id(), name).ifPresent(op -> refused.put(op, refusal)));
+            }
+        }
+        refused.forEach(PendingOp::fail);
+    }
+
+    private static HvdException refusal(Batch batch) {
+        return switch (batch.verdict()) {
+            case MISMATCH -> new RankMismatchException(batch.error());
+            case TIMED_OUT -> new BarrierTimeoutException(batch.error());
+            case RANK_GONE -> new ShutdownException(batch.error());
+            default -> new HvdException(ErrorId.BAD_ARGUMENT, batch.error());
+        };
     }
 
     private void enterAgreed(Batch batch, PendingOp op) {
@@ -446,7 +550,7 @@ public final class Engine {
 
     private void enter(int id, List<Integer> members) {
         if (members.contains(rank)) {
-            sets.put(id, new SetMember(id, members, rank, backend.collectives(members), settings));
+            sets.put(id, new SetMember(id, members, rank, backend.collectives(members), settings, log));
         }
     }
 
@@ -454,7 +558,7 @@ public final class Engine {
         int id = Math.toIntExact(batch.sizes().get(0));
         SetMember left = sets.remove(id);
         if (left != null) {
-            queue.abandon(id, new HvdException(ErrorId.BAD_ARGUMENT, "process set " + id + " has been removed"));
+            queue.abandon(id, removed(id));
             left.data().close();
         }
         op.complete(Outcome.of(id));

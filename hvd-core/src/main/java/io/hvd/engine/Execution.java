@@ -138,7 +138,10 @@ final class Execution {
     }
 
     private Tensor made(long rows) {
-        return Tensor.zeros(first.dtype(), first.shape().withFirst(rows));
+        long begun = set.log().begin();
+        Tensor output = Tensor.zeros(first.dtype(), first.shape().withFirst(rows));
+        set.log().end("ALLOCATE_OUTPUT", begun);
+        return output;
     }
 
     private static long totalRows(List<Long> rows) {

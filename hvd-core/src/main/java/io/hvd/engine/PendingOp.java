@@ -74,10 +74,14 @@ final class PendingOp {
         return result;
     }
 
-    void start() {
-        if (call != null) {
-            recorder.started(call);
-        }
+    /** As the recorder knows it; null for a stand-in. */
+    Call call() {
+        return call;
+    }
+
+    /** The engine has taken it from the queue. */
+    void announce(boolean negotiated) {
+        recorder.announced(call, negotiated);
     }
 
     void complete(Outcome outcome) {

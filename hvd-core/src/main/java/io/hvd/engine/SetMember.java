@@ -23,8 +23,15 @@ final class SetMember {
     private int epoch;
     private StaticPlan steps;
 
-    /** @param rank this rank's global number */
-    SetMember(int id, List<Integer> members, int rank, Collectives data, EngineSettings settings) {
+    private final DataLog log;
+
+    /**
+     * @param rank this rank's global number
+     * @param log hears what the data plane does
+     */
+    SetMember(int id, List<Integer> members, int rank, Collectives data, EngineSettings settings, DataLog log) {
+        this.log = log;
+        data.report(log);
         this.id = id;
         this.members = List.copyOf(members);
         this.self = members.indexOf(rank);
@@ -51,6 +58,11 @@ final class SetMember {
 
     Collectives data() {
         return data;
+    }
+
+    /** What the data plane is doing, and for whom. */
+    DataLog log() {
+        return log;
     }
 
     /** The steps that go on without negotiation, or null. */

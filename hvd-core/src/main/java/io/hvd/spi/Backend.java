@@ -29,6 +29,15 @@ public interface Backend extends AutoCloseable {
     List<byte[]> exchange(byte[] mine);
 
     /**
+     * Opens one more control channel, for messages that must not get between the engine's. All ranks call
+     * it together. Its {@link ControlChannel#receive} and {@link ControlChannel#send} belong to one thread,
+     * whichever that is, and it ends with the back end.
+     */
+    default ControlChannel openChannel() {
+        throw new UnsupportedOperationException("no further channel on this back end");
+    }
+
+    /**
      * Ends all ranks' processes, or, where the ranks are threads, tells the others that this one is
      * gone. Any thread may call it; it may not return.
      */

@@ -18,6 +18,9 @@ import java.util.Optional;
  * ends the job.
  */
 public interface Collectives extends AutoCloseable {
+    /** From here on the data plane tells what it is doing; one that has nothing to tell need not. */
+    default void report(Activities to) {}
+
     /** Whether tensors on such a device can be handed over at all. */
     default boolean reaches(Device.Kind device) {
         return device == Device.Kind.CPU;

@@ -51,7 +51,7 @@ class HvdConfigTest {
         assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false, false));
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
         assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, Path.of(".")));
-        assertThat(config.log()).isEqualTo(new LogSettings(LogSettings.Level.WARNING, false));
+        assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(new AutotuneSettings(false, Optional.empty(), 3, 10, 20, 0.8));
     }
@@ -83,7 +83,7 @@ class HvdConfigTest {
         assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true, true));
         assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
         assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, Path.of("/reports")));
-        assertThat(config.log()).isEqualTo(new LogSettings(LogSettings.Level.DEBUG, true));
+        assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())
                 .isEqualTo(new AutotuneSettings(true, Optional.of(Path.of("/tune.csv")), 11, 12, 13, 0.25));

@@ -54,4 +54,14 @@ class SettingsIT {
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.output()).contains("HOROVOD_AUTOTUNE");
     }
+
+    /** The tests log through slf4j-simple, as train.jar does. */
+    @Test
+    void theLogLevelDecidesWhetherTheLineAtTheStartIsShown() {
+        Job loud = Job.horovodrun(1, Map.of("HOROVOD_LOG_LEVEL", "info"), FaultyProgram.class, "none", "-1");
+        Job quiet = Job.horovodrun(1, Map.of("HOROVOD_LOG_LEVEL", "error"), FaultyProgram.class, "none", "-1");
+
+        assertThat(loud.output()).contains("rank(s) on");
+        assertThat(quiet.output()).doesNotContain("rank(s) on");
+    }
 }

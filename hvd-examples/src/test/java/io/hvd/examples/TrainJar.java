@@ -23,6 +23,11 @@ public final class TrainJar {
         return horovodrun(ranks, List.of(), flags);
     }
 
+    /** With a setting, which horovodrun hands on to every rank. */
+    public static Job horovodrunWith(String variable, String value, int ranks, String... flags) {
+        return horovodrun(ranks, List.of("env", variable + "=" + value), flags);
+    }
+
     /** Every rank runs in a folder of its own, {@code folder/rank-0} and so on, made if it is not there. */
     public static Job horovodrunInOwnFolders(int ranks, Path folder, String... flags) {
         String enter =

@@ -132,6 +132,7 @@ public final class DistributedOptimizer implements Optimizer {
         warnIfNeverBroadcast();
         inner.step();
         synchronizedAlready = false;
+        hvd.markStep();
         guard.stepped();
     }
 

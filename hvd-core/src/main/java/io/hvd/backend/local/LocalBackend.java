@@ -4,22 +4,24 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
-import java.nio.ByteBuffer;
 import java.util.Collections;
 import java.util.List;
 
 /** A rank that is a thread of this JVM. */
-final class LocalBackend implements Backend, ControlChannel {
+final class LocalBackend implements Backend {
     private final LocalHub hub;
     private final int rank;
     private final Topology topology;
+    private final ControlChannel control;
     private final Collectives collectives;
+    private int opened;
 
     LocalBackend(LocalHub hub, int rank, String host) {
         this.hub = hub;
         this.rank = rank;
         this.topology =
                 Topology.of(rank, Collections.nCopies(hub.size(), "this JVM"), Collections.nCopies(hub.size(), host));
+        this.control = new LocalChannel(hub.mailboxes(), rank);
         this.collectives = new LocalCollectives(hub, rank);
     }
 
@@ -35,7 +37,12 @@ final class LocalBackend implements Backend, ControlChannel {
 
     @Override
     public ControlChannel control() {
-        return this;
+        return control;
+    }
+
+    @Override
+    public ControlChannel openChannel() {
+        return new LocalChannel(hub.furtherMailboxes(opened++), rank);
     }
 
     @Override
@@ -65,20 +72,5 @@ final class LocalBackend implements Backend, ControlChannel {
     @Override
     public void close() {
         // Nothing is held but memory.
-    }
-
-    @Override
-    public void send(int to, ByteBuffer message) {
-        hub.mailbox(to).put(rank, message);
-    }
-
-    @Override
-    public void receive(long nanos, Inbox inbox) {
-        hub.mailbox(rank).receive(nanos, inbox);
-    }
-
-    @Override
-    public void wakeUp() {
-        hub.mailbox(rank).wakeUp();
     }
 }

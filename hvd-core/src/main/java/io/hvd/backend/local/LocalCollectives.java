@@ -1,5 +1,6 @@
 package io.hvd.backend.local;
 
+import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
@@ -24,12 +25,18 @@ final class LocalCollectives implements Collectives {
     private final int size;
     private final Converter converter = new Converter();
     private final Reducer reducer = new Reducer();
+    private Activities activities = Activities.UNHEARD;
 
     /** @param rank this rank's number within the hub */
     LocalCollectives(LocalHub hub, int rank) {
         this.hub = hub;
         this.rank = rank;
         this.size = hub.size();
+    }
+
+    @Override
+    public void report(Activities to) {
+        activities = to;
     }
 
     @Override
@@ -52,15 +59,21 @@ final class LocalCollectives implements Collectives {
         long from = 0;
         do {
             int count = (int) Math.min(chunk, source.elements() - from);
+            long packing = activities.begin();
             source.pack(from, count, stage, how.prescale());
-            if (!hub.rendezvous().meet(true)) {
+            activities.end(Activities.COPY_IN, packing);
+            if (!meet(true)) {
                 return false;
             }
+            long reducing = activities.begin();
             int first = (int) ((long) count * rank / size);
             int last = (int) ((long) count * (rank + 1) / size);
             reducer.reduce(how.op(), how.wire(), hub.stages(), first, last - first, hub.result());
             hub.rendezvous().meet();
+            activities.end("LOCAL_ALLREDUCE", reducing);
+            long unpacking = activities.begin();
             target.unpack(from, count, hub.result(), how.postscale());
+            activities.end(Activities.COPY_OUT, unpacking);
             from += chunk;
         } while (from < source.elements());
         return true;
@@ -155,7 +168,14 @@ final class LocalCollectives implements Collectives {
     /** Everybody can see everybody's tensor until the next meeting. */
     private void show(Tensor tensor) {
         hub.posted().set(rank, tensor);
-        hub.rendezvous().meet();
+        meet(true);
+    }
+
+    private boolean meet(boolean agree) {
+        long begun = activities.begin();
+        boolean agreed = hub.rendezvous().meet(agree);
+        activities.end(Activities.WAIT_FOR_DATA, begun);
+        return agreed;
     }
 
     private void collect(Tensor output, long[] elements) {

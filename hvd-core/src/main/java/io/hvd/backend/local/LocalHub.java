@@ -22,6 +22,7 @@ final class LocalHub {
     private final List<Crossing> crossings;
     private final int stageBytes;
     private final Map<List<Integer>, LocalHub> sets = new HashMap<>();
+    private final Map<Integer, List<Mailbox>> further = new HashMap<>();
     private String lost;
 
     LocalHub(int size, int stageBytes) {
@@ -41,8 +42,15 @@ final class LocalHub {
         return mailboxes.size();
     }
 
-    Mailbox mailbox(int rank) {
-        return mailboxes.get(rank);
+    /** The engine's mailboxes, by rank. */
+    List<Mailbox> mailboxes() {
+        return mailboxes;
+    }
+
+    /** Mailboxes of another control channel, the same for all ranks; the first one is number 0. */
+    synchronized List<Mailbox> furtherMailboxes(int number) {
+        return further.computeIfAbsent(
+                number, any -> Stream.generate(Mailbox::new).limit(size()).toList());
     }
 
     /** Where the ranks wait for each other within a collective. */
@@ -92,7 +100,12 @@ final class LocalHub {
     void lose(int rank, String why) {
         // In this order the cause is in every mailbox before those whom it frees can report theirs.
         mailboxes.forEach(mailbox -> mailbox.lost(rank, why));
+        loseFurther(rank, why);
         breakUp("rank " + rank + " is gone: " + why);
+    }
+
+    private synchronized void loseFurther(int rank, String why) {
+        further.values().forEach(channel -> channel.forEach(mailbox -> mailbox.lost(rank, why)));
     }
 
     private synchronized void breakUp(String why) {

@@ -68,6 +68,11 @@ final class NcclBackend implements Backend {
     }
 
     @Override
+    public ControlChannel openChannel() {
+        return host.openChannel();
+    }
+
+    @Override
     public void abort(int exitCode, String reason) {
         host.abort(exitCode, reason);
     }

@@ -22,21 +22,22 @@ final class BoundBackend implements Backend {
     private static final int SET_TAG = 4712;
 
     private final Intracomm comm;
-    private final int stageBytes;
+    private final HvdConfig config;
     private final int rank;
     private final int size;
     private final Topology topology;
     private final SocketControl control;
     private final MpiCollectives collectives;
+    private final List<SocketControl> further = new ArrayList<>();
 
     BoundBackend(Intracomm comm, HvdConfig config) throws MPIException {
         this.comm = comm;
-        this.stageBytes = config.stageBytes();
+        this.config = config;
         this.rank = comm.getRank();
         this.size = comm.getSize();
         this.topology = discover();
         this.control = SocketControl.connect(topology, config, this::exchange);
-        this.collectives = new MpiCollectives(comm, stageBytes);
+        this.collectives = new MpiCollectives(comm, config.stageBytes());
     }
 
     private Topology discover() throws MPIException {
@@ -70,6 +71,13 @@ final class BoundBackend implements Backend {
     }
 
     @Override
+    public ControlChannel openChannel() {
+        SocketControl channel = SocketControl.connect(topology, config, this::exchange);
+        further.add(channel);
+        return channel;
+    }
+
+    @Override
     public Collectives collectives() {
         return collectives;
     }
@@ -78,7 +86,7 @@ final class BoundBackend implements Backend {
     public Collectives collectives(List<Integer> members) {
         try {
             int[] ranks = members.stream().mapToInt(Integer::intValue).toArray();
-            return new MpiCollectives(comm.createGroup(comm.getGroup().incl(ranks), SET_TAG), stageBytes);
+            return new MpiCollectives(comm.createGroup(comm.getGroup().incl(ranks), SET_TAG), config.stageBytes());
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_create_group for ranks " + members + " failed: " + e, e);
         }
@@ -120,6 +128,7 @@ final class BoundBackend implements Backend {
             // Nobody hangs up while another still has to read the last plan.
             comm.barrier();
             control.close();
+            further.forEach(SocketControl::close);
             comm.free();
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "leaving the communicator failed: " + e, e);

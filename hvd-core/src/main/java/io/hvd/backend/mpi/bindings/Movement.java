@@ -1,5 +1,6 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.spi.Activities;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
@@ -25,7 +26,7 @@ final class Movement {
         for (long from = 0; from < longest(elements); from += share) {
             Round round = new Round(elements, from, share, type);
             packOne(input, from, round.lengths[stage.rank], type);
-            Stage.call(
+            stage.call(
                     "MPI_Allgatherv",
                     () -> stage.comm.allGatherv(
                             stage.front,
@@ -45,7 +46,7 @@ final class Movement {
         for (long from = 0; from < longest(elements); from += share) {
             Round round = new Round(elements, from, share, type);
             packOne(input, from, round.lengths[stage.rank], type);
-            Stage.call(
+            stage.call(
                     "MPI_Gatherv",
                     () -> stage.comm.gatherv(
                             stage.front,
@@ -71,12 +72,12 @@ final class Movement {
                 packAll(input, elements, round, from);
             }
             int mine = round.lengths[stage.rank];
-            Stage.call(
+            stage.call(
                     "MPI_Scatterv",
                     () -> stage.comm.scatterv(
                             stage.front, round.lengths, round.offsets, MPI.BYTE, stage.back, mine, MPI.BYTE, root));
             if (mine > 0) {
-                converter.unpack(stage.back, 0, type, output, from, mine / type.bytes(), 1.0);
+                unpackOne(output, from, mine / type.bytes());
             }
         }
     }
@@ -88,7 +89,7 @@ final class Movement {
             Round out = new Round(sent, from, share, type);
             Round in = new Round(received, from, share, type);
             packAll(input, sent, out, from);
-            Stage.call(
+            stage.call(
                     "MPI_Alltoallv",
                     () -> stage.comm.allToAllv(
                             stage.front,
@@ -108,8 +109,8 @@ final class Movement {
         int chunk = stage.chunk(type);
         for (long from = 0; from < tensor.elements(); from += chunk) {
             int count = (int) Math.min(chunk, tensor.elements() - from);
-            converter.pack(tensor, from, count, stage.front, 0, type, 1.0);
-            Stage.call(
+            packOne(tensor, from, count * type.bytes(), type);
+            stage.call(
                     "MPI_Send", () -> stage.comm.send(stage.front, count * type.bytes(), MPI.BYTE, to, TRANSFER_TAG));
         }
     }
@@ -119,10 +120,10 @@ final class Movement {
         int chunk = stage.chunk(type);
         for (long from = 0; from < tensor.elements(); from += chunk) {
             int count = (int) Math.min(chunk, tensor.elements() - from);
-            Stage.call(
+            stage.call(
                     "MPI_Recv",
                     () -> stage.comm.recv(stage.back, count * type.bytes(), MPI.BYTE, sender, TRANSFER_TAG));
-            converter.unpack(stage.back, 0, type, tensor, from, count, 1.0);
+            unpackOne(tensor, from, count);
         }
     }
 
@@ -146,11 +147,19 @@ final class Movement {
 
     private void packOne(Tensor input, long from, int bytes, DType type) {
         if (bytes > 0) {
-            converter.pack(input, from, bytes / type.bytes(), stage.front, 0, type, 1.0);
+            stage.copy(
+                    Activities.COPY_IN,
+                    () -> converter.pack(input, from, bytes / type.bytes(), stage.front, 0, type, 1.0));
         }
     }
 
+    private void unpackOne(Tensor output, long from, int count) {
+        stage.copy(
+                Activities.COPY_OUT, () -> converter.unpack(stage.back, 0, output.dtype(), output, from, count, 1.0));
+    }
+
     private void packAll(Tensor input, long[] elements, Round round, long from) {
+        long begun = stage.activities.begin();
         DType type = input.dtype();
         long[] starts = starts(elements);
         for (int i = 0; i < elements.length; i++) {
@@ -159,9 +168,11 @@ final class Movement {
                 converter.pack(input, starts[i] + from, count, stage.front, round.offsets[i], type, 1.0);
             }
         }
+        stage.activities.end(Activities.COPY_IN, begun);
     }
 
     private void unpackAll(Tensor output, long[] elements, Round round, long from) {
+        long begun = stage.activities.begin();
         DType type = output.dtype();
         long[] starts = starts(elements);
         for (int i = 0; i < elements.length; i++) {
@@ -170,6 +181,7 @@ final class Movement {
                 converter.unpack(stage.back, round.offsets[i], type, output, starts[i] + from, count, 1.0);
             }
         }
+        stage.activities.end(Activities.COPY_OUT, begun);
     }
 
     /** How many bytes of each rank go in one round, and where they lie on the stage. */

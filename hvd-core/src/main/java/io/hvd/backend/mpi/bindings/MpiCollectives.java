@@ -1,5 +1,6 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.BufferMemory;
@@ -26,6 +27,11 @@ final class MpiCollectives implements Collectives {
         this.stage = new Stage(comm, stageBytes);
         this.reduction = new StageReduction(stage);
         this.movement = new Movement(stage, converter);
+    }
+
+    @Override
+    public void report(Activities to) {
+        stage.activities = to;
     }
 
     @Override
@@ -60,7 +66,7 @@ final class MpiCollectives implements Collectives {
         boolean asked = !ballot;
         for (long from = 0; from < source.elements() || !asked; from += chunk) {
             int count = (int) Math.min(chunk, source.elements() - from);
-            source.pack(from, count, stage.front, how.prescale());
+            copyIn(source, from, count, how.prescale());
             if (asked) {
                 reduction.allreduce(stage.front, count, how);
             } else {
@@ -71,9 +77,17 @@ final class MpiCollectives implements Collectives {
                 }
                 asked = true;
             }
-            target.unpack(from, count, stage.front, how.postscale());
+            copyOut(target, from, count, how.postscale());
         }
         return true;
+    }
+
+    private void copyIn(FlatView source, long from, int count, double scale) {
+        stage.copy(Activities.COPY_IN, () -> source.pack(from, count, stage.front, scale));
+    }
+
+    private void copyOut(FlatView target, long from, int count, double scale) {
+        stage.copy(Activities.COPY_OUT, () -> target.unpack(from, count, stage.front, scale));
     }
 
     /** The zero-copy way: one direct buffer, in place, as MPI can reduce it. */
@@ -108,10 +122,10 @@ final class MpiCollectives implements Collectives {
         for (long from = 0; from < source.elements(); from += chunk) {
             int count = (int) Math.min(chunk, source.elements() - from);
             if (stage.rank == root) {
-                source.pack(from, count, stage.front, 1.0);
+                copyIn(source, from, count, 1.0);
             }
-            Stage.call("MPI_Bcast", () -> stage.comm.bcast(stage.front, count * type.bytes(), MPI.BYTE, root));
-            target.unpack(from, count, stage.front, 1.0);
+            stage.call("MPI_Bcast", () -> stage.comm.bcast(stage.front, count * type.bytes(), MPI.BYTE, root));
+            copyOut(target, from, count, 1.0);
         }
     }
 
@@ -123,6 +137,7 @@ final class MpiCollectives implements Collectives {
         int bytes = how.wire().bytes();
         for (long from = 0; from < longest; from += share) {
             int slice = (int) Math.min(share, longest - from);
+            long begun = stage.activities.begin();
             for (int to = 0; to < stage.size; to++) {
                 int count = Movement.count(elements[to], from, slice);
                 if (count > 0) {
@@ -136,10 +151,11 @@ final class MpiCollectives implements Collectives {
                             how.prescale());
                 }
             }
+            stage.activities.end(Activities.COPY_IN, begun);
             reduction.reduceOwnSlice(slice, how);
             int mine = Movement.count(elements[stage.rank], from, slice);
             if (mine > 0) {
-                converter.unpack(stage.front, 0, how.wire(), output, from, mine, how.postscale());
+                unpackOne(output, from, mine, how);
             }
         }
     }
@@ -149,12 +165,24 @@ final class MpiCollectives implements Collectives {
         int share = stage.share(how.wire());
         for (long from = 0; from < input.elements(); from += share) {
             int count = (int) Math.min(share, input.elements() - from);
-            converter.pack(input, from, count, stage.front, 0, how.wire(), how.prescale());
+            packOne(input, from, count, how);
             reduction.reduceTo(root, count, how);
             if (stage.rank == root) {
-                converter.unpack(stage.front, 0, how.wire(), output, from, count, how.postscale());
+                unpackOne(output, from, count, how);
             }
         }
+    }
+
+    private void packOne(Tensor input, long from, int count, Reduction how) {
+        stage.copy(
+                Activities.COPY_IN,
+                () -> converter.pack(input, from, count, stage.front, 0, how.wire(), how.prescale()));
+    }
+
+    private void unpackOne(Tensor output, long from, int count, Reduction how) {
+        stage.copy(
+                Activities.COPY_OUT,
+                () -> converter.unpack(stage.front, 0, how.wire(), output, from, count, how.postscale()));
     }
 
     @Override
@@ -189,6 +217,6 @@ final class MpiCollectives implements Collectives {
 
     @Override
     public void close() {
-        Stage.call("MPI_Comm_free", stage.comm::free);
+        stage.call("MPI_Comm_free", stage.comm::free);
     }
 }

@@ -2,9 +2,11 @@ package io.hvd.backend.mpi.bindings;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.spi.Activities;
 import io.hvd.tensor.DType;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Locale;
 import mpi.Intracomm;
 import mpi.MPIException;
 
@@ -19,6 +21,9 @@ final class Stage {
     final ByteBuffer front;
     /** For what MPI cannot do in place. */
     final ByteBuffer back;
+
+    /** Hears of every MPI call and every copy. */
+    Activities activities = Activities.UNHEARD;
 
     private final int bytes;
 
@@ -49,12 +54,29 @@ final class Stage {
         return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
     }
 
-    static void call(String name, Call call) {
+    void call(String name, Call call) {
+        long begun = activities.begin();
         try {
             call.run();
+            if (begun != 0) {
+                activities.end(activity(name), begun);
+            }
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, name + " failed: " + e.getMessage(), e);
         }
+    }
+
+    /** Horovod's word for an MPI call: in capitals, and the same with counts per rank. */
+    private static String activity(String call) {
+        boolean counted = call.endsWith("v") && !call.equals("MPI_Recv");
+        return (counted ? call.substring(0, call.length() - 1) : call).toUpperCase(Locale.ROOT);
+    }
+
+    /** A copy between tensors and stage. */
+    void copy(String name, Runnable copy) {
+        long begun = activities.begin();
+        copy.run();
+        activities.end(name, begun);
     }
 
     interface Call {

@@ -16,6 +16,9 @@ import mpi.Op;
  * and adding them up here, in rank order, 16-bit floats with a float32 accumulator.
  */
 final class StageReduction {
+    /** This rank adds up what all have sent it. Horovod leaves that to MPI and has no word for it. */
+    private static final String REDUCE = "REDUCE";
+
     private final Stage stage;
     private final Reducer reducer = new Reducer();
 
@@ -41,7 +44,7 @@ final class StageReduction {
             return;
         }
         if (isNative(how)) {
-            Stage.call(
+            stage.call(
                     "MPI_Allreduce",
                     () -> stage.comm.allReduce(
                             buffer, count, datatype(how.wire()), op(how.op().arithmeticOn(how.wire()))));
@@ -54,15 +57,15 @@ final class StageReduction {
     private void allreduceSlices(ByteBuffer buffer, int count, Reduction how) {
         int slice = (count + stage.size - 1) / stage.size;
         int bytes = slice * how.wire().bytes();
-        Stage.call("MPI_Alltoall", () -> stage.comm.allToAll(buffer, bytes, MPI.BYTE, stage.back, bytes, MPI.BYTE));
+        stage.call("MPI_Alltoall", () -> stage.comm.allToAll(buffer, bytes, MPI.BYTE, stage.back, bytes, MPI.BYTE));
         reduceBack(slice, how, Stage.part(buffer, stage.rank * bytes, bytes));
-        Stage.call("MPI_Allgather", () -> stage.comm.allGather(buffer, bytes, MPI.BYTE));
+        stage.call("MPI_Allgather", () -> stage.comm.allGather(buffer, bytes, MPI.BYTE));
     }
 
     /** The front holds a slice for every rank; afterwards its first slice is the reduced one of this rank. */
     void reduceOwnSlice(int slice, Reduction how) {
         int bytes = slice * how.wire().bytes();
-        Stage.call(
+        stage.call(
                 "MPI_Alltoall", () -> stage.comm.allToAll(stage.front, bytes, MPI.BYTE, stage.back, bytes, MPI.BYTE));
         reduceBack(slice, how, Stage.part(stage.front, 0, bytes));
     }
@@ -70,7 +73,7 @@ final class StageReduction {
     /** The front's first elements are reduced into the same place on the root. */
     void reduceTo(int root, int count, Reduction how) {
         int bytes = count * how.wire().bytes();
-        Stage.call(
+        stage.call(
                 "MPI_Gather", () -> stage.comm.gather(stage.front, bytes, MPI.BYTE, stage.back, bytes, MPI.BYTE, root));
         if (stage.rank == root) {
             reduceBack(count, how, Stage.part(stage.front, 0, bytes));
@@ -80,10 +83,12 @@ final class StageReduction {
     private void reduceBack(int slice, Reduction how, ByteBuffer target) {
         int bytes = slice * how.wire().bytes();
         List<ByteBuffer> parts = new ArrayList<>(stage.size);
+        long begun = stage.activities.begin();
         for (int from = 0; from < stage.size; from++) {
             parts.add(Stage.part(stage.back, from * bytes, bytes));
         }
         reducer.reduce(how.op(), how.wire(), parts, 0, slice, target);
+        stage.activities.end(REDUCE, begun);
     }
 
     private static Datatype datatype(DType type) {

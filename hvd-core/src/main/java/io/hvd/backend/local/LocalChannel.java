@@ -1,0 +1,23 @@
+package io.hvd.backend.local;
+
+import io.hvd.spi.ControlChannel;
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/** One rank's way to the mailboxes of all ranks. */
+record LocalChannel(List<Mailbox> mailboxes, int rank) implements ControlChannel {
+    @Override
+    public void send(int to, ByteBuffer message) {
+        mailboxes.get(to).put(rank, message);
+    }
+
+    @Override
+    public void receive(long nanos, Inbox inbox) {
+        mailboxes.get(rank).receive(nanos, inbox);
+    }
+
+    @Override
+    public void wakeUp() {
+        mailboxes.get(rank).wakeUp();
+    }
+}

@@ -1,0 +1,118 @@
+package io.hvd.timeline;
+
+import io.hvd.spi.ControlChannel;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+
+/** Rank 0's part: tells the others the time, takes in what all ranks have seen, and speaks the verdict. */
+final class Collector implements Part {
+    private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private final ControlChannel channel;
+    private final List<String> hosts;
+    private final Set<Integer> missing = new TreeSet<>();
+    private final Set<Integer> gone = new TreeSet<>();
+    private EventBuffer events = new EventBuffer(false);
+    private Recording recording;
+    private Path file;
+    private int session;
+    private long dropped;
+    private CompletableFuture<Void> done;
+    private long deadline;
+
+    /** @param hosts by rank */
+    Collector(ControlChannel channel, List<String> hosts) {
+        this.channel = channel;
+        this.hosts = hosts;
+    }
+
+    @Override
+    public void begin(int number, Path path, EventBuffer from) {
+        session = number;
+        file = path;
+        events = from;
+        dropped = 0;
+        missing.clear();
+        missing.addAll(IntStream.range(1, hosts.size()).boxed().toList());
+        missing.removeAll(gone);
+        recording = new Recording(path, hosts);
+    }
+
+    @Override
+    public void end(CompletableFuture<Void> told) {
+        done = told;
+        deadline = System.nanoTime() + LATE_NANOS;
+    }
+
+    @Override
+    public boolean isBusy() {
+        return recording != null || done != null;
+    }
+
+    @Override
+    public void turn() {
+        if (recording != null) {
+            recording.add(0, events.drain());
+        }
+        if (done == null) {
+            return;
+        }
+        if (recording != null && (missing.isEmpty() || System.nanoTime() - deadline > 0)) {
+            String late = "the last events of ranks " + missing + " did not arrive";
+            speak(recording.end(remarks(missing.isEmpty() ? List.of() : List.of(late))));
+        }
+        if (recording == null) {
+            done.complete(null);
+            done = null;
+        }
+    }
+
+    private List<String> remarks(List<String> known) {
+        List<String> all = new ArrayList<>(known);
+        dropped += events.dropped();
+        if (dropped > 0) {
+            all.add(dropped + " events came faster than they could be written and are missing");
+        }
+        return all;
+    }
+
+    private void speak(List<String> verdict) {
+        recording = null;
+        System.err.println("hvd timeline " + file + ": " + String.join(System.lineSeparator() + "  ", verdict));
+    }
+
+    @Override
+    public void message(int fromRank, ByteBuffer bytes) {
+        long heard = System.nanoTime();
+        Message message = Message.decode(bytes);
+        if (message instanceof Message.Ping ping) {
+            channel.send(fromRank, new Message.Pong(ping.sent(), heard, System.nanoTime()).encode());
+        } else if (message instanceof Message.Events batch && batch.session() == session && recording != null) {
+            recording.add(fromRank, batch.events());
+        } else if (message instanceof Message.End end && end.session() == session) {
+            dropped += end.dropped();
+            missing.remove(fromRank);
+        }
+    }
+
+    @Override
+    public void lost(int rank, String why) {
+        gone.add(rank);
+        missing.remove(rank);
+    }
+
+    @Override
+    public void fail(String why) {
+        if (recording != null) {
+            recording.add(0, events.drain());
+            speak(recording.breakOff(remarks(List.of("the job could not go on: " + why))));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package io.hvd.timeline;
+
+/**
+ * Something that has happened on a rank.
+ *
+ * @param from when; on the way to rank 0 it is turned into rank 0's time
+ * @param to when it was over; the same as {@code from} where it took no time
+ * @param number of the process set, or what the kind says
+ * @param name of the tensor
+ * @param what and {@code text}: see the kind
+ */
+record Event(Kind kind, long from, long to, int number, String name, String what, String text) {
+    /** Beyond this, texts are cut: they travel in frames of less than 64 KiB each. */
+    private static final int LONGEST_TEXT = 4000;
+
+    Event {
+        name = cut(name);
+        what = cut(what);
+        text = cut(text);
+    }
+
+    static Event at(Kind kind, long nanos) {
+        return new Event(kind, nanos, nanos, 0, "", "", "");
+    }
+
+    Event shifted(long nanos) {
+        return new Event(kind, from + nanos, to + nanos, number, name, what, text);
+    }
+
+    private static String cut(String text) {
+        return text.length() <= LONGEST_TEXT ? text : text.substring(0, LONGEST_TEXT - 3) + "...";
+    }
+
+    enum Kind {
+        /** what: the operation, such as {@code allreduce}; text: type and shape. */
+        SUBMITTED,
+        /** Goes to rank 0 for negotiation; what: the operation. */
+        ANNOUNCED,
+        /** Belongs to a static plan and is not negotiated; what: the operation. */
+        PLANNED,
+        /** On rank 0; what: the operation; text: the rank that has asked for it. */
+        READY,
+        /** what: the operation; text: the tensor under whose name the batch's activities are reported. */
+        STARTED,
+        /** what: its name. */
+        ACTIVITY,
+        /** what: the error, or empty; text: type and shape. */
+        ENDED,
+        /** text: the thread that waited. */
+        WAITED,
+        CYCLE,
+        STEP;
+
+        private static final Kind[] ALL = values();
+
+        static Kind of(int ordinal) {
+            return ALL[ordinal];
+        }
+    }
+}

@@ -1,0 +1,118 @@
+package io.hvd.timeline;
+
+import io.hvd.timeline.Event.Kind;
+import io.hvd.trace.Call;
+import io.hvd.trace.TraceListener;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What has happened on this rank since somebody last took it away. Any thread puts in, the timeline's takes out. */
+final class EventBuffer implements TraceListener {
+    /** Some hundred megabytes at most, should nobody take anything away. */
+    private static final int MOST = 1 << 19;
+
+    private final boolean cycles;
+    private List<Event> events = new ArrayList<>();
+    private long dropped;
+
+    /** @param cycles whether the engine's cycles are worth an event */
+    EventBuffer(boolean cycles) {
+        this.cycles = cycles;
+    }
+
+    synchronized List<Event> drain() {
+        List<Event> drained = events;
+        events = new ArrayList<>();
+        return drained;
+    }
+
+    /** How many events found the buffer full. */
+    synchronized long dropped() {
+        return dropped;
+    }
+
+    @Override
+    public void submitted(Call call) {
+        Call.Operation operation = call.operation();
+        add(of(Kind.SUBMITTED, call, call.submittedNanos(), operation.kind(), operation.detail()));
+    }
+
+    @Override
+    public void announced(Call call, boolean negotiated, long nanos) {
+        add(of(
+                negotiated ? Kind.ANNOUNCED : Kind.PLANNED,
+                call,
+                nanos,
+                call.operation().kind(),
+                ""));
+    }
+
+    @Override
+    public void ready(Arrival arrival, long nanos) {
+        String rank = String.valueOf(arrival.rank());
+        add(new Event(Kind.READY, nanos, nanos, arrival.processSet(), arrival.name(), arrival.kind(), rank));
+    }
+
+    @Override
+    public void started(Call call, Call batch, long nanos) {
+        add(of(
+                Kind.STARTED,
+                call,
+                nanos,
+                call.operation().kind(),
+                batch.operation().name()));
+    }
+
+    @Override
+    public void activity(Call batch, String name, long from, long to) {
+        Call.Operation operation = batch.operation();
+        add(new Event(Kind.ACTIVITY, from, to, operation.processSet(), operation.name(), name, ""));
+    }
+
+    @Override
+    public void ended(Call call) {
+        add(of(
+                Kind.ENDED,
+                call,
+                call.endedNanos(),
+                call.error(),
+                call.operation().detail()));
+    }
+
+    @Override
+    public void waited(int processSet, String name, long from, long to) {
+        add(new Event(
+                Kind.WAITED,
+                from,
+                to,
+                processSet,
+                name,
+                "",
+                Thread.currentThread().getName()));
+    }
+
+    @Override
+    public void cycle(long nanos) {
+        if (cycles) {
+            add(Event.at(Kind.CYCLE, nanos));
+        }
+    }
+
+    @Override
+    public void step(long nanos) {
+        add(Event.at(Kind.STEP, nanos));
+    }
+
+    private static Event of(Kind kind, Call call, long nanos, String what, String text) {
+        Call.Operation operation = call.operation();
+        return new Event(kind, nanos, nanos, operation.processSet(), operation.name(), what, text);
+    }
+
+    private synchronized void add(Event event) {
+        if (events.size() < MOST) {
+            events.add(event);
+        } else {
+            dropped++;
+        }
+    }
+}

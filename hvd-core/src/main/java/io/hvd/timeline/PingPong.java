@@ -1,0 +1,36 @@
+package io.hvd.timeline;
+
+import java.util.Comparator;
+import java.util.List;
+
+/**
+ * One question for the time and its answer, from which two clocks can be compared (D. L. Mills, RFC
+ * 5905, section 8). The four times are those of {@link System#nanoTime()} on the rank where they were
+ * taken; its zero may be anywhere.
+ *
+ * @param sent on the asking rank
+ * @param heard on the answering rank
+ * @param answered on the answering rank
+ * @param received on the asking rank
+ */
+record PingPong(long sent, long heard, long answered, long received) {
+    /** What must be added to the asking rank's time; wrong by at most half of {@link #roundTrip}. */
+    long offset() {
+        long there = heard - sent;
+        long back = answered - received;
+        return there + (back - there) / 2;
+    }
+
+    /** Time on the way, both ways together. */
+    long roundTrip() {
+        return (received - sent) - (answered - heard);
+    }
+
+    /** The offset of the exchange that was least held up. */
+    static long offset(List<PingPong> exchanges) {
+        return exchanges.stream()
+                .min(Comparator.comparingLong(PingPong::roundTrip))
+                .orElseThrow()
+                .offset();
+    }
+}

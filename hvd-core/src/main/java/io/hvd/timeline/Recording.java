@@ -1,0 +1,98 @@
+package io.hvd.timeline;
+
+import io.hvd.timeline.StepSplit.Step;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One timeline on rank 0, from its start to its verdict. Without a file it goes on for the verdict's sake. */
+final class Recording {
+    private static final Logger LOG = LoggerFactory.getLogger(Recording.class);
+
+    private final Path path;
+    private final Rendering rendering;
+    private final StepSplit split;
+    private final Verdict verdict;
+    /** Null where it could not be opened or written. */
+    private TimelineFile file;
+
+    /** @param hosts by rank */
+    Recording(Path path, List<String> hosts) {
+        this.path = path;
+        this.rendering = new Rendering(System.nanoTime(), hosts);
+        this.split = new StepSplit(hosts.size());
+        this.verdict = new Verdict(hosts.size());
+        long epochMicros = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
+        try {
+            file = TimelineFile.create(path, Rendering.start(epochMicros, hosts.size()));
+        } catch (IOException e) {
+            giveUp(e);
+        }
+    }
+
+    /** Takes in what a rank has sent, on rank 0's clock. */
+    void add(int rank, List<Event> events) {
+        rendering.add(rank, events);
+        split.add(rank, events).forEach(this::add);
+        write(rendering.take());
+    }
+
+    /**
+     * Writes what is left.
+     *
+     * @param remarks what the reader should know besides
+     * @return the verdict, line by line
+     */
+    List<String> end(List<String> remarks) {
+        split.rest().forEach(this::add);
+        return breakOff(remarks);
+    }
+
+    /** The same where not all ranks have been heard: only the steps that all of them have reported count. */
+    List<String> breakOff(List<String> remarks) {
+        List<String> lines = new ArrayList<>(verdict.lines());
+        lines.addAll(remarks);
+        List<String> last = new ArrayList<>(rendering.take());
+        lines.forEach(line -> last.add(Rendering.note("verdict", line)));
+        write(last);
+        close();
+        return lines;
+    }
+
+    private void add(Step step) {
+        verdict.add(step);
+        rendering.add(step);
+    }
+
+    private void write(List<String> events) {
+        if (file == null) {
+            return;
+        }
+        try {
+            file.append(events);
+        } catch (IOException e) {
+            giveUp(e);
+        }
+    }
+
+    private void close() {
+        if (file == null) {
+            return;
+        }
+        try {
+            file.close();
+        } catch (IOException e) {
+            giveUp(e);
+        }
+    }
+
+    private void giveUp(IOException cause) {
+        file = null;
+        LOG.error("the timeline {} cannot be written, the training goes on without it: {}", path, cause.toString());
+    }
+}

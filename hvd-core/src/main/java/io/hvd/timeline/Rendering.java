@@ -1,0 +1,198 @@
+package io.hvd.timeline;
+
+import io.hvd.timeline.StepSplit.Step;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * Turns events into Chrome's trace format, as Perfetto and chrome://tracing show it.
+ *
+ * <p>A rank is a process and a tensor a thread of it. Horovod makes every tensor a process, which is
+ * enough for the one rank that it shows; with four ranks and sixty tensors that would be 240 groups
+ * side by side, while here four groups unfold one below the other, the steps first, then the threads
+ * that wait, then the tensors, on every rank in the order in which they came up. Of a batch of several
+ * tensors the first one's line tells what the data plane did, the others name it.
+ *
+ * <pre>
+ * QUEUE                          from the call until the engine took it up
+ * NEGOTIATE_ALLREDUCE            until the ranks have agreed; rank 0 marks who was ready when
+ * WAIT_FOR_OTHER_TENSOR_DATA     the same without asking: waits for the rest of the batch
+ * ALLREDUCE                      with MEMCPY_IN_FUSION_BUFFER, MPI_ALLREDUCE and so on inside
+ * SYNCHRONIZE                    on the line of the thread that waited
+ * </pre>
+ */
+final class Rendering {
+    private static final int FIRST_TID = 1000;
+    private static final String QUEUE = "QUEUE";
+    private static final String WAIT = "WAIT_FOR_OTHER_TENSOR_DATA";
+    private static final String NEGOTIATE = "NEGOTIATE_";
+    private static final int STEPS = 0;
+    private static final int WAITING_THREADS = 1;
+    private static final int TENSORS = 2;
+
+    private final long start;
+    private final List<String> out = new ArrayList<>();
+    private final List<Map<Object, Track>> tracks;
+    private int nextTid = FIRST_TID;
+
+    /**
+     * @param start rank 0's time of which the file says when it was
+     * @param hosts by rank
+     */
+    Rendering(long start, List<String> hosts) {
+        this.start = start;
+        this.tracks = IntStream.range(0, hosts.size())
+                .mapToObj(rank -> (Map<Object, Track>) new HashMap<Object, Track>())
+                .toList();
+        for (int rank = 0; rank < hosts.size(); rank++) {
+            String name = "rank " + rank + " (" + hosts.get(rank) + ")";
+            out.add(metadata("process_name", rank, new Json().put("name", name)).toString());
+            out.add(metadata("process_sort_index", rank, new Json().put("sort_index", rank))
+                    .toString());
+        }
+    }
+
+    /** What ties the file's zero to the calendar. */
+    static String start(long epochMicros, int ranks) {
+        Json args =
+                new Json().put("start_time_since_epoch_in_micros", epochMicros).put("ranks", ranks);
+        return metadata("start_time", 0, args).toString();
+    }
+
+    /** A line of text for whoever reads the file. */
+    static String note(String name, String text) {
+        return metadata(name, 0, new Json().put("text", text)).toString();
+    }
+
+    /** Takes in what a rank has sent, in its order. */
+    void add(int rank, List<Event> events) {
+        events.forEach(event -> add(rank, event));
+    }
+
+    /** All ranks have finished a step. */
+    void add(Step step) {
+        step.ranks().forEach(share -> {
+            Json args = new Json()
+                    .micros("compute_us", share.computeNanos())
+                    .micros("exposed_communication_us", share.exposedNanos())
+                    .micros("waiting_us", share.waitingNanos());
+            step.lateRank().ifPresent(late -> args.put("late_rank", late));
+            track(share.rank(), "steps", "steps", STEPS)
+                    .slice("STEP " + step.number(), share.from() - start, share.to() - start, args);
+        });
+    }
+
+    /** The JSON objects since the last call. */
+    List<String> take() {
+        List<String> taken = List.copyOf(out);
+        out.clear();
+        return taken;
+    }
+
+    private void add(int rank, Event event) {
+        long nanos = Math.max(0, event.from() - start);
+        switch (event.kind()) {
+            case SUBMITTED -> tensor(rank, event).begin(QUEUE, nanos, null);
+            case ANNOUNCED -> announced(tensor(rank, event), event, nanos);
+            case PLANNED -> planned(tensor(rank, event), nanos);
+            case READY -> ready(tensor(rank, event), event, nanos);
+            case STARTED -> started(tensor(rank, event), event, nanos);
+            case ACTIVITY -> tensor(rank, event).slice(event.what(), nanos, event.to() - start, null);
+            case ENDED -> ended(tensor(rank, event), event, nanos);
+            case WAITED ->
+                track(rank, event.text(), "synchronize in " + event.text(), WAITING_THREADS)
+                        .slice("SYNCHRONIZE", nanos, event.to() - start, new Json().put("tensor", event.name()));
+            case CYCLE -> out.add(cycle(rank, nanos).toString());
+            case STEP -> {} // shown when it is known what it was made of
+        }
+    }
+
+    private static void announced(Track track, Event event, long nanos) {
+        leave(track, nanos);
+        if (!track.isOpen()) {
+            track.begin(NEGOTIATE + operation(event), nanos, null);
+        }
+    }
+
+    private static void planned(Track track, long nanos) {
+        leave(track, nanos);
+        track.begin(WAIT, nanos, null);
+    }
+
+    /** What an operation does before it is negotiated; negotiation may have begun already, by another rank. */
+    private static void leave(Track track, long nanos) {
+        if (track.isOpen(QUEUE) || track.isOpen(WAIT)) {
+            track.end(nanos);
+        }
+    }
+
+    private static void ready(Track track, Event event, long nanos) {
+        if (!track.isOpen()) {
+            track.begin(NEGOTIATE + operation(event), nanos, null);
+        }
+        track.slice(event.text(), nanos, nanos, null);
+    }
+
+    private static void started(Track track, Event event, long nanos) {
+        boolean first = event.text().equals(event.name());
+        track.endAll(nanos, null);
+        track.begin(operation(event), nanos, first ? null : new Json().put("in_batch_of", event.text()));
+    }
+
+    private static String operation(Event event) {
+        return event.what().toUpperCase(Locale.ROOT);
+    }
+
+    private static void ended(Track track, Event event, long nanos) {
+        int shape = Math.max(0, event.text().indexOf('['));
+        Json args = new Json()
+                .put("dtype", event.text().substring(0, shape))
+                .put("shape", event.text().substring(shape));
+        track.endAll(nanos, event.what().isEmpty() ? args : args.put("error", event.what()));
+    }
+
+    /** A line through everything for rank 0, through its own group for another rank. */
+    private static Json cycle(int rank, long nanos) {
+        return new Json()
+                .put("name", "CYCLE_START")
+                .put("ph", "i")
+                .put("s", rank == 0 ? "g" : "p")
+                .put("pid", pid(rank))
+                .put("tid", pid(rank))
+                .micros("ts", nanos);
+    }
+
+    private record Tensor(int set, String name) {}
+
+    private Track tensor(int rank, Event event) {
+        String name = event.number() == 0 ? event.name() : event.name() + " (process set " + event.number() + ")";
+        return track(rank, new Tensor(event.number(), event.name()), name, TENSORS);
+    }
+
+    private Track track(int rank, Object key, String name, int place) {
+        return tracks.get(rank).computeIfAbsent(key, fresh -> {
+            int tid = nextTid++;
+            // Ranks may come to their tensors in different orders; a viewer sorts equal places by tid.
+            out.add(metadata("thread_name", rank, new Json().put("name", name))
+                    .put("tid", tid)
+                    .toString());
+            out.add(metadata("thread_sort_index", rank, new Json().put("sort_index", place))
+                    .put("tid", tid)
+                    .toString());
+            return new Track(pid(rank), tid, out);
+        });
+    }
+
+    private static Json metadata(String name, int rank, Json args) {
+        return new Json().put("name", name).put("ph", "M").put("pid", pid(rank)).put("args", args);
+    }
+
+    /** Viewers take process 0 for the operating system's. */
+    private static int pid(int rank) {
+        return rank + 1;
+    }
+}

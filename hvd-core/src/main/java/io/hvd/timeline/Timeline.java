@@ -1,0 +1,180 @@
+package io.hvd.timeline;
+
+import io.hvd.config.TimelineSettings;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Backend;
+import io.hvd.spi.ControlChannel;
+import io.hvd.trace.FlightRecorder;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A rank's share in the timeline of all ranks: a thread of its own with a control channel of its own,
+ * so that nothing of it comes between the engine's messages. While no timeline is being written, the
+ * thread sleeps.
+ */
+public final class Timeline {
+    private static final Logger LOG = LoggerFactory.getLogger(Timeline.class);
+    private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    /** Longer than rank 0 waits for the others' last events. */
+    private static final long END_SECONDS = 10;
+
+    private final FlightRecorder recorder;
+    private final ControlChannel channel;
+    private final boolean dynamic;
+    private final Part part;
+    private final Queue<Runnable> orders = new ConcurrentLinkedQueue<>();
+    private final CompletableFuture<Void> over = new CompletableFuture<>();
+    private int session;
+    /** Null while no timeline is being written. */
+    private EventBuffer events;
+    /** Only the timeline's own thread looks at it. */
+    private boolean ended;
+
+    private Timeline(Backend backend, FlightRecorder recorder, boolean dynamic) {
+        this.recorder = recorder;
+        this.dynamic = dynamic;
+        this.channel = backend.openChannel();
+        int rank = backend.topology().rank();
+        this.part = rank == 0
+                ? new Collector(channel, backend.topology().hosts())
+                : new Reporter(channel, System::nanoTime);
+        Thread thread = new Thread(this::run, "hvd-timeline-" + rank);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /**
+     * Gets ready if rank 0's settings ask for it, and starts the timeline at once if they name a file. All
+     * ranks call it together, on the communication thread, before the first operation.
+     */
+    public static Optional<Timeline> open(Backend backend, FlightRecorder recorder, TimelineSettings settings) {
+        byte[] mine = {
+            (byte) (settings.file().isPresent() ? 1 : 0),
+            (byte) (settings.dynamic() ? 1 : 0),
+            (byte) (settings.markCycles() ? 1 : 0)
+        };
+        byte[] wanted = backend.exchange(mine).get(0);
+        if (wanted[0] == 0 && wanted[1] == 0) {
+            return Optional.empty();
+        }
+        Timeline timeline = new Timeline(backend, recorder, wanted[1] == 1);
+        if (wanted[0] == 1) {
+            timeline.begin(settings.file().orElse(Path.of("")), wanted[2] == 1);
+            timeline.listen();
+        }
+        return Optional.of(timeline);
+    }
+
+    /** Whether the program may start and end it. */
+    public boolean isDynamic() {
+        return dynamic;
+    }
+
+    /**
+     * Gets ready for a new timeline, with its file on rank 0. {@link #listen} follows on every rank when
+     * rank 0 has come back from here.
+     *
+     * @param path of the file; rank 0's counts
+     * @throws HvdException if a timeline is being written already
+     */
+    public synchronized void begin(Path path, boolean markCycles) {
+        if (events != null) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "startTimeline(" + path + "): a timeline is being written already; stopTimeline() ends it");
+        }
+        EventBuffer fresh = new EventBuffer(markCycles);
+        events = fresh;
+        int number = ++session;
+        CompletableFuture<Void> begun = new CompletableFuture<>();
+        order(() -> {
+            part.begin(number, path, fresh);
+            begun.complete(null);
+        });
+        await(begun);
+    }
+
+    /** From here on everything that happens on this rank is recorded. */
+    public synchronized void listen() {
+        recorder.listen(events);
+    }
+
+    /**
+     * Ends the timeline, if one is being written; every rank calls it. Rank 0 comes back when the file is
+     * complete and the verdict spoken, the others when their last events are on their way.
+     */
+    public synchronized void end() {
+        if (events == null) {
+            return;
+        }
+        recorder.listen(null);
+        events = null;
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        order(() -> part.end(done));
+        await(done);
+    }
+
+    /** Ends it for good, while the other ranks can still be reached. */
+    public void close() {
+        end();
+        leave(() -> {});
+        await(over);
+    }
+
+    /** The job cannot go on: what is there is written, and nobody waited for. Any thread. */
+    public void fail(String why) {
+        recorder.listen(null);
+        leave(() -> part.fail(why));
+    }
+
+    private void leave(Runnable last) {
+        order(() -> {
+            last.run();
+            ended = true;
+        });
+    }
+
+    private void order(Runnable order) {
+        orders.add(order);
+        channel.wakeUp();
+    }
+
+    private void await(CompletableFuture<Void> order) {
+        try {
+            CompletableFuture.anyOf(order, over).get(END_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException | ExecutionException e) {
+            LOG.error("the timeline did not end in order: {}", e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void run() {
+        try {
+            while (!ended) {
+                for (Runnable order = orders.poll(); order != null; order = orders.poll()) {
+                    order.run();
+                }
+                part.turn();
+                if (!ended) {
+                    channel.receive(part.isBusy() ? TURN_NANOS : Long.MAX_VALUE, part);
+                }
+            }
+        } catch (RuntimeException e) {
+            recorder.listen(null);
+            LOG.error("the timeline has ended early, the training goes on without it", e);
+        } finally {
+            over.complete(null);
+        }
+    }
+}

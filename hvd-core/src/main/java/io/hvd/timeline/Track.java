@@ -1,0 +1,77 @@
+package io.hvd.timeline;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+
+/** One line of the picture: slices that lie within each other, of one tensor on one rank. */
+final class Track {
+    private final int pid;
+    private final int tid;
+    private final List<String> out;
+    private final Deque<String> open = new ArrayDeque<>();
+    private long latest;
+
+    /**
+     * @param pid number of the group of lines
+     * @param tid number of the line
+     * @param out where the events go
+     */
+    Track(int pid, int tid, List<String> out) {
+        this.pid = pid;
+        this.tid = tid;
+        this.out = out;
+    }
+
+    boolean isOpen() {
+        return !open.isEmpty();
+    }
+
+    boolean isOpen(String slice) {
+        return open.contains(slice);
+    }
+
+    /** @param args null for none */
+    void begin(String slice, long nanos, Json args) {
+        open.push(slice);
+        Json event = event(slice, "B").micros("ts", forward(nanos));
+        out.add((args == null ? event : event.put("args", args)).toString());
+    }
+
+    /** Ends the innermost slice. */
+    void end(long nanos) {
+        out.add(event(open.pop(), "E").micros("ts", forward(nanos)).toString());
+    }
+
+    /** Ends all slices; the outermost one gets the arguments, if there are any. */
+    void endAll(long nanos, Json args) {
+        while (open.size() > 1) {
+            end(nanos);
+        }
+        if (!open.isEmpty()) {
+            Json event = event(open.pop(), "E").micros("ts", forward(nanos));
+            out.add((args == null ? event : event.put("args", args)).toString());
+        }
+    }
+
+    /** A slice whose end is known. @param args null for none */
+    void slice(String name, long from, long to, Json args) {
+        long begin = forward(from);
+        latest = Math.max(latest, to);
+        Json event = event(name, "X").micros("ts", begin).micros("dur", Math.max(0, to - begin));
+        out.add((args == null ? event : event.put("args", args)).toString());
+    }
+
+    private Json event(String name, String phase) {
+        return new Json().put("name", name).put("ph", phase).put("pid", pid).put("tid", tid);
+    }
+
+    /**
+     * A line's events must not run backwards, or viewers nest them wrongly. They could by the few
+     * microseconds by which a clock is corrected now and then.
+     */
+    private long forward(long nanos) {
+        latest = Math.max(latest, nanos);
+        return latest;
+    }
+}

@@ -1,0 +1,128 @@
+package io.hvd.timeline;
+
+import io.hvd.timeline.StepSplit.Share;
+import io.hvd.timeline.StepSplit.Step;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/** Adds steps up and says in a few lines where the time went and who kept the others. */
+final class Verdict {
+    private static final int MOST_LINES = 16;
+    private static final double WORTH_NAMING = 0.01;
+
+    private final Sums[] ranks;
+    private final long[] stepsLate;
+    private final long[] keptNanos;
+    private int steps;
+    private double stepNanos;
+
+    Verdict(int size) {
+        ranks = IntStream.range(0, size).mapToObj(rank -> new Sums(size)).toArray(Sums[]::new);
+        stepsLate = new long[size];
+        keptNanos = new long[size];
+    }
+
+    /** One rank's steps, added up. */
+    private static final class Sums {
+        final long[] waiting;
+        long steps;
+        long nanos;
+        long compute;
+        long exposed;
+
+        Sums(int size) {
+            waiting = new long[size];
+        }
+
+        String millis(long sum) {
+            return Verdict.millis(sum, steps);
+        }
+    }
+
+    void add(Step step) {
+        steps++;
+        stepNanos += step.meanNanos();
+        step.ranks().forEach(this::add);
+        step.lateRank().ifPresent(late -> {
+            stepsLate[late]++;
+            keptNanos[late] += step.waitingByRank()[late];
+        });
+    }
+
+    private void add(Share share) {
+        Sums sums = ranks[share.rank()];
+        sums.steps++;
+        sums.nanos += share.nanos();
+        sums.compute += share.computeNanos();
+        sums.exposed += share.exposedNanos();
+        for (int late = 0; late < sums.waiting.length; late++) {
+            sums.waiting[late] += share.waitingNanosFor(late);
+        }
+    }
+
+    List<String> lines() {
+        if (steps == 0) {
+            return List.of("no training step was recorded, so there is nothing to say about steps;"
+                    + " DistributedOptimizer.step() or HvdContext.markStep() ends one");
+        }
+        List<String> lines = new ArrayList<>();
+        lines.add(steps + (steps == 1 ? " step on " : " steps on ") + ranks.length + " ranks, "
+                + millis((long) stepNanos, steps) + " each; average times per step:");
+        for (int rank = 0; rank < Math.min(ranks.length, MOST_LINES); rank++) {
+            lines.add("rank " + rank + ": " + split(ranks[rank]));
+        }
+        if (ranks.length > MOST_LINES) {
+            lines.add("(ranks " + MOST_LINES + " to " + (ranks.length - 1) + " are in the file)");
+        }
+        lines.addAll(lateness());
+        return lines;
+    }
+
+    private static String split(Sums sums) {
+        if (sums.steps == 0) {
+            return "finished no step";
+        }
+        long waiting = IntStream.range(0, sums.waiting.length)
+                .mapToLong(late -> sums.waiting[late])
+                .sum();
+        return sums.millis(sums.nanos) + " = " + sums.millis(sums.compute) + " compute + " + sums.millis(sums.exposed)
+                + " exposed communication + " + sums.millis(waiting) + " waiting" + forWhom(sums);
+    }
+
+    private static String forWhom(Sums sums) {
+        String whom = IntStream.range(0, sums.waiting.length)
+                .boxed()
+                .filter(late -> sums.waiting[late] > WORTH_NAMING * sums.nanos)
+                .sorted(Comparator.comparingLong(late -> -sums.waiting[late]))
+                .limit(3)
+                .map(late -> "rank " + late + " " + sums.millis(sums.waiting[late]))
+                .collect(Collectors.joining(", "));
+        return whom.isEmpty() ? "" : " (for " + whom + ")";
+    }
+
+    private List<String> lateness() {
+        List<String> lines = IntStream.range(0, ranks.length)
+                .boxed()
+                .filter(rank -> stepsLate[rank] > 0)
+                .sorted(Comparator.comparingLong(rank -> -keptNanos[rank]))
+                .limit(3)
+                .map(this::lateness)
+                .toList();
+        return lines.isEmpty() ? List.of("no rank is late: none ever kept the others for 5 % of a step") : lines;
+    }
+
+    private String lateness(int rank) {
+        double each = keptNanos[rank] / (double) Math.max(1, ranks.length - 1);
+        return "rank " + rank + " is late in " + stepsLate[rank] + " of " + steps + " steps; then the others wait "
+                + millis((long) each, stepsLate[rank]) + " for it, which is "
+                + String.format(Locale.ROOT, "%.0f %%", 100 * each / stepNanos) + " of all the time";
+    }
+
+    private static String millis(long nanos, long count) {
+        return String.format(Locale.ROOT, "%.1f ms", nanos / 1e6 / count);
+    }
+}

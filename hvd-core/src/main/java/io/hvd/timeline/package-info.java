@@ -1,0 +1,10 @@
+/**
+ * Records what all ranks are doing, on one clock and in one file, and says at the end what kept them.
+ *
+ * <pre>
+ * every rank   FlightRecorder -> EventBuffer -> Reporter: on rank 0's clock, ten times a second
+ * rank 0       Collector -> Recording -> Rendering  -> TimelineFile
+ *                                     -> StepSplit  -> Verdict
+ * </pre>
+ */
+package io.hvd.timeline;

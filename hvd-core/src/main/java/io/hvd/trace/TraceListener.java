@@ -1,0 +1,50 @@
+package io.hvd.trace;
+
+/**
+ * Is told by {@link FlightRecorder} what happens on a rank, while it happens. Called by any thread, also
+ * the communication thread, so it must neither wait nor throw. Times are those of {@link System#nanoTime()}.
+ */
+public interface TraceListener {
+    /** A user's thread has called a collective. */
+    void submitted(Call call);
+
+    /**
+     * The engine has taken the call from its queue.
+     *
+     * @param negotiated false where a static plan holds, so that the call only waits for the rest of its batch
+     */
+    void announced(Call call, boolean negotiated, long nanos);
+
+    /** Rank 0 has heard that a rank, itself or another one, has asked for an operation. */
+    void ready(Arrival arrival, long nanos);
+
+    /**
+     * The data plane takes a call up.
+     *
+     * @param batch the call on whose behalf the {@link #activity activities} of its batch are reported
+     */
+    void started(Call call, Call batch, long nanos);
+
+    /** A piece of the data plane's work on a batch is over, such as {@code MPI_ALLREDUCE}. */
+    void activity(Call batch, String name, long fromNanos, long toNanos);
+
+    /** After {@link Call#end}, so with its time and error. */
+    void ended(Call call);
+
+    /** A user's thread has waited for a result. */
+    void waited(int processSet, String name, long fromNanos, long toNanos);
+
+    /** The engine turns to its queue again. */
+    void cycle(long nanos);
+
+    /** The user's program has finished a training step. */
+    void step(long nanos);
+
+    /**
+     * A rank that has asked for an operation.
+     *
+     * @param kind such as {@code allreduce}
+     * @param rank global
+     */
+    record Arrival(int processSet, String kind, String name, int rank) {}
+}

@@ -1,0 +1,203 @@
+package io.hvd.timeline;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.timeline.Event.Kind;
+import io.hvd.timeline.StepSplit.Share;
+import io.hvd.timeline.StepSplit.Step;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class StepSplitTest {
+    private static final long MS = 1_000_000;
+
+    private static Event called(String name, long ms) {
+        return new Event(Kind.SUBMITTED, ms * MS, ms * MS, 0, name, "allreduce", "float32[3]");
+    }
+
+    private static Event waited(String name, long from, long to) {
+        return new Event(Kind.WAITED, from * MS, to * MS, 0, name, "", "main");
+    }
+
+    private static Event step(long ms) {
+        return Event.at(Kind.STEP, ms * MS);
+    }
+
+    /** A step of 100 ms on three ranks, with one gradient; a rank computes for as long as is said, communication takes 10. */
+    private static List<List<Event>> steps(int count, long... compute) {
+        long slowest = 0;
+        for (long each : compute) {
+            slowest = Math.max(slowest, each);
+        }
+        List<List<Event>> ranks = new ArrayList<>();
+        for (long own : compute) {
+            List<Event> events = new ArrayList<>(List.of(step(0)));
+            for (long at = 0; at < count; at++) {
+                long begin = at * (slowest + 10);
+                events.add(called("gradient", begin + own));
+                events.add(waited("gradient", begin + own, begin + slowest + 10));
+                events.add(step(begin + slowest + 10));
+            }
+            ranks.add(events);
+        }
+        return ranks;
+    }
+
+    private static List<Step> split(List<List<Event>> ranks) {
+        StepSplit split = new StepSplit(ranks.size());
+        List<Step> steps = new ArrayList<>();
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            steps.addAll(split.add(rank, ranks.get(rank)));
+        }
+        steps.addAll(split.rest());
+        return steps;
+    }
+
+    @Test
+    void aStragglerOfKnownLatenessIsWhatTheOthersWaitFor() {
+        List<Step> steps = split(steps(5, 20, 30, 90));
+
+        assertThat(steps).hasSize(5).allSatisfy(step -> {
+            assertThat(step.lateRank()).contains(2);
+            assertThat(step.waitingByRank()).containsExactly(0, 0, (70 + 60) * MS);
+            Share first = step.ranks().get(0);
+            assertThat(first.nanos()).isEqualTo(100 * MS);
+            assertThat(first.computeNanos()).isEqualTo(20 * MS);
+            assertThat(first.exposedNanos()).isEqualTo(10 * MS);
+            assertThat(first.waitingNanosFor(2)).isEqualTo(70 * MS);
+            Share late = step.ranks().get(2);
+            assertThat(late.computeNanos()).isEqualTo(90 * MS);
+            assertThat(late.exposedNanos()).isEqualTo(10 * MS);
+            assertThat(late.waitingNanos()).isZero();
+        });
+        assertThat(steps).extracting(Step::number).containsExactly(1, 2, 3, 4, 5);
+    }
+
+    @Test
+    void ranksOfEqualSpeedHaveNoLateOneAmongThem() {
+        assertThat(split(steps(3, 50, 51, 52)))
+                .hasSize(3)
+                .allSatisfy(step -> assertThat(step.lateRank()).isEmpty());
+    }
+
+    @Test
+    void waitingThatComputingHidesIsNoWaiting() {
+        // Rank 0 calls at 10 but computes on until 80; rank 1 calls at 60; communication ends at 85.
+        List<Step> steps = split(List.of(
+                List.of(step(0), called("gradient", 10), waited("gradient", 80, 85), step(100)),
+                List.of(step(0), called("gradient", 60), waited("gradient", 80, 85), step(100))));
+
+        Share first = steps.get(0).ranks().get(0);
+        assertThat(first.waitingNanos()).isZero();
+        assertThat(first.exposedNanos()).isEqualTo(5 * MS);
+        assertThat(first.computeNanos()).isEqualTo(95 * MS);
+    }
+
+    @Test
+    void everyTensorsLateRankIsChargedForItself() {
+        List<Step> steps = split(List.of(
+                List.of(step(0), called("a", 10), called("b", 10), waited("a", 10, 30), waited("b", 30, 50), step(60)),
+                List.of(step(0), called("a", 28), called("b", 30), waited("a", 30, 31), waited("b", 31, 50), step(60)),
+                List.of(
+                        step(0),
+                        called("a", 15),
+                        called("b", 44),
+                        waited("a", 44, 44),
+                        waited("b", 44, 50),
+                        step(60))));
+
+        Share first = steps.get(0).ranks().get(0);
+        assertThat(first.waitingNanosFor(1)).isEqualTo(18 * MS);
+        assertThat(first.waitingNanosFor(2)).isEqualTo(14 * MS);
+        assertThat(first.exposedNanos()).isEqualTo((2 + 6) * MS);
+    }
+
+    @Test
+    void whatComesBeforeTheFirstMarkIsNoStep() {
+        List<Event> events =
+                List.of(called("weights", 5), waited("weights", 5, 900), step(1000), called("g", 1001), step(1010));
+
+        List<Step> steps = split(List.of(events, events));
+
+        assertThat(steps).singleElement().satisfies(step -> {
+            assertThat(step.meanNanos()).isEqualTo(10 * MS);
+            assertThat(step.ranks().get(0).exposedNanos()).isZero();
+        });
+    }
+
+    @Test
+    void theOrderInWhichTheRanksEventsArriveChangesNothing() {
+        List<List<Event>> ranks = steps(4, 20, 30, 90);
+        StepSplit split = new StepSplit(3);
+        List<Step> steps = new ArrayList<>();
+        for (int i = 0; i < ranks.get(0).size(); i++) {
+            for (int rank = 2; rank >= 0; rank--) {
+                steps.addAll(split.add(rank, ranks.get(rank).subList(i, i + 1)));
+            }
+        }
+
+        assertThat(steps).extracting(step -> step.waitingByRank()[2]).containsOnly((70 + 60) * MS);
+        assertThat(steps).hasSize(4);
+    }
+
+    @Test
+    void aRankThatStopsMarkingStepsLeavesTheOthersTheirs() {
+        List<List<Event>> ranks = steps(3, 20, 30, 90);
+        List<Step> steps = split(List.of(ranks.get(0), ranks.get(1).subList(0, 4), ranks.get(2)));
+
+        assertThat(steps).extracting(step -> step.ranks().size()).containsExactly(3, 2, 2);
+    }
+
+    @Test
+    void theSameNameInTwoProcessSetsIsTwoOperations() {
+        Event inSet = new Event(Kind.SUBMITTED, 90 * MS, 90 * MS, 7, "gradient", "allreduce", "");
+        List<Step> steps = split(List.of(
+                List.of(step(0), called("gradient", 10), waited("gradient", 10, 50), step(100)),
+                List.of(step(0), called("gradient", 12), inSet, step(100))));
+
+        assertThat(steps.get(0).ranks().get(0).waitingNanosFor(1)).isEqualTo(2 * MS);
+    }
+
+    @Test
+    void theVerdictNamesTheLateRankAndWhatItCosts() {
+        Verdict verdict = new Verdict(3);
+        split(steps(5, 20, 30, 90)).forEach(verdict::add);
+
+        assertThat(verdict.lines())
+                .containsExactly(
+                        "5 steps on 3 ranks, 100.0 ms each; average times per step:",
+                        "rank 0: 100.0 ms = 20.0 ms compute + 10.0 ms exposed communication + 70.0 ms waiting"
+                                + " (for rank 2 70.0 ms)",
+                        "rank 1: 100.0 ms = 30.0 ms compute + 10.0 ms exposed communication + 60.0 ms waiting"
+                                + " (for rank 2 60.0 ms)",
+                        "rank 2: 100.0 ms = 90.0 ms compute + 10.0 ms exposed communication + 0.0 ms waiting",
+                        "rank 2 is late in 5 of 5 steps; then the others wait 65.0 ms for it, which is 65 % of all the"
+                                + " time");
+    }
+
+    @Test
+    void theVerdictOfAnEvenJobSaysThatNobodyIsLate() {
+        Verdict verdict = new Verdict(2);
+        split(steps(2, 90, 90)).forEach(verdict::add);
+
+        assertThat(verdict.lines()).last().asString().contains("no rank is late");
+    }
+
+    @Test
+    void withoutStepsTheVerdictSaysWhatEndsOne() {
+        assertThat(new Verdict(4).lines())
+                .singleElement()
+                .asString()
+                .contains("no training step", "DistributedOptimizer.step()", "markStep()");
+    }
+
+    @Test
+    void aRankAloneNeverWaits() {
+        Verdict verdict = new Verdict(1);
+        split(steps(2, 90)).forEach(verdict::add);
+
+        assertThat(verdict.lines())
+                .contains("rank 0: 100.0 ms = 90.0 ms compute + 10.0 ms exposed communication + 0.0 ms waiting");
+    }
+}

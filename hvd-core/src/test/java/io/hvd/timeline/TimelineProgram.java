@@ -1,0 +1,56 @@
+package io.hvd.timeline;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Steps of an imagined training in which one rank computes longer than the others. */
+public final class TimelineProgram {
+    static final int STEPS = 40;
+    static final int LATE_RANK = 2;
+    private static final long COMPUTE_MILLIS = 5;
+    private static final long LATE_MILLIS = 25;
+    private static final int TENSORS = 4;
+    private static final int ELEMENTS = 50_000;
+
+    private TimelineProgram() {}
+
+    public static void main(String[] args) throws InterruptedException {
+        try (HvdContext hvd = Hvd.init()) {
+            hvd.barrier();
+            hvd.markStep();
+            for (int step = 0; step < STEPS; step++) {
+                if (args[0].equals("killed") && hvd.rank() == 0 && step == STEPS / 2) {
+                    // The others' events are sent ten times a second, and rank 0 dies in the midst of its own.
+                    kill();
+                }
+                TimeUnit.MILLISECONDS.sleep(hvd.rank() == LATE_RANK ? LATE_MILLIS : COMPUTE_MILLIS);
+                exchange(hvd);
+                hvd.markStep();
+            }
+        }
+    }
+
+    private static void exchange(HvdContext hvd) {
+        List<Handle> handles = new ArrayList<>();
+        for (int i = 0; i < TENSORS; i++) {
+            Tensor gradient = Tensor.of(new float[ELEMENTS + i]);
+            handles.add(hvd.allreduceAsync("gradient." + i, gradient, AllreduceOptions.average()));
+        }
+        handles.forEach(Handle::synchronize);
+    }
+
+    private static void kill() throws InterruptedException {
+        String self = String.valueOf(ProcessHandle.current().pid());
+        try {
+            new ProcessBuilder("sh", "-c", "kill -9 " + self).start().waitFor();
+        } catch (java.io.IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+}
