@@ -1,0 +1,44 @@
+package io.hvd.optimizer.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.InsideMpirun;
+import io.hvd.testing.Job;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Backward through collectives under real mpirun. */
+class DifferentiableIT {
+    @ParameterizedTest(name = "{0} processes")
+    @ValueSource(ints = {2, 4})
+    void theGradientsAreTheSameUnderMpirun(int ranks) {
+        Job job = Job.horovodrun(
+                ranks,
+                Map.of("HOROVOD_DYNAMIC_PROCESS_SETS", "1", "HVD_THREADS_PER_RANK", "1"),
+                InsideMpirun.class,
+                GradientsInThisJob.class.getName());
+
+        assertThat(job.output()).contains("TESTS backend=mpi ranks=" + ranks + " passed=");
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        job.lines("TESTS ").forEach(System.out::println);
+    }
+
+    @Test
+    void aRankWhoseLossLeavesAnOutputOutEndsTheJobByName() {
+        Job job = Job.horovodrun(
+                2,
+                Map.of(
+                        "HOROVOD_STALL_CHECK_TIME_SECONDS",
+                        "1",
+                        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
+                        "2",
+                        "HVD_THREADS_PER_RANK",
+                        "1"),
+                UnusedOutput.class);
+
+        assertThat(job.exitCode()).as(job.output()).isNotZero();
+        assertThat(job.output()).contains("features.grad").contains("[1]");
+    }
+}
