@@ -1,6 +1,7 @@
 package io.hvd.contract;
 
 import io.hvd.Hvd;
+import io.hvd.InitOptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,7 +25,7 @@ class RandomProgramsTest {
         long start = System.nanoTime();
         for (long seed = first; seed < first + count; seed++) {
             long program = seed;
-            Hvd.spawn((int) (1 + seed % 5), hvd -> {
+            Hvd.spawn((int) (1 + seed % 5), InitOptions.standard().withDynamicProcessSets(), hvd -> {
                 RandomPrograms.run(program, hvd);
                 return null;
             });

@@ -1,6 +1,7 @@
 package io.hvd.contract;
 
 import io.hvd.Hvd;
+import io.hvd.InitOptions;
 import io.hvd.RankBody;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -22,7 +23,7 @@ sealed interface Ranks {
     record Threads(int size) implements Ranks {
         @Override
         public void run(RankBody<?> body) {
-            Hvd.spawn(size, body);
+            Hvd.spawn(size, InitOptions.standard().withDynamicProcessSets(), body);
         }
 
         @Override
