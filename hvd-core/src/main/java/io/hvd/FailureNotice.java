@@ -7,10 +7,21 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.Collection;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 
 /** Says on stderr, and to the launcher if there is one, what went wrong on this rank. */
 final class FailureNotice {
+    private static final long POLL_MILLIS = 10;
+    private static final long PRINT_MILLIS = 100;
+
     private final HvdConfig config;
+    private final AtomicBoolean begun = new AtomicBoolean();
+    private final CountDownLatch said = new CountDownLatch(1);
     private volatile String who = "this rank";
     private volatile int rank = -1;
     private volatile String host = "unknown";
@@ -30,14 +41,60 @@ final class FailureNotice {
         return who + ": " + why;
     }
 
+    /** This rank's own failure, with a stack that is worth reading. */
+    void failure(String why, String thread, String stack) {
+        begun.set(true);
+        String head = "hvd: FAILED: " + sentence(why);
+        print(stack.isEmpty() ? head : head + System.lineSeparator() + stack);
+        leaveRecord(why, thread, stack, false);
+    }
+
+    /** Another rank has failed first. Said once, and not after a failure of this rank's own. */
+    void consequence(String why, String thread) {
+        if (begun.compareAndSet(false, true)) {
+            print("hvd: consequence on " + sentence(why));
+            leaveRecord(why, thread, "", true);
+        }
+    }
+
+    /** For the launcher only, where stderr has been told already. */
+    void quietly(String why, String thread, boolean consequence) {
+        begun.set(true);
+        leaveRecord(why, thread, "", consequence);
+    }
+
+    /** Waits until this rank has said and recorded something; false if it has not in time. */
+    boolean awaitSaid(long limitMillis) throws InterruptedException {
+        return said.await(limitMillis, TimeUnit.MILLISECONDS);
+    }
+
     /**
-     * @param consequence true if another rank failed first; its cause is worth a stack, this one is not
+     * Waits until other ranks of this host have left their records; where there is no folder for
+     * them, a moment in which they can print.
+     *
+     * @param others asked for again and again, because ranks may end meanwhile
      */
-    void failure(String why, String thread, String stack, boolean consequence) {
-        String head = "hvd: " + (consequence ? "consequence on " : "FAILED: ") + sentence(why);
-        System.err.println(consequence || stack.isEmpty() ? head : head + System.lineSeparator() + stack);
+    void awaitRecords(Supplier<Collection<Integer>> others, long limitMillis) throws InterruptedException {
+        Optional<Path> folder = config.failureDirectory().filter(Files::isDirectory);
+        if (folder.isEmpty()) {
+            Thread.sleep(PRINT_MILLIS);
+            return;
+        }
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
+        while (System.nanoTime() < deadline
+                && !FailureRecord.ranksIn(folder.get()).containsAll(others.get())) {
+            Thread.sleep(POLL_MILLIS);
+        }
+    }
+
+    private static void print(String text) {
+        System.err.println(text);
         System.err.flush();
+    }
+
+    private void leaveRecord(String why, String thread, String stack, boolean consequence) {
         config.failureDirectory().ifPresent(folder -> leaveRecord(folder, why, thread, stack, consequence));
+        said.countDown();
     }
 
     /** On another host the launcher's folder does not exist; then what was printed has to do. */

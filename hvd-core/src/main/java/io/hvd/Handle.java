@@ -6,6 +6,7 @@ import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A collective on its way. Its tensors belong to hvd until {@link #synchronize()} returns. */
 public final class Handle {
@@ -13,13 +14,18 @@ public final class Handle {
     private final String name;
     private final CompletableFuture<Outcome> result;
     private final Engine engine;
+    /** Null where the result need not be read: it is a tensor of the caller's. */
+    private final UnreadResults unread;
+
+    private final AtomicBoolean expected = new AtomicBoolean();
 
     /** @param set number of the process set */
-    Handle(int set, String name, CompletableFuture<Outcome> result, Engine engine) {
+    Handle(int set, String name, CompletableFuture<Outcome> result, Engine engine, UnreadResults unread) {
         this.set = set;
         this.name = name;
         this.result = result;
         this.engine = engine;
+        this.unread = unread;
     }
 
     public String name() {
@@ -28,6 +34,9 @@ public final class Handle {
 
     /** True when {@link #synchronize()} would not wait. */
     public boolean poll() {
+        if (!result.isDone()) {
+            engine.hurry(set, name);
+        }
         return result.isDone();
     }
 
@@ -39,7 +48,11 @@ public final class Handle {
      * @throws io.hvd.error.ShutdownException if a rank has closed, failed or vanished
      */
     public Tensor synchronize() {
-        return outcome().tensor();
+        Tensor tensor = outcome().tensor();
+        if (unread != null && expected.compareAndSet(false, true)) {
+            unread.expect(tensor, name);
+        }
+        return tensor;
     }
 
     /** Waits for the result of an alltoall. */

@@ -8,9 +8,17 @@ import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
+import io.hvd.monitor.Member;
+import io.hvd.monitor.Peers;
+import io.hvd.monitor.SharedPeers;
+import io.hvd.monitor.SocketPeers;
+import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
+import io.hvd.spi.HostAddress;
 import io.hvd.spi.StartupHook;
+import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import java.io.IOException;
 import java.util.List;
 import java.util.ServiceLoader;
 import org.slf4j.Logger;
@@ -50,15 +58,19 @@ public final class Hvd {
             return current;
         }
         HvdConfig config = HvdConfig.fromEnvironment();
+        config.log().apply();
         requireDistinct(options.ranks());
         runStartupHooks();
         BackendProvider provider = choose(config);
         JobGuard guard = process != null ? process.guard : new JobGuard(new FailureNotice(config));
-        Membership membership = Membership.join(provider, config, options, (member, why) -> guard.jobFailed(why));
+        Membership membership = Membership.join(
+                new Membership.Place(provider, config, backend -> monitors(backend, config), guard), options);
         guard.watch(membership);
         membership.pin(GpuAssignment.assign(membership.topology(), config));
-        process = new ProcessJob(new HvdContext(membership, true), guard);
-        logStart(process.context);
+        process = new ProcessJob(
+                new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets()),
+                guard);
+        logStart(process.context, config);
         return process.context;
     }
 
@@ -70,8 +82,18 @@ public final class Hvd {
      * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed
      */
     public static <R> List<R> spawn(int size, RankBody<R> body) {
+        return spawn(size, InitOptions.standard(), body);
+    }
+
+    /** The same with process sets. @param options of all ranks; they cannot be some of a larger job's */
+    public static <R> List<R> spawn(int size, InitOptions options, RankBody<R> body) {
+        if (!options.ranks().isEmpty()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
+        }
         runStartupHooks();
-        return new RankThreads(size, HvdConfig.fromEnvironment()).run(body);
+        return new RankThreads(size, options, HvdConfig.fromEnvironment()).run(body);
     }
 
     /** Leaves the job in order but lets {@link #init()} be called again; every rank must call it. */
@@ -85,6 +107,12 @@ public final class Hvd {
     public static boolean isInitialized() {
         HvdContext current = currentOrNull();
         return current != null && current.isOpen();
+    }
+
+    /** What can be used here; callable at any time. */
+    public static Capabilities capabilities() {
+        HvdContext current = currentOrNull();
+        return Capabilities.look(current == null ? "" : current.backend());
     }
 
     /** The current context. */
@@ -161,6 +189,17 @@ public final class Hvd {
         };
     }
 
+    /** A rank that is alone needs no sockets. */
+    private static Peers monitors(Backend backend, HvdConfig config) throws IOException {
+        Topology topology = backend.topology();
+        return topology.size() == 1
+                ? SharedPeers.team(1, topology.host()).get(0)
+                : SocketPeers.connect(
+                        Member.ofThisProcess(topology.rank(), topology.host()),
+                        HostAddress.of(topology, config.controlInterface()),
+                        backend::exchange);
+    }
+
     private static void runStartupHooks() {
         ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
     }
@@ -171,9 +210,10 @@ public final class Hvd {
         }
     }
 
-    private static void logStart(HvdContext hvd) {
+    private static void logStart(HvdContext hvd, HvdConfig config) {
         Logger log = LoggerFactory.getLogger(Hvd.class);
         if (hvd.rank() == 0) {
+            config.notes().forEach(log::warn);
             log.info(
                     "{} rank(s) on {}, back end {}, device of rank 0: {}",
                     hvd.size(),

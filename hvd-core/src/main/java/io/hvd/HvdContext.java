@@ -58,6 +58,11 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         return topology.crossSize();
     }
 
+    /** Whether all hosts have the same number of ranks. */
+    public boolean isHomogeneous() {
+        return topology.homogeneous();
+    }
+
     /** Host name of every rank, by rank. */
     public List<String> hosts() {
         return topology.hosts();
@@ -99,7 +104,8 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
 
     /**
      * Registers a process set; all ranks of the job call it with the same ranks, members or not, and wait
-     * for each other. Needs {@code HOROVOD_DYNAMIC_PROCESS_SETS=1}; sets that are known from the start
+     * for each other. Needs {@link InitOptions#withDynamicProcessSets()} or
+     * {@code HOROVOD_DYNAMIC_PROCESS_SETS=1}; sets that are known from the start
      * are given to {@link Hvd#init(InitOptions)}.
      *
      * @throws HvdException if a rank is named twice or does not exist, or the same set is there already
@@ -193,7 +199,8 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         if (!dynamicSets) {
             throw new HvdException(
                     ErrorId.BAD_SETTING,
-                    call + " on rank " + rank() + " needs HOROVOD_DYNAMIC_PROCESS_SETS=1 on every rank");
+                    call + " on rank " + rank()
+                            + " needs HOROVOD_DYNAMIC_PROCESS_SETS=1, or InitOptions.withDynamicProcessSets(), on every rank");
         }
     }
 }

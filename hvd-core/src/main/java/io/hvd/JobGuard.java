@@ -1,8 +1,10 @@
 package io.hvd;
 
 import io.hvd.error.ShutdownException;
+import io.hvd.monitor.HangReport;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Collection;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -14,20 +16,19 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * the others and ends them all. MPI alone notices neither an exception in a background thread nor,
  * while other threads live, one in main.
  */
-final class JobGuard {
+final class JobGuard implements Membership.Events {
     private static final long TELL_MILLIS = 500;
-    /** mpirun ends the survivors of a dead rank within 1.6 s; only if it does not, they end themselves. */
-    private static final long GRACE_MILLIS = 2_500;
-
     private static final long FINISH_MILLIS = 5_000;
     private static final int EXIT_CODE = 1;
 
     private final FailureNotice report;
+    private final Survivor survivor;
     private final AtomicBoolean failing = new AtomicBoolean();
     private volatile Membership membership;
 
     JobGuard(FailureNotice report) {
         this.report = report;
+        this.survivor = new Survivor(report);
     }
 
     /**
@@ -50,25 +51,41 @@ final class JobGuard {
     }
 
     /** The engine has learned that the job cannot go on. If nobody ends this process, it ends itself. */
-    void jobFailed(String why) {
+    @Override
+    public void failed(Membership member, String why) {
+        report.speakFor(member.topology());
         Thread last = new Thread(
                 () -> {
-                    sleepForGrace();
-                    report.failure("ended, because the job cannot go on: " + why, "hvd-guard", "", true);
-                    abort(why);
+                    survivor.leave(member, why);
+                    abort(member, why);
                 },
                 "hvd-guard");
         last.setDaemon(true);
         last.start();
     }
 
+    /** The reporter's record is the cause that the launcher shows; stderr has had its summary. */
+    @Override
+    public void hung(Membership member, HangReport hang) {
+        report.speakFor(member.topology());
+        boolean reporter = hang.reporter() == member.topology().rank();
+        report.quietly(
+                reporter
+                        ? "the job hangs: " + hang.verdict() + "; all stacks: " + hang.file()
+                        : "ended, because rank " + hang.reporter() + " has reported a hang",
+                "hvd-monitor",
+                !reporter);
+        Runtime.getRuntime().halt(EXIT_CODE);
+    }
+
     private void uncaught(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
-        boolean consequence = isConsequence(cause);
         String why = "thread " + thread.getName() + " threw " + cause;
-        report.failure(why, thread.getName(), stackOf(cause), consequence);
-        if (consequence) {
-            // If this process left first, mpirun would end the culprit before it has said what went wrong.
-            sleepForGrace();
+        if (isConsequence(cause)) {
+            report.consequence(why, thread.getName());
+            // If this process left first, its exit code would be the job's.
+            Survivor.sleepUntilEnded();
+        } else {
+            report.failure(why, thread.getName(), stackOf(cause));
         }
         if (membership.isOpen()) {
             endJob(why);
@@ -89,22 +106,14 @@ final class JobGuard {
     private void endJob(String why) {
         if (failing.compareAndSet(false, true)) {
             membership.fail(report.sentence(why), TELL_MILLIS);
-            abort(why);
+            abort(membership, why);
         }
     }
 
     /** Ends this process in any case; where it is the only one of its job, nothing else would. */
-    private void abort(String why) {
-        membership.abort(EXIT_CODE, why);
+    private static void abort(Membership member, String why) {
+        member.abort(EXIT_CODE, why);
         Runtime.getRuntime().halt(EXIT_CODE);
-    }
-
-    private static void sleepForGrace() {
-        try {
-            Thread.sleep(GRACE_MILLIS);
-        } catch (InterruptedException e) {
-            // Then at once.
-        }
     }
 
     /** In the exit hook. MPI_Finalize is never called here while the context is open: it would hang. */
@@ -114,13 +123,35 @@ final class JobGuard {
             return;
         }
         ExitCause cause = ExitCause.find();
-        if (cause.signal() || !membership.failure().isEmpty()) {
+        if (cause.signal()) {
+            endedBySignal();
+            return;
+        }
+        if (!membership.failure().isEmpty()) {
             return;
         }
         String why = cause.sentence() + " before HvdContext.close(), so the other ranks would wait for ever";
-        report.failure(why, cause.thread(), cause.stack(), false);
+        report.failure(why, cause.thread(), cause.stack());
         // The exit status stays the program's own; the launcher and the other ranks end the job.
         membership.fail(report.sentence(why), TELL_MILLIS);
+    }
+
+    /**
+     * Somebody else ends this process: mpirun, because a rank has failed, or the user. In the first
+     * case this rank leaves its record and stays until all on this host have: the first one to end
+     * wakes mpirun, which then kills the others.
+     */
+    private void endedBySignal() {
+        String why = membership.failure().isEmpty() ? lostNeighbours() : membership.failure();
+        if (!why.isEmpty()) {
+            survivor.sayWhy(membership, why);
+        }
+    }
+
+    /** A thread inside MPI does not hear of a rank's death, and neither does the engine. */
+    private String lostNeighbours() {
+        Collection<Integer> lost = membership.monitor().neighbours().dead();
+        return lost.isEmpty() ? "" : "the processes of ranks " + lost + " on this host are gone";
     }
 
     /** After shutdown() on all ranks MPI is still up; ending it is a matter of milliseconds unless a rank has died since. */
@@ -132,7 +163,7 @@ final class JobGuard {
         try {
             finish.get(FINISH_MILLIS, TimeUnit.MILLISECONDS);
         } catch (TimeoutException | ExecutionException e) {
-            abort("MPI could not be ended in order: " + e);
+            abort(membership, "MPI could not be ended in order: " + e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -1,66 +1,112 @@
 package io.hvd;
 
+import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
+import io.hvd.config.StallSettings;
 import io.hvd.engine.Engine;
-import io.hvd.engine.EngineSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
+import io.hvd.monitor.HangReport;
+import io.hvd.monitor.Monitor;
+import io.hvd.monitor.MonitorSettings;
+import io.hvd.monitor.Peers;
+import io.hvd.monitor.Phase;
+import io.hvd.monitor.Self;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
 import io.hvd.timeline.Timeline;
+import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
+import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. */
 final class Membership {
     private final BackendProvider provider;
     private final Backend backend;
+    private final int divergenceSteps;
     private final FlightRecorder recorder;
+    private final UnreadResults unreadResults = new UnreadResults();
     private final List<List<Integer>> processSets;
     private final Optional<Timeline> timeline;
     private final Engine engine;
+    private final Monitor monitor;
     private volatile boolean open = true;
     private volatile String failure = "";
     private volatile Device device = Device.CPU;
 
-    private Membership(
-            BackendProvider provider,
-            Backend backend,
-            HvdConfig config,
-            List<List<Integer>> processSets,
-            BiConsumer<Membership, String> onFailure) {
-        this.provider = provider;
+    /** Who must know how it goes with the job. */
+    interface Events {
+        /** The job cannot go on; told once, on the communication thread. */
+        void failed(Membership member, String why);
+
+        /** A hang has been reported; told once, on a thread of the monitor. */
+        void hung(Membership member, HangReport hang);
+    }
+
+    /** Finds the other ranks' monitors; called on the communication thread by all ranks together. */
+    interface MonitorPeers {
+        Peers connect(Backend backend) throws IOException;
+    }
+
+    /** On the communication thread. */
+    private Membership(Place place, List<List<Integer>> processSets, Backend backend, Peers peers, Thread initialiser) {
+        HvdConfig config = place.config;
+        this.provider = place.provider;
         this.backend = backend;
-        this.recorder = new FlightRecorder(128);
+        this.divergenceSteps = config.debug().divergenceSteps();
+        this.recorder = new FlightRecorder(config.debug().flightRecorderCalls());
+        Topology topology = backend.topology();
+        EngineSettings settings =
+                topology.homogeneous() ? config.engine().forRanksPerHost(topology.localSize()) : config.engine();
         this.processSets = StartingSets.agreed(processSets, backend);
         this.timeline = Timeline.open(backend, recorder, config.timeline());
-        this.engine = new Engine(backend, this.processSets, settings(config), recorder, why -> {
+        this.engine = new Engine(backend, this.processSets, settings, recorder, why -> {
             failure = why;
             timeline.ifPresent(writing -> writing.fail(why));
-            onFailure.accept(this, why);
+            place.events.failed(this, why);
         });
+        this.monitor = Monitor.start(
+                new Self(recorder, initialiser, Thread.currentThread()),
+                patience(config),
+                peers,
+                hang -> place.events.hung(this, hang));
     }
+
+    private static MonitorSettings patience(HvdConfig config) {
+        StallSettings stall = config.stall();
+        return new MonitorSettings(
+                stall.enabled() ? Duration.ofSeconds(stall.warningSeconds()) : Duration.ZERO,
+                stall.enabled() ? Duration.ofSeconds(stall.shutdownSeconds()) : Duration.ZERO,
+                config.debug().reportFolder());
+    }
+
+    /** Where a rank joins: through whom, with which settings, and who hears of its end. */
+    record Place(BackendProvider provider, HvdConfig config, MonitorPeers peers, Events events) {}
 
     /**
      * Joins the job and starts the engine on the back end's own thread.
      *
-     * @param onFailure told once, on the communication thread, when the job cannot go on
+     * @param options as in {@link Hvd#init(InitOptions)}
      */
-    static Membership join(
-            BackendProvider provider, HvdConfig config, InitOptions options, BiConsumer<Membership, String> onFailure) {
+    static Membership join(Place place, InitOptions options) {
         CompletableFuture<Membership> joined = new CompletableFuture<>();
-        provider.communicationThread().execute(() -> {
+        Thread initialiser = Thread.currentThread();
+        place.provider.communicationThread().execute(() -> {
             Membership membership;
             try {
+                Backend backend = place.provider.open(place.config, options.ranks());
+                SameOnAllRanks.require(backend);
                 membership = new Membership(
-                        provider, provider.open(config, options.ranks()), config, options.processSets(), onFailure);
+                        place, options.processSets(), backend, place.peers.connect(backend), initialiser);
             } catch (Throwable cause) {
                 joined.completeExceptionally(cause);
                 return;
@@ -75,12 +121,18 @@ final class Membership {
                 throw known;
             }
             throw new HvdException(
-                    ErrorId.INIT_FAILED, "the " + provider.name() + " back end did not start: " + e.getCause(), e);
+                    ErrorId.INIT_FAILED,
+                    "the " + place.provider.name() + " back end did not start: " + e.getCause(),
+                    e);
         }
     }
 
-    private static EngineSettings settings(HvdConfig config) {
-        return new EngineSettings(config.fusionThresholdBytes(), config.cycleNanos(), 1024, 10, true, false);
+    int divergenceSteps() {
+        return divergenceSteps;
+    }
+
+    UnreadResults unreadResults() {
+        return unreadResults;
     }
 
     /** Members of the process sets from the start, besides the set of all ranks. */
@@ -135,16 +187,43 @@ final class Membership {
         return failure;
     }
 
+    /** Knows the other ranks' processes. */
+    Monitor monitor() {
+        return monitor;
+    }
+
+    /**
+     * Known long work of this rank, for which the others wait without a warning and beyond the limit.
+     *
+     * @param atMost budget; from its end on the others' whole wait counts
+     * @return to be closed when the work is done
+     */
+    Phase phase(String what, Duration atMost) {
+        return monitor.phase(what, atMost);
+    }
+
     /** Leaves in order, once; {@code last} also ends what outlives a context. */
     synchronized void close(boolean last) {
         if (!open) {
             return;
         }
+        Call leaving = recorder.submitted(new Call.Operation("close", "HvdContext.close", "", 0, everybody()));
         engine.close(() -> timeline.ifPresent(Timeline::close));
+        recorder.ended(leaving, failure);
         open = false;
+        monitor.close();
         if (last) {
             finish();
         }
+    }
+
+    private List<Integer> everybody() {
+        return IntStream.range(0, topology().size()).boxed().toList();
+    }
+
+    /** Where a rank is given up but its process lives on. */
+    void stopWatching() {
+        monitor.close();
     }
 
     /** Ends MPI on the thread that started it, unless the job has failed. */

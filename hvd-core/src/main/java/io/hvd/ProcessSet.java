@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.config.RankFacts;
 import io.hvd.engine.Engine.Submission;
 import io.hvd.engine.Outcome;
 import io.hvd.engine.Request;
@@ -19,6 +20,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -35,12 +37,18 @@ import java.util.concurrent.atomic.AtomicLong;
  * every collective, before anything travels.
  */
 public class ProcessSet {
+    /** Of all joins: a rank joins once at a time, and how often it has done other things before differs. */
+    private static final String JOIN = "join.noname";
+
     private final Membership membership;
     private final int id;
     private final List<Integer> ranks;
     private final int globalRank;
-    private final AtomicLong unnamed = new AtomicLong();
+    /** How many operations of each kind have had no name so far. */
+    private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
+
     private volatile boolean registered = true;
+    private volatile boolean parametersBroadcast;
 
     ProcessSet(Membership membership, int id, List<Integer> ranks) {
         this.membership = membership;
@@ -348,8 +356,11 @@ public class ProcessSet {
 
     /** @param divisor what averages are divided by meanwhile; the same on every rank */
     public int join(JoinDivisor divisor) {
-        return submit(submission(Request.join(nameOr(null, "join"), divisor), null, null), true)
+        int last = submit(submission(Request.join(JOIN, divisor), null, null), true)
                 .number();
+        // The ranks have called a different number of operations; from here on they count alike again.
+        unnamed.clear();
+        return last;
     }
 
     /**
@@ -398,6 +409,36 @@ public class ProcessSet {
         sorted.forEach(
                 (name, tensor) -> handles.add(broadcastInPlaceAsync("broadcast_parameters." + name, tensor, root)));
         handles.forEach(Handle::synchronize);
+        parametersBroadcast = true;
+    }
+
+    /** Whether {@link #broadcastParameters} has been called. */
+    public final boolean parametersBroadcast() {
+        return parametersBroadcast;
+    }
+
+    /** How often optimizers compare the ranks' parameters, in steps; 0 for never. */
+    public final int divergenceSteps() {
+        return membership.divergenceSteps();
+    }
+
+    /**
+     * Makes sure that something is the same on all members, such as a seed or the size of a data set.
+     *
+     * @param values by what they are called in the message
+     * @throws HvdException on all members, with every difference as value and ranks
+     */
+    public void requireSame(Map<String, String> values) {
+        RankFacts mine = new RankFacts(new TreeMap<>(values));
+        List<RankFacts> all =
+                allgatherObject(nameOr(null, "require_same"), mine.toBytes(), ObjectCodec.bytes()).stream()
+                        .map(RankFacts::of)
+                        .toList();
+        List<String> differences = RankFacts.differences(all, ranks);
+        if (!differences.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.DIFFERENT_SETTINGS, "the ranks differ in " + String.join("; and ", differences));
+        }
     }
 
     /** From here on every collective of this set is refused. */
@@ -419,7 +460,11 @@ public class ProcessSet {
     }
 
     String nameOr(String name, String operation) {
-        return name != null ? name : operation + ".noname." + unnamed.getAndIncrement();
+        return name != null
+                ? name
+                : operation + ".noname."
+                        + unnamed.computeIfAbsent(operation, kind -> new AtomicLong())
+                                .getAndIncrement();
     }
 
     private List<Handle> submit(List<Submission> all, boolean hurry) {
@@ -434,7 +479,10 @@ public class ProcessSet {
     }
 
     private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
-        return new Handle(id, submission.request().name(), result, membership.engine());
+        Request request = submission.request();
+        boolean mustBeRead = request.kind() == OpKind.ALLREDUCE && submission.output() != submission.input();
+        return new Handle(
+                id, request.name(), result, membership.engine(), mustBeRead ? membership.unreadResults() : null);
     }
 
     private Handle reduction(

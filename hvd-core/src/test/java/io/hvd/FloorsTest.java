@@ -46,7 +46,7 @@ class FloorsTest {
             floor(TRACE),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
             floor(ENGINE, TRACE, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MONITOR, TRACE, SPI, ERROR, CONFIG, LOG),
+            floor(MONITOR, TRACE, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
             floor(TIMELINE, TRACE, SPI, ERROR, CONFIG, LOG, "com.google.gson.*"),
             floor(LOCAL, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor("io.hvd.backend.shm.*", SPI, TENSOR, ERROR, CONFIG, LOG),
@@ -110,6 +110,7 @@ class FloorsTest {
                     "me.tongfei.progressbar.*",
                     "com.google.gson.*",
                     "ai.djl.*",
+                    "javax.imageio.*",
                     // the examples are users' programs: one on CUDA brings memory of its own
                     "jcuda.*"));
 

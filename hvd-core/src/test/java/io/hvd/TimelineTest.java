@@ -26,7 +26,7 @@ class TimelineTest {
     private Path folder;
 
     private static <R> List<R> run(Map<String, String> settings, RankBody<R> body) {
-        return new RankThreads(RANKS, HvdConfig.from(settings)).run(body);
+        return new RankThreads(RANKS, InitOptions.standard(), HvdConfig.from(settings)).run(body);
     }
 
     private static void train(HvdContext hvd, int steps) {

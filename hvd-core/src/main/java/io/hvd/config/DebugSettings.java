@@ -5,17 +5,15 @@ import java.nio.file.Path;
 /**
  * What hvd does to explain a job that goes wrong.
  *
- * @param strict the sequence of calls is compared over the ranks
  * @param flightRecorderCalls remembered on each rank
  * @param divergenceSteps between two comparisons of the ranks' parameters; 0 for none
  * @param reportFolder where the report of a hang goes
  */
-public record DebugSettings(boolean strict, int flightRecorderCalls, int divergenceSteps, Path reportFolder) {
+public record DebugSettings(int flightRecorderCalls, int divergenceSteps, Path reportFolder) {
     private static final int MOST_CALLS = 1_000_000;
 
     static DebugSettings from(SettingReader reader) {
         return new DebugSettings(
-                reader.flag(Setting.STRICT),
                 reader.between(Setting.FLIGHT_RECORDER, 0, MOST_CALLS),
                 reader.between(Setting.DIVERGENCE_STEPS, 0, Integer.MAX_VALUE),
                 Path.of(reader.value(Setting.REPORT_DIR)));

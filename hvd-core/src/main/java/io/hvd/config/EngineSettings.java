@@ -3,10 +3,13 @@ package io.hvd.config;
 /**
  * How operations are agreed on and put together.
  *
- * @param fusionThresholdBytes as it was set; see {@link #fusionThresholdBytes(int)}
+ * @param fusionThresholdBytes most that a fused operation holds; 0 switches fusion off
+ * @param groupFusion whether the operations of a group travel as one whatever their size
  * @param cycleNanos that an operation nobody waits for may be held back
  * @param cacheCapacity names remembered; 0 switches the cache off
  * @param staticPlanSteps identical steps before a static plan; 0 for never
+ * @param dynamicProcessSets whether process sets may come and go while the job runs
+ * @param strict whether the ranks must call the same collectives in the same order
  */
 public record EngineSettings(
         long fusionThresholdBytes,
@@ -14,7 +17,8 @@ public record EngineSettings(
         long cycleNanos,
         int cacheCapacity,
         int staticPlanSteps,
-        boolean dynamicProcessSets) {
+        boolean dynamicProcessSets,
+        boolean strict) {
     private static final int LONGEST_CYCLE_MILLIS = 1_000_000;
     private static final int MOST_NAMES = 1 << 20;
     /** Each rank of a host gets a multiple of 64 elements, the largest of which have 8 bytes. */
@@ -28,12 +32,20 @@ public record EngineSettings(
                 Math.round(cycleMillis * 1e6),
                 reader.between(Setting.CACHE_CAPACITY, 0, MOST_NAMES),
                 reader.between(Setting.STATIC_PLAN_STEPS, 0, Integer.MAX_VALUE),
-                reader.flag(Setting.DYNAMIC_PROCESS_SETS));
+                reader.flag(Setting.DYNAMIC_PROCESS_SETS),
+                reader.flag(Setting.STRICT));
     }
 
-    /** See {@link #roundedUp}; for hosts that all have {@code localSize} ranks. */
-    public long fusionThresholdBytes(int localSize) {
-        return roundedUp(fusionThresholdBytes, localSize);
+    /** The same with a fusion threshold for hosts that all have {@code localSize} ranks; see {@link #roundedUp}. */
+    public EngineSettings forRanksPerHost(int localSize) {
+        return new EngineSettings(
+                roundedUp(fusionThresholdBytes, localSize),
+                groupFusion,
+                cycleNanos,
+                cacheCapacity,
+                staticPlanSteps,
+                dynamicProcessSets,
+                strict);
     }
 
     /**

@@ -1,18 +1,39 @@
 package io.hvd.config;
 
+import java.util.Optional;
+
 /** How much is logged, and whether log lines begin with the time. */
-public record LogSettings(Level level, boolean hideTime) {
-    /** Horovod's names. */
+public record LogSettings(Optional<Level> level, boolean hideTime) {
+    private static final String SIMPLE = "org.slf4j.simpleLogger.";
+
+    /** Horovod's names, with what slf4j-simple calls them. */
     public enum Level {
-        TRACE,
-        DEBUG,
-        INFO,
-        WARNING,
-        ERROR,
-        FATAL
+        TRACE("trace"),
+        DEBUG("debug"),
+        INFO("info"),
+        WARNING("warn"),
+        ERROR("error"),
+        FATAL("error");
+
+        private final String simple;
+
+        Level(String simple) {
+            this.simple = simple;
+        }
     }
 
     static LogSettings from(SettingReader reader) {
-        return new LogSettings(reader.choice(Setting.LOG_LEVEL, Level.class), reader.flag(Setting.LOG_HIDE_TIME));
+        Optional<Level> level = reader.text(Setting.LOG_LEVEL).isPresent()
+                ? Optional.of(reader.choice(Setting.LOG_LEVEL, Level.class))
+                : Optional.empty();
+        return new LogSettings(level, reader.flag(Setting.LOG_HIDE_TIME));
+    }
+
+    /** Hands the level to slf4j-simple, for loggers made from now on; other logging libraries do not look there. */
+    public void apply() {
+        level.ifPresent(wanted -> {
+            System.setProperty(SIMPLE + "log.io.hvd", wanted.simple);
+            System.setProperty(SIMPLE + "showDateTime", String.valueOf(!hideTime));
+        });
     }
 }

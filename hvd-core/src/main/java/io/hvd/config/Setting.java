@@ -76,7 +76,11 @@ public enum Setting {
     REPORT_DIR("HVD_REPORT_DIR", ".", RANK, "folder for the report of a hang"),
     FAILURE_DIR("HVD_FAILURE_DIR", "", RANK, "folder for failure records, set by horovodrun"),
     TERMINAL("HVD_TERMINAL", "0", RANK, "1 if horovodrun writes to a terminal, set by horovodrun"),
-    LOG_LEVEL("HOROVOD_LOG_LEVEL", "warning", RANK, "trace, debug, info, warning, error or fatal"),
+    LOG_LEVEL(
+            "HOROVOD_LOG_LEVEL",
+            "",
+            RANK,
+            "trace, debug, info, warning, error or fatal, where slf4j-simple does the logging; else its own settings count"),
     LOG_HIDE_TIME("HOROVOD_LOG_HIDE_TIME", "0", RANK, "1 leaves the time out of log lines"),
     TIMELINE("HOROVOD_TIMELINE", "", JOB, "file for the timeline, or DYNAMIC to start it from the program"),
     TIMELINE_MARK_CYCLES("HOROVOD_TIMELINE_MARK_CYCLES", "0", JOB, "1 marks the engine's cycles in the timeline"),

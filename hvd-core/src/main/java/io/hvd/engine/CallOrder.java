@@ -104,9 +104,9 @@ final class CallOrder {
                 .append(" on ranks ")
                 .append(RankSet.format(ranks)));
         String error = "strict mode: the ranks' sequences of collectives first differ at call " + place + ": " + text;
-        heads.stream()
-                .map(call -> call.request().name())
-                .distinct()
-                .forEach(name -> refusals.add(Batch.refuse(name, Verdict.MISMATCH, error)));
+        Map<String, List<Integer>> askers = new LinkedHashMap<>();
+        heads.forEach(call -> askers.computeIfAbsent(call.request().name(), name -> new ArrayList<>())
+                .add(call.rank()));
+        askers.forEach((name, ranks) -> refusals.add(Batch.refuse(name, Verdict.MISMATCH, error, ranks)));
     }
 }

@@ -1,9 +1,11 @@
 package io.hvd.engine;
 
+import io.hvd.config.EngineSettings;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Verdict;
 import io.hvd.spi.OpKind;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,7 +24,10 @@ final class Coordinator {
     private final int size;
     private final EngineSettings settings;
     private final Arrivals arrivals;
-    private final Map<Integer, Negotiation> sets = new TreeMap<>();
+    private final TreeMap<Integer, Negotiation> sets = new TreeMap<>();
+    /** Also of sets that are gone, as long as plans for them are on their way. */
+    private final Map<Integer, List<Integer>> members = new HashMap<>();
+
     private final TreeSet<Integer> closed = new TreeSet<>();
     private int nextSet;
     private String failure = "";
@@ -45,7 +50,7 @@ final class Coordinator {
 
     /** Members of a set's plans; every plan goes to these ranks and no others. */
     List<Integer> members(int set) {
-        return sets.get(set).members();
+        return members.get(set);
     }
 
     /**
@@ -88,10 +93,11 @@ final class Coordinator {
             return end;
         }
         List<Plan> plans = new ArrayList<>();
-        for (Map.Entry<Integer, Negotiation> entry : List.copyOf(sets.entrySet())) {
-            Plan plan = entry.getValue().next(now);
+        // The set of all ranks comes last: it may take others away, which finish first what is agreed.
+        for (int id : List.copyOf(sets.descendingKeySet())) {
+            Plan plan = sets.get(id).next(now);
             if (!plan.isEmpty()) {
-                plans.add(entry.getKey() == ALL ? withSetsCarriedOut(plan) : plan);
+                plans.add(id == ALL ? withSetsCarriedOut(plan) : plan);
             }
         }
         if (closed.size() == size && !stopped) {
@@ -125,9 +131,10 @@ final class Coordinator {
         }
     }
 
-    private int add(List<Integer> members) {
+    private int add(List<Integer> ranks) {
         int id = nextSet++;
-        sets.put(id, new Negotiation(id, members, settings, arrivals));
+        sets.put(id, new Negotiation(id, ranks, settings, arrivals));
+        members.put(id, List.copyOf(ranks));
         sets.get(ALL).mayLock(sets.size() == 1);
         return id;
     }
@@ -153,17 +160,18 @@ final class Coordinator {
     }
 
     private Batch added(Batch batch, Request request) {
-        List<Integer> members = request.splits().stream().map(Math::toIntExact).toList();
+        List<Integer> ranks = request.splits().stream().map(Math::toIntExact).toList();
         for (Map.Entry<Integer, Negotiation> entry : sets.entrySet()) {
-            if (entry.getValue().members().equals(members)) {
+            if (entry.getValue().members().equals(ranks)) {
                 return Batch.refuse(
                         request.name(),
                         Verdict.BAD_ARGUMENT,
-                        "process set of ranks " + RankSet.format(members) + " is there already, as number "
-                                + entry.getKey());
+                        "process set of ranks " + RankSet.format(ranks) + " is there already, as number "
+                                + entry.getKey(),
+                        members.get(ALL));
             }
         }
-        return batch.withSizes(List.of((long) add(members)));
+        return batch.withSizes(List.of((long) add(ranks)));
     }
 
     private Batch removed(Batch batch, Request request) {
@@ -172,7 +180,8 @@ final class Coordinator {
             return Batch.refuse(
                     request.name(),
                     Verdict.BAD_ARGUMENT,
-                    "process set " + id + (id == ALL ? " is all ranks and stays" : " is not registered"));
+                    "process set " + id + (id == ALL ? " is all ranks and stays" : " is not registered"),
+                    members.get(ALL));
         }
         sets.get(ALL).mayLock(sets.size() == 1);
         return batch.withSizes(List.of((long) id));

@@ -1,5 +1,6 @@
 package io.hvd.engine;
 
+import io.hvd.config.EngineSettings;
 import io.hvd.engine.Announcement.Wishes;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Verdict;
@@ -16,6 +17,7 @@ import io.hvd.trace.FlightRecorder;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,6 +46,8 @@ import org.slf4j.LoggerFactory;
 public final class Engine {
     private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
     private static final int ALL = 0;
+    /** So long an operation may lie in an incomplete batch of the static plan before it is negotiated. */
+    private static final long STEP_PATIENCE_NANOS = 1_000_000_000;
 
     private final Backend backend;
     private final EngineSettings settings;
@@ -62,6 +66,10 @@ public final class Engine {
     private volatile boolean closing;
     private volatile Runnable farewell = () -> {};
     private volatile String failure = "";
+    /** Whether a static plan holds; written by the communication thread. */
+    private volatile boolean stepsHold;
+
+    private long lastSubmissionNanos;
     private boolean closingAnnounced;
     private boolean failureAnnounced;
 
@@ -145,7 +153,7 @@ public final class Engine {
 
     /** Waits for a result, of which it tells the caller nothing; it is announced at once. */
     public void await(int set, String name, CompletableFuture<Outcome> result) {
-        hurry();
+        hurry(set, name);
         long begun = recorder.isHeard() ? System.nanoTime() : 0;
         try {
             result.join();
@@ -161,6 +169,14 @@ public final class Engine {
     /** Somebody waits for what was submitted: it is announced at once. */
     public void hurry() {
         if (queue.hurry()) {
+            backend.control().wakeUp();
+        }
+    }
+
+    /** Somebody waits for this operation: it is announced at once, and no static plan may hold it back. */
+    public void hurry(int set, String name) {
+        boolean first = queue.await(new PendingOp.Key(set, name));
+        if (queue.hurry() || (first && stepsHold)) {
             backend.control().wakeUp();
         }
     }
@@ -248,7 +264,7 @@ public final class Engine {
     }
 
     private long nanosUntilDue() {
-        long own = queue.nanosUntilDue();
+        long own = Math.min(queue.nanosUntilDue(), nanosOfStepPatience());
         return coordinator == null ? own : Math.min(own, coordinator.nanosUntilDue(System.nanoTime()));
     }
 
@@ -256,16 +272,35 @@ public final class Engine {
     private void takeIn() {
         SetMember all = sets.get(ALL);
         if (all.steps() != null) {
-            queue.drainFresh().forEach(op -> follow(all, op));
-            if (closing != closingAnnounced) {
-                all.steps().leave();
-            }
+            followSteps(all);
             if (failureIsNews()) {
                 announce(List.of());
             }
         } else if (queue.nanosUntilDue() == 0 || closing != closingAnnounced || failureIsNews()) {
             announce(queue.drainFresh());
         }
+    }
+
+    private void followSteps(SetMember all) {
+        // In this order: whoever waits has submitted before, and that is drained then.
+        boolean awaited = queue.isAwaited();
+        List<PendingOp> fresh = queue.drainFresh();
+        fresh.forEach(op -> follow(all, op));
+        if (!fresh.isEmpty()) {
+            lastSubmissionNanos = System.nanoTime();
+        }
+        if (closing || (awaited && !all.steps().isDue()) || nanosOfStepPatience() == 0) {
+            all.steps().leave();
+        }
+    }
+
+    /** Time until an incomplete batch is given up, so that its operations are not held back for ever. */
+    private long nanosOfStepPatience() {
+        StaticPlan steps = sets.get(ALL).steps();
+        if (steps == null || steps.isDue() || steps.isIdle()) {
+            return Long.MAX_VALUE;
+        }
+        return Math.max(0, STEP_PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
     }
 
     private static void follow(SetMember set, PendingOp op) {
@@ -288,6 +323,7 @@ public final class Engine {
         ops.forEach(op -> op.announce(true));
         List<Wishes> wishes = new ArrayList<>();
         ops.stream()
+                .filter(this::isOfRegisteredSet)
                 .collect(Collectors.groupingBy(PendingOp::set, TreeMap::new, Collectors.toList()))
                 .forEach((set, members) -> wishes.add(sets.get(set).wishes(members)));
         Announcement announcement = new Announcement(wishes, closingAnnounced, failure);
@@ -296,6 +332,19 @@ public final class Engine {
         } else {
             backend.control().send(0, PlanCodec.encode(announcement));
         }
+    }
+
+    /** The program may have submitted an operation while its set was being taken away; that fails alone. */
+    private boolean isOfRegisteredSet(PendingOp op) {
+        boolean there = sets.containsKey(op.set());
+        if (!there) {
+            queue.takeIfPending(op.set(), op.name()).ifPresent(gone -> gone.fail(removed(gone.set())));
+        }
+        return there;
+    }
+
+    private static HvdException removed(int set) {
+        return new HvdException(ErrorId.UNKNOWN_PROCESS_SET, "process set " + set + " has been removed");
     }
 
     /** Rank 0 tells the members of each set what has been decided. */
@@ -333,9 +382,12 @@ public final class Engine {
     private void carryOut(Plan arrived) {
         SetMember set = sets.get(arrived.set());
         Plan plan = set.arrived(arrived, queue);
+        refuse(set, plan.batches().stream().filter(Batch::isRefusal).toList());
         plan.batches().forEach(batch -> execute(set, batch));
         if (!plan.lock().isEmpty()) {
             set.lock(plan.lock(), queue.announced(set.id()));
+            lastSubmissionNanos = System.nanoTime();
+            stepsHold = true;
         }
         if (!plan.failure().isEmpty()) {
             onFailure.accept(plan.failure());
@@ -393,6 +445,7 @@ public final class Engine {
     /** Every rank comes here after the same batch, and announces anew what it has not got. */
     private void leaveSteps(SetMember set) {
         set.unlock();
+        stepsHold = false;
         if (coordinator != null) {
             coordinator.unlock(set.id());
         }
@@ -405,7 +458,9 @@ public final class Engine {
             case RUN -> run(set, batch, takePart(set, batch));
             case RUN_IF_ASKED ->
                 queue.takeIfPending(set.id(), batch.ops().get(0).name()).ifPresent(op -> run(set, batch, List.of(op)));
-            default -> refuse(set, batch);
+            default -> {
+                // Said already, at the start of the plan.
+            }
         }
     }
 
@@ -465,15 +520,26 @@ public final class Engine {
         }
     }
 
-    private void refuse(SetMember set, Batch batch) {
-        HvdException refusal =
-                switch (batch.verdict()) {
-                    case MISMATCH -> new RankMismatchException(batch.error());
-                    case TIMED_OUT -> new BarrierTimeoutException(batch.error());
-                    case RANK_GONE -> new ShutdownException(batch.error());
-                    default -> new HvdException(ErrorId.BAD_ARGUMENT, batch.error());
-                };
-        batch.names().forEach(name -> queue.takeIfPending(set.id(), name).ifPresent(op -> op.fail(refusal)));
+    /** All of them leave the queue before anybody hears of one, and submits the whole group again. */
+    private void refuse(SetMember set, List<Batch> batches) {
+        Map<PendingOp, HvdException> refused = new LinkedHashMap<>();
+        for (Batch batch : batches) {
+            if (batch.sizes().contains((long) set.self())) {
+                HvdException refusal = refusal(batch);
+                batch.names()
+                        .forEach(name -> queue.takeIfPending(set.id(), name).ifPresent(op -> refused.put(op, refusal)));
+            }
+        }
+        refused.forEach(PendingOp::fail);
+    }
+
+    private static HvdException refusal(Batch batch) {
+        return switch (batch.verdict()) {
+            case MISMATCH -> new RankMismatchException(batch.error());
+            case TIMED_OUT -> new BarrierTimeoutException(batch.error());
+            case RANK_GONE -> new ShutdownException(batch.error());
+            default -> new HvdException(ErrorId.BAD_ARGUMENT, batch.error());
+        };
     }
 
     private void enterAgreed(Batch batch, PendingOp op) {
@@ -492,7 +558,7 @@ public final class Engine {
         int id = Math.toIntExact(batch.sizes().get(0));
         SetMember left = sets.remove(id);
         if (left != null) {
-            queue.abandon(id, new HvdException(ErrorId.BAD_ARGUMENT, "process set " + id + " has been removed"));
+            queue.abandon(id, removed(id));
             left.data().close();
         }
         op.complete(Outcome.of(id));

@@ -26,11 +26,11 @@ final class FusionPlanner {
         List<Open> open = new ArrayList<>();
         for (Slot slot : ready) {
             Open batch = open.stream()
-                    .filter(candidate -> candidate.takes(slot.first(), thresholdBytes))
+                    .filter(candidate -> candidate.takes(slot, thresholdBytes))
                     .findFirst()
                     .orElse(null);
             if (batch == null) {
-                batch = new Open(slot.first());
+                batch = new Open(slot);
                 open.add(batch);
             }
             batch.add(slot);
@@ -39,16 +39,21 @@ final class FusionPlanner {
     }
 
     private static final class Open {
-        private final Request first;
+        private final Slot first;
         private final List<Slot> slots = new ArrayList<>();
         private long bytes;
 
-        Open(Request first) {
+        Open(Slot first) {
             this.first = first;
         }
 
-        boolean takes(Request request, long thresholdBytes) {
-            return thresholdBytes > 0 && first.fusesWith(request) && bytes + request.wireBytes() <= thresholdBytes;
+        /** Ranks that have joined stand in for all of a batch or for none of it: scale factors go by batch. */
+        boolean takes(Slot slot, long thresholdBytes) {
+            Request request = slot.first();
+            return thresholdBytes > 0
+                    && first.first().fusesWith(request)
+                    && bytes + request.wireBytes() <= thresholdBytes
+                    && first.isMissingTheSame(slot);
         }
 
         void add(Slot slot) {

@@ -8,35 +8,27 @@ import java.util.Optional;
 
 /** Holds the operations of a group back until the last of them is ready on every rank. */
 final class GroupGate {
-    private final Map<String, Waiting> groups = new HashMap<>();
+    private final Map<String, List<Slot>> groups = new HashMap<>();
 
-    /**
-     * @param slots in the order in which they became ready
-     * @param error what is wrong with one of them, which makes it the error of all; or empty
-     */
-    record Complete(List<Slot> slots, String error) {}
-
-    /** @return the whole group, if this was the last of it */
-    Optional<Complete> arrived(Slot slot, Optional<String> error) {
+    /** @return the whole group in the order in which it became ready, if this was the last of it */
+    Optional<List<Slot>> arrived(Slot slot) {
         Request.Group group = slot.first().group();
-        Waiting waiting = groups.computeIfAbsent(group.name(), name -> new Waiting());
-        waiting.slots.add(slot);
-        if (waiting.error.isEmpty()) {
-            waiting.error = error.orElse("");
-        }
-        if (waiting.slots.size() < group.members()) {
+        List<Slot> slots = groups.computeIfAbsent(group.name(), name -> new ArrayList<>());
+        slots.add(slot);
+        if (slots.size() < group.members()) {
             return Optional.empty();
         }
         groups.remove(group.name());
-        return Optional.of(new Complete(waiting.slots, waiting.error));
+        return Optional.of(slots);
+    }
+
+    /** Something is wrong with one of a group. @return those of it that have arrived so far */
+    List<Slot> forget(String group) {
+        List<Slot> slots = groups.remove(group);
+        return slots == null ? List.of() : slots;
     }
 
     boolean isEmpty() {
         return groups.isEmpty();
-    }
-
-    private static final class Waiting {
-        private final List<Slot> slots = new ArrayList<>();
-        private String error = "";
     }
 }

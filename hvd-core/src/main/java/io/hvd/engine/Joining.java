@@ -43,13 +43,13 @@ final class Joining {
         return joined.keySet();
     }
 
-    /** What averages are divided by as long as nobody else joins. */
-    int divisor() {
+    /** What an average is divided by; a rank may have asked for it before it joined. */
+    int divisor(Slot slot) {
         if (joined.isEmpty()) {
             return members.size();
         }
         JoinDivisor divisor = joined.values().iterator().next().divisor();
-        return divisor == JoinDivisor.ACTIVE ? members.size() - joined.size() : members.size();
+        return divisor == JoinDivisor.ACTIVE ? slot.asked() : members.size();
     }
 
     /** Only where neutral elements can stand in for a rank it may be missing. */
@@ -58,8 +58,12 @@ final class Joining {
         boolean served = first.kind() == OpKind.ALLREDUCE && first.device() == Device.Kind.CPU
                 || first.kind() == OpKind.BARRIER
                 || first.kind().isTransfer();
-        if (joined.isEmpty() || served) {
+        if (joined.isEmpty() || (served && conflict.isEmpty())) {
             return Optional.empty();
+        }
+        if (served) {
+            return Optional.of("tensor \"" + first.name() + "\": " + first.kind()
+                    + " cannot go on beside a join that has failed: " + conflict);
         }
         TreeSet<Integer> ranks = new TreeSet<>();
         joined.keySet().forEach(rank -> ranks.add(members.get(rank)));
@@ -69,15 +73,15 @@ final class Joining {
                 + " let them travel as dense ones (sparseAsDense)");
     }
 
-    /** The end of joining: everybody has come, or they disagree about the divisor. */
+    /** The end of joining, for better or worse: everybody has come. */
     Optional<Batch> finished() {
-        if (joined.isEmpty() || (joined.size() < members.size() && conflict.isEmpty())) {
+        if (joined.size() < members.size()) {
             return Optional.empty();
         }
         String name = joined.values().iterator().next().name();
         Batch batch = conflict.isEmpty()
                 ? new Batch(List.of(Op.named(name)), Verdict.RUN, "", List.of((long) last), List.of(), 1, false)
-                : Batch.refuse(name, Verdict.MISMATCH, conflict);
+                : Batch.refuse(name, Verdict.MISMATCH, conflict, List.copyOf(joined.keySet()));
         joined.clear();
         conflict = "";
         return Optional.of(batch);

@@ -16,10 +16,10 @@ final class LateRanks {
     private final List<Batch> refusals = new ArrayList<>();
 
     /** The others wait no longer. */
-    Batch gaveUp(String name, List<Integer> missing, String error) {
-        expected.put(name, new TreeSet<>(missing));
-        errors.put(name, error);
-        return Batch.refuse(name, Verdict.TIMED_OUT, error);
+    Batch gaveUp(Slot slot, String error) {
+        expected.put(slot.name(), new TreeSet<>(slot.missing()));
+        errors.put(slot.name(), error);
+        return Batch.refuse(slot.name(), Verdict.TIMED_OUT, error, slot.askers());
     }
 
     /** True if a request comes too late; its refusal is in the next plan. */
@@ -28,7 +28,7 @@ final class LateRanks {
         if (ranks == null || !ranks.remove(rank)) {
             return false;
         }
-        refusals.add(Batch.refuse(request.name(), Verdict.TIMED_OUT, errors.get(request.name())));
+        refusals.add(Batch.refuse(request.name(), Verdict.TIMED_OUT, errors.get(request.name()), List.of(rank)));
         if (ranks.isEmpty()) {
             expected.remove(request.name());
             errors.remove(request.name());

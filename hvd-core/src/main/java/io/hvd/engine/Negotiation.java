@@ -1,5 +1,6 @@
 package io.hvd.engine;
 
+import io.hvd.config.EngineSettings;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Verdict;
 import io.hvd.spi.OpKind;
@@ -106,8 +107,7 @@ final class Negotiation {
         batches.addAll(late.refusals());
         releaseWhatJoinedRanksNeedNotAskFor();
         List<Slot> agreed = new ArrayList<>();
-        ready.forEach(slot -> decide(slot, agreed, batches));
-        ready.clear();
+        decide(agreed, batches);
         fuse(agreed, batches);
         joining.finished().ifPresent(batches::add);
         giveUpOnLateRanks(now, batches);
@@ -154,24 +154,53 @@ final class Negotiation {
         }
     }
 
-    private void decide(Slot slot, List<Slot> agreed, List<Batch> batches) {
-        Optional<String> error = slot.op().isKnown() && joining.joined().isEmpty()
-                ? Optional.empty()
-                : Mismatch.find(slot.requests(), members).or(() -> joining.refuses(slot));
-        if (slot.first().group().isNone()) {
-            error.ifPresentOrElse(
-                    why -> batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why)), () -> agreed.add(slot));
-        } else {
-            groups.arrived(slot, error).ifPresent(group -> {
-                if (group.error().isEmpty()) {
-                    fuseGroup(group.slots(), batches);
-                } else {
-                    group.slots()
-                            .forEach(member ->
-                                    batches.add(Batch.refuse(member.name(), Verdict.MISMATCH, group.error())));
-                }
+    private void decide(List<Slot> agreed, List<Batch> batches) {
+        Map<Slot, String> errors = new HashMap<>();
+        Map<String, String> spoiled = new HashMap<>();
+        for (Slot slot : ready) {
+            error(slot).ifPresent(why -> {
+                errors.put(slot, why);
+                slot.groups().forEach(group -> spoiled.putIfAbsent(group, why));
             });
         }
+        for (Slot slot : ready) {
+            Optional<String> error = Optional.ofNullable(errors.get(slot)).or(() -> spoiledBy(spoiled, slot));
+            if (error.isPresent()) {
+                batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, error.get(), slot.askers()));
+            } else if (slot.first().group().isNone()) {
+                agreed.add(slot);
+            } else {
+                groups.arrived(slot).ifPresent(group -> fuseGroup(group, batches));
+            }
+        }
+        ready.clear();
+        refuseTheRestOf(spoiled, batches);
+    }
+
+    private Optional<String> error(Slot slot) {
+        return slot.op().isKnown() && joining.joined().isEmpty()
+                ? Optional.empty()
+                : Mismatch.find(slot.requests(), members).or(() -> joining.refuses(slot));
+    }
+
+    /** What some ranks only have put into a group that is refused can never become complete. */
+    private void refuseTheRestOf(Map<String, String> spoiled, List<Batch> batches) {
+        spoiled.forEach((group, why) -> groups.forget(group)
+                .forEach(slot -> batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why, slot.askers()))));
+        for (Iterator<Slot> all = waiting.values().iterator(); !spoiled.isEmpty() && all.hasNext(); ) {
+            Slot slot = all.next();
+            spoiledBy(spoiled, slot).ifPresent(why -> {
+                all.remove();
+                batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why, slot.askers()));
+            });
+        }
+    }
+
+    private static Optional<String> spoiledBy(Map<String, String> errors, Slot slot) {
+        return slot.groups().stream()
+                .filter(errors::containsKey)
+                .map(errors::get)
+                .findFirst();
     }
 
     private void fuse(List<Slot> agreed, List<Batch> batches) {
@@ -212,7 +241,7 @@ final class Negotiation {
                 "",
                 sizes(slot),
                 templates,
-                joining.divisor(),
+                joining.divisor(slot),
                 !someDoNotAsk && CoordinatorCache.takes(first.kind()));
     }
 
@@ -268,8 +297,7 @@ final class Negotiation {
                 all.remove();
                 List<Integer> missing = slot.missing();
                 batches.add(late.gaveUp(
-                        slot.name(),
-                        missing,
+                        slot,
                         "barrier \"" + slot.name() + "\": after " + slot.first().argument() + " ms ranks "
                                 + RankSet.format(global(missing)) + " had not come"));
             }
@@ -298,7 +326,8 @@ final class Negotiation {
                         slot.name(),
                         Verdict.RANK_GONE,
                         "tensor \"" + slot.name() + "\" can never be complete: ranks " + RankSet.format(global(gone))
-                                + " have closed their context without submitting it"));
+                                + " have closed their context without submitting it",
+                        slot.askers()));
             }
         }
     }

@@ -55,7 +55,8 @@ public record Plan(int set, List<Batch> batches, List<List<String>> lock, boolea
      * @param verdict whether the ranks agree
      * @param error what is wrong if they do not, or empty
      * @param sizes rows that each rank brings to an allgather or gather; rows from each rank to each rank
-     *     of an alltoall, senders first; the last rank that joined; the number of a new process set
+     *     of an alltoall, senders first; the last rank that joined; the number of a new process set; ranks
+     *     within the set that a refusal is for
      * @param templates one request per operation where some rank has not made it: for those that have joined,
      *     or that wait for a scatter
      * @param divisor what an average is divided by
@@ -75,8 +76,14 @@ public record Plan(int set, List<Batch> batches, List<List<String>> lock, boolea
             templates = List.copyOf(templates);
         }
 
-        static Batch refuse(String name, Verdict verdict, String error) {
-            return new Batch(List.of(Op.named(name)), verdict, error, List.of(), List.of(), 1, false);
+        /** @param askers ranks that it is said to; another may have asked for something new by this name meanwhile */
+        static Batch refuse(String name, Verdict verdict, String error, List<Integer> askers) {
+            List<Long> ranks = askers.stream().map(Integer::longValue).toList();
+            return new Batch(List.of(Op.named(name)), verdict, error, ranks, List.of(), 1, false);
+        }
+
+        boolean isRefusal() {
+            return verdict != Verdict.RUN && verdict != Verdict.RUN_IF_ASKED;
         }
 
         Batch withOps(List<Op> changed) {

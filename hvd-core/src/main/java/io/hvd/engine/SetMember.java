@@ -1,5 +1,6 @@
 package io.hvd.engine;
 
+import io.hvd.config.EngineSettings;
 import io.hvd.engine.Announcement.Wishes;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Op;

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** What the ranks of a process set have asked for under one name so far. */
@@ -14,6 +15,7 @@ final class Slot {
     private int number;
 
     private Request first;
+    private int asked;
 
     /** @param since when the first rank asked, in nanoseconds of any clock */
     Slot(int size, long since) {
@@ -25,7 +27,7 @@ final class Slot {
     void set(int rank, Request request, int known) {
         number = first == null || number == known ? known : Plan.Op.UNKNOWN;
         first = first == null ? request : first;
-        requests.set(rank, request);
+        asked += requests.set(rank, request) == null ? 1 : 0;
     }
 
     /** What the first rank has asked for. */
@@ -52,13 +54,37 @@ final class Slot {
 
     /** @param excused ranks that need not ask */
     boolean isComplete(Set<Integer> excused) {
-        if (first.kind().isTransfer()) {
-            return requests.stream().filter(request -> request != null).count() == 2;
-        }
-        return missing().stream().allMatch(excused::contains);
+        return first.kind().isTransfer() ? asked == 2 : missing().stream().allMatch(excused::contains);
+    }
+
+    /** Names of the groups that ranks have put it into; more than one, or not the same for all, is a mismatch. */
+    Set<String> groups() {
+        return requests.stream()
+                .filter(request -> request != null && !request.group().isNone())
+                .map(request -> request.group().name())
+                .collect(Collectors.toSet());
+    }
+
+    boolean isMissingTheSame(Slot other) {
+        return asked == other.asked && (asked == requests.size() || missing().equals(other.missing()));
+    }
+
+    /** Number of ranks that have asked. */
+    int asked() {
+        return asked;
+    }
+
+    List<Integer> askers() {
+        return IntStream.range(0, requests.size())
+                .filter(rank -> requests.get(rank) != null)
+                .boxed()
+                .toList();
     }
 
     List<Integer> missing() {
+        if (first.kind().isTransfer()) {
+            return asked == 2 ? List.of() : List.of(first.root());
+        }
         return IntStream.range(0, requests.size())
                 .filter(rank -> requests.get(rank) == null)
                 .boxed()

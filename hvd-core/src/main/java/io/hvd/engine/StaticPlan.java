@@ -64,6 +64,11 @@ final class StaticPlan {
         return !left && here.get(next).size() == batches.get(next).size();
     }
 
+    /** Whether nothing has been submitted that is still to be carried out. */
+    boolean isIdle() {
+        return here.stream().allMatch(Set::isEmpty);
+    }
+
     List<String> next() {
         return batches.get(next);
     }

@@ -3,10 +3,12 @@ package io.hvd.engine;
 import io.hvd.error.DuplicateNameException;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Operations between the user's threads and the communication thread: fresh ones that wait to be
@@ -16,6 +18,9 @@ final class TensorQueue {
     private final long thresholdBytes;
     private final long lingerNanos;
     private final Map<PendingOp.Key, PendingOp> pending = new LinkedHashMap<>();
+    /** Operations that a thread of the program waits for. */
+    private final Set<PendingOp.Key> awaited = new HashSet<>();
+
     private List<PendingOp> fresh = new ArrayList<>();
     private long freshBytes;
     private long oldestNanos;
@@ -70,6 +75,16 @@ final class TensorQueue {
         return wake;
     }
 
+    /** Somebody waits for one operation. Returns true if nobody has waited for any so far. */
+    synchronized boolean await(PendingOp.Key key) {
+        return pending.containsKey(key) && awaited.add(key) && awaited.size() == 1;
+    }
+
+    /** Whether somebody waits; asked before {@link #drainFresh}, that brings all that he has submitted. */
+    synchronized boolean isAwaited() {
+        return !awaited.isEmpty();
+    }
+
     /** Time until fresh operations are due: 0 when they are, {@link Long#MAX_VALUE} when there are none. */
     synchronized long nanosUntilDue() {
         if (fresh.isEmpty()) {
@@ -109,7 +124,9 @@ final class TensorQueue {
 
     /** Like {@link #take} for what this rank may not have submitted. */
     synchronized Optional<PendingOp> takeIfPending(int set, String name) {
-        return Optional.ofNullable(pending.remove(new PendingOp.Key(set, name)));
+        PendingOp.Key key = new PendingOp.Key(set, name);
+        awaited.remove(key);
+        return Optional.ofNullable(pending.remove(key));
     }
 
     synchronized Optional<PendingOp> find(int set, String name) {
@@ -122,6 +139,7 @@ final class TensorQueue {
         synchronized (this) {
             left = pending.values().stream().filter(op -> op.set() == set).toList();
             left.forEach(op -> pending.remove(op.key()));
+            left.forEach(op -> awaited.remove(op.key()));
             fresh.removeAll(left);
         }
         left.forEach(op -> op.fail(cause));
@@ -137,6 +155,7 @@ final class TensorQueue {
             closed = cause;
             left = List.copyOf(pending.values());
             pending.clear();
+            awaited.clear();
             fresh = new ArrayList<>();
         }
         left.forEach(op -> op.fail(cause));

@@ -21,6 +21,7 @@ public enum ErrorId {
     DIFFERENT_SETTINGS("HVD-308"),
     OPTIMIZER_MISUSE("HVD-401"),
     STATE_MISMATCH("HVD-402"),
+    DIVERGED("HVD-403"),
     BAD_CHECKPOINT("HVD-501");
 
     private final String code;

@@ -17,6 +17,10 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * What one rank leaves behind when it fails, so that the launcher can show the first cause last.
@@ -46,6 +50,7 @@ public record FailureRecord(
     public static final String DIRECTORY_VARIABLE = "HVD_FAILURE_DIR";
 
     private static final String SUFFIX = ".failure";
+    private static final Pattern NAME = Pattern.compile("rank-(-?\\d{1,9})-pid-.*\\.failure");
 
     private static final Comparator<FailureRecord> CAUSES_FIRST =
             Comparator.comparing(FailureRecord::consequence).thenComparing(FailureRecord::time);
@@ -93,6 +98,19 @@ public record FailureRecord(
         }
         records.sort(CAUSES_FIRST);
         return List.copyOf(records);
+    }
+
+    /** Which ranks have left a complete record, going by the files' names. */
+    public static Set<Integer> ranksIn(Path directory) {
+        Set<Integer> ranks = new TreeSet<>();
+        String[] names = directory.toFile().list();
+        for (String name : names == null ? new String[0] : names) {
+            Matcher matcher = NAME.matcher(name);
+            if (matcher.matches()) {
+                ranks.add(Integer.parseInt(matcher.group(1)));
+            }
+        }
+        return ranks;
     }
 
     private String text() {

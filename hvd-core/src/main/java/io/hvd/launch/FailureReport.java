@@ -21,7 +21,8 @@ final class FailureReport {
             return "horovodrun: exit code " + exitCode + meaning(exitCode) + "; no rank left a record of its failure\n";
         }
         FailureRecord first = records.get(0);
-        var text = new StringBuilder("\nhorovodrun: first failure: ")
+        var text = new StringBuilder("\nhorovodrun: ")
+                .append(first.consequence() ? "no rank left the cause itself; noticed first by " : "first failure: ")
                 .append(where(first))
                 .append(", pid ")
                 .append(first.pid())

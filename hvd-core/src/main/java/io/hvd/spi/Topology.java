@@ -13,10 +13,18 @@ import java.util.Map;
  * @param crossRank place among the ranks with this local rank, one per node, by their rank; the same as
  *     in a communicator split by local rank
  * @param crossSize number of such nodes
+ * @param homogeneous whether all nodes have the same number of ranks
  * @param hosts host name of every rank, by rank
  */
 public record Topology(
-        int rank, int size, int localRank, int localSize, int crossRank, int crossSize, List<String> hosts) {
+        int rank,
+        int size,
+        int localRank,
+        int localSize,
+        int crossRank,
+        int crossSize,
+        boolean homogeneous,
+        List<String> hosts) {
 
     public Topology {
         hosts = List.copyOf(hosts);
@@ -44,7 +52,9 @@ public record Topology(
                 crossRank += members.get(localRank) < rank ? 1 : 0;
             }
         }
-        return new Topology(rank, nodes.size(), localRank, local.size(), crossRank, crossSize, hosts);
+        boolean homogeneous =
+                ranksOfNode.values().stream().map(List::size).distinct().count() == 1;
+        return new Topology(rank, nodes.size(), localRank, local.size(), crossRank, crossSize, homogeneous, hosts);
     }
 
     public String host() {

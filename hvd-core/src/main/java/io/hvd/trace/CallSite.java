@@ -1,14 +1,21 @@
 package io.hvd.trace;
 
+import java.util.Arrays;
+import java.util.Optional;
 import java.util.Set;
 
-/** Finds the line of the user's program that led to a collective. */
-final class CallSite {
+/** Finds the line of the user's program in a stack: the one that led to a collective, or the one where a thread is. */
+public final class CallSite {
     /** The library's own packages; those of examples and tests are users. */
     private static final Set<String> OURS = Set.of(
             "io.hvd",
             "io.hvd.trace",
+            "io.hvd.monitor",
+            "io.hvd.timeline",
             "io.hvd.engine",
+            "io.hvd.backend.local",
+            "io.hvd.backend.mpi",
+            "io.hvd.backend.mpi.bindings",
             "io.hvd.optimizer",
             "io.hvd.optimizer.torch",
             "io.hvd.train",
@@ -18,22 +25,51 @@ final class CallSite {
 
     private CallSite() {}
 
-    static String current() {
-        return WALKER.walk(frames -> frames.filter(frame -> !isOurs(frame.getDeclaringClass()))
+    /** Such as {@code Train.step(Train.java:42)}. */
+    public static String current() {
+        return WALKER.walk(frames -> frames.filter(
+                        frame -> isUsers(frame.getDeclaringClass().getPackageName()))
                 .findFirst()
-                .map(CallSite::describe)
+                .map(frame -> describe(frame.toStackTraceElement()))
                 .orElse("a thread of hvd or of a native library"));
     }
 
-    private static boolean isOurs(Class<?> type) {
-        String name = type.getPackageName();
-        return OURS.contains(name) || name.startsWith("java.") || name.startsWith("org.bytedeco.");
+    /** The user's line that a thread is in, innermost first; empty for threads that run no user's code. */
+    public static Optional<String> of(StackTraceElement[] stack) {
+        return Arrays.stream(stack)
+                .filter(frame -> isUsers(packageOf(frame)))
+                .findFirst()
+                .map(CallSite::describe);
+    }
+
+    /** True if what the user's line has called is this library, and not the JDK or something native. */
+    public static boolean isInsideHvd(StackTraceElement[] stack) {
+        for (StackTraceElement frame : stack) {
+            String name = packageOf(frame);
+            if (isUsers(name) || OURS.contains(name)) {
+                return !isUsers(name);
+            }
+        }
+        return false;
     }
 
     /** As a stack trace prints it, without the package. */
-    private static String describe(StackWalker.StackFrame frame) {
+    public static String describe(StackTraceElement frame) {
         String type = frame.getClassName();
-        return type.substring(type.lastIndexOf('.') + 1) + "." + frame.getMethodName() + "(" + frame.getFileName() + ":"
-                + frame.getLineNumber() + ")";
+        String line = frame.isNativeMethod() ? "native" : frame.getFileName() + ":" + frame.getLineNumber();
+        return type.substring(type.lastIndexOf('.') + 1) + "." + frame.getMethodName() + "(" + line + ")";
+    }
+
+    private static boolean isUsers(String name) {
+        return !OURS.contains(name)
+                && !name.startsWith("java.")
+                && !name.startsWith("jdk.")
+                && !name.startsWith("sun.")
+                && !name.startsWith("org.bytedeco.");
+    }
+
+    private static String packageOf(StackTraceElement frame) {
+        int end = frame.getClassName().lastIndexOf('.');
+        return end < 0 ? "" : frame.getClassName().substring(0, end);
     }
 }

@@ -48,10 +48,10 @@ class HvdConfigTest {
     @Test
     void theDocumentedDefaultsOfTheGroupsToo() {
         HvdConfig config = HvdConfig.from(Map.of());
-        assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false));
+        assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false, false));
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
-        assertThat(config.debug()).isEqualTo(new DebugSettings(false, 128, 500, Path.of(".")));
-        assertThat(config.log()).isEqualTo(new LogSettings(LogSettings.Level.WARNING, false));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, Path.of(".")));
+        assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(new AutotuneSettings(false, Optional.empty(), 3, 10, 20, 0.8));
     }
@@ -80,10 +80,10 @@ class HvdConfigTest {
                 Map.entry("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "13"),
                 Map.entry("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", "0.25"),
                 Map.entry("HVD_TERMINAL", "1")));
-        assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true));
+        assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true, true));
         assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
-        assertThat(config.debug()).isEqualTo(new DebugSettings(true, 3, 4, Path.of("/reports")));
-        assertThat(config.log()).isEqualTo(new LogSettings(LogSettings.Level.DEBUG, true));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, Path.of("/reports")));
+        assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())
                 .isEqualTo(new AutotuneSettings(true, Optional.of(Path.of("/tune.csv")), 11, 12, 13, 0.25));
@@ -133,7 +133,10 @@ class HvdConfigTest {
     })
     void theFusionThresholdIsRoundedUpSoThatTheRanksOfAHostShareItEqually(long set, int localSize, long rounded) {
         assertThat(EngineSettings.roundedUp(set, localSize)).isEqualTo(rounded);
-        assertThat(with("HOROVOD_FUSION_THRESHOLD", "" + set).engine().fusionThresholdBytes(localSize))
+        assertThat(with("HOROVOD_FUSION_THRESHOLD", "" + set)
+                        .engine()
+                        .forRanksPerHost(localSize)
+                        .fusionThresholdBytes())
                 .isEqualTo(rounded);
     }
 

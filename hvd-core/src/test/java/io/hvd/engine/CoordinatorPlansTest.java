@@ -7,6 +7,7 @@ import static io.hvd.engine.Requests.wants;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
+import io.hvd.config.EngineSettings;
 import io.hvd.engine.Announcement.Wishes;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Verdict;
@@ -24,7 +25,7 @@ class CoordinatorPlansTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
     private static EngineSettings settings(int cache, int steps, boolean strict) {
-        return new EngineSettings(1 << 20, 0, cache, steps, true, strict);
+        return new EngineSettings(1 << 20, true, 0, cache, steps, true, strict);
     }
 
     private static Coordinator two(EngineSettings settings) {

@@ -86,7 +86,8 @@ class PlanCodecTest {
         Announcement announcement =
                 new Announcement(wants(Requests.sum(text, 4)).wishes(), false, text);
         assertThat(roundTrip(announcement)).isEqualTo(announcement);
-        Plan plan = new Plan(7, List.of(Plan.Batch.refuse(text, Plan.Verdict.MISMATCH, text)), List.of(), false, text);
+        Plan plan = new Plan(
+                7, List.of(Plan.Batch.refuse(text, Plan.Verdict.MISMATCH, text, List.of())), List.of(), false, text);
         assertThat(roundTrip(plan)).isEqualTo(plan);
     }
 
@@ -162,7 +163,8 @@ class PlanCodecTest {
 
     @Test
     void readsBetweenPositionAndLimitOfAnyBuffer() {
-        Plan plan = new Plan(0, List.of(Plan.Batch.refuse("g", Plan.Verdict.RANK_GONE, "why")), List.of(), false, "");
+        Plan plan = new Plan(
+                0, List.of(Plan.Batch.refuse("g", Plan.Verdict.RANK_GONE, "why", List.of(0))), List.of(), false, "");
         ByteBuffer encoded = PlanCodec.encode(plan);
         ByteBuffer inside = ByteBuffer.allocateDirect(encoded.remaining() + 9);
         inside.position(5).put(encoded).flip().position(5);

@@ -1,5 +1,6 @@
 package io.hvd.engine;
 
+import io.hvd.config.EngineSettings;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
@@ -13,7 +14,7 @@ import java.util.List;
 final class Requests {
     /** Fusion, cache and static plans as a test wants them. */
     static EngineSettings settings(long fusionThresholdBytes, long cycleNanos) {
-        return new EngineSettings(fusionThresholdBytes, cycleNanos, 1024, 0, true, false);
+        return new EngineSettings(fusionThresholdBytes, true, cycleNanos, 1024, 0, true, false);
     }
 
     private Requests() {}

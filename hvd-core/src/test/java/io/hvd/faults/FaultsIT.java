@@ -17,6 +17,9 @@ class FaultsIT {
     /** The job itself needs a second or two to start here; what is tested is that it does not hang. */
     private static final double SOON_SECONDS = 30;
 
+    /** A tenth of it where nothing else runs. */
+    private static final double KILLED_SECONDS = 5;
+
     private static final Duration LEAVE = Duration.ofSeconds(5);
 
     @ParameterizedTest
@@ -59,10 +62,27 @@ class FaultsIT {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 3})
-    void aKilledRankEndsTheJob(int culprit) {
+    void aKilledRankEndsTheJobSoonAndEverySurvivorLeavesItsRecord(int culprit) {
         Job job = fail("kill", culprit);
 
         assertThat(job.exitCode()).isEqualTo(137);
+        assertThat(secondsAfterTheKill(job)).as(job.output()).isLessThan(KILLED_SECONDS);
+        String words = job.output().substring(job.output().lastIndexOf("noticed first by rank "));
+        for (int rank = 0; rank < RANKS; rank++) {
+            assertThat(words.contains("rank " + rank + " on "))
+                    .as("record of rank " + rank + " in " + words)
+                    .isEqualTo(rank != culprit);
+        }
+        assertThat(words).contains("rank " + culprit + " is gone");
+    }
+
+    @Test
+    void underPlainMpirunAKilledRankEndsTheJobSoonToo() {
+        Job job = Job.run(Mpirun.command(RANKS, FaultyProgram.class, "kill", "1"), Map.of());
+
+        assertThat(job.exitCode()).isEqualTo(137);
+        assertThat(secondsAfterTheKill(job)).as(job.output()).isLessThan(KILLED_SECONDS);
+        assertNothingIsLeft(job);
     }
 
     @Test
@@ -115,6 +135,11 @@ class FaultsIT {
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(job.output()).contains("FAILED: rank 1 of 4", "the reader has lost its file");
         assertNothingIsLeft(job);
+    }
+
+    private static double secondsAfterTheKill(Job job) {
+        long killedMillis = Long.parseLong(job.lines("KILLED AT ").get(0).substring("KILLED AT ".length()));
+        return (job.endedMillis() - killedMillis) / 1000.0;
     }
 
     private static Job fail(String fault, int culprit) {

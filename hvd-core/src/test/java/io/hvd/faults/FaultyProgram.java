@@ -68,6 +68,7 @@ public final class FaultyProgram {
 
     /** kill -9: the JVM gets no chance to do anything. */
     private static void killHard(ProcessHandle self) {
+        System.out.println("KILLED AT " + System.currentTimeMillis());
         try {
             new ProcessBuilder("sh", "-c", "kill -9 " + self.pid()).start().waitFor();
         } catch (java.io.IOException | InterruptedException e) {

@@ -44,6 +44,15 @@ final class FailureReportTest {
     }
 
     @Test
+    void whatASurvivorNoticedIsNotCalledTheCause() {
+        var survivor = new FailureRecord(NOON, 1, "a", 1, "main", "rank 0 is gone", "", true);
+
+        assertThat(FailureReport.of(List.of(survivor), 137))
+                .contains("no rank left the cause itself; noticed first by rank 1 on a", "rank 0 is gone")
+                .doesNotContain("first failure");
+    }
+
+    @Test
     void withoutRecordsTheExitCodeIsExplained() {
         assertThat(FailureReport.of(List.of(), 137)).contains("exit code 137", "signal 9", "no rank left a record");
         assertThat(FailureReport.of(List.of(), 139)).contains("exit code 139", "signal 11");

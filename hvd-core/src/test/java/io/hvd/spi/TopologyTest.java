@@ -49,7 +49,7 @@ class TopologyTest {
     @Test
     void oneRankAlone() {
         Topology alone = Topology.of(0, List.of("n"), List.of("host"));
-        assertThat(alone).isEqualTo(new Topology(0, 1, 0, 1, 0, 1, List.of("host")));
+        assertThat(alone).isEqualTo(new Topology(0, 1, 0, 1, 0, 1, true, List.of("host")));
     }
 
     @Test

@@ -17,8 +17,9 @@ import java.util.concurrent.TimeUnit;
  * @param exitCode of horovodrun or mpirun
  * @param output of all ranks and of the launcher, both streams together
  * @param seconds from start to end
+ * @param endedMillis when it ended, in {@link System#currentTimeMillis()}
  */
-public record Job(int exitCode, String output, double seconds) {
+public record Job(int exitCode, String output, double seconds, long endedMillis) {
     private static final long LIMIT_SECONDS = 180;
 
     /** Runs a main class of the test class path on {@code ranks} ranks under horovodrun. */
@@ -30,16 +31,29 @@ public record Job(int exitCode, String output, double seconds) {
         return run(command, environment);
     }
 
+    /** The same for a job that takes its time. */
+    public static Job horovodrun(long limitSeconds, int ranks, Class<?> main, String... args) {
+        List<String> command = java();
+        command.add("io.hvd.launch.Horovodrun");
+        command.addAll(List.of("-np", String.valueOf(ranks)));
+        command.addAll(program(main, args));
+        return run(command, Map.of(), limitSeconds);
+    }
+
     public static Job horovodrun(int ranks, Class<?> main, String... args) {
         return horovodrun(ranks, Map.of(), main, args);
     }
 
     /** Runs any command line. */
     public static Job run(List<String> command, Map<String, String> environment) {
+        return run(command, environment, LIMIT_SECONDS);
+    }
+
+    private static Job run(List<String> command, Map<String, String> environment, long limitSeconds) {
         try {
             Path log = Files.createTempFile("hvd-job", ".log");
             try {
-                return run(command, environment, log);
+                return run(command, environment, log, limitSeconds);
             } finally {
                 Files.delete(log);
             }
@@ -64,7 +78,7 @@ public record Job(int exitCode, String output, double seconds) {
         return output.lines().filter(line -> line.contains(text)).toList();
     }
 
-    private static Job run(List<String> command, Map<String, String> environment, Path log)
+    private static Job run(List<String> command, Map<String, String> environment, Path log, long limitSeconds)
             throws IOException, InterruptedException {
         ProcessBuilder builder = new ProcessBuilder(command)
                 .redirectErrorStream(true)
@@ -73,15 +87,16 @@ public record Job(int exitCode, String output, double seconds) {
         builder.environment().putAll(environment);
         long start = System.nanoTime();
         Process process = builder.start();
-        boolean ended = process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+        boolean ended = process.waitFor(limitSeconds, TimeUnit.SECONDS);
+        long endedMillis = System.currentTimeMillis();
         double seconds = (System.nanoTime() - start) / 1e9;
         if (!ended) {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly().waitFor();
-            throw new AssertionError(command + " did not end within " + LIMIT_SECONDS + " s; its output:\n"
+            throw new AssertionError(command + " did not end within " + limitSeconds + " s; its output:\n"
                     + Files.readString(log, StandardCharsets.UTF_8));
         }
-        return new Job(process.exitValue(), Files.readString(log, StandardCharsets.UTF_8), seconds);
+        return new Job(process.exitValue(), Files.readString(log, StandardCharsets.UTF_8), seconds, endedMillis);
     }
 
     private static List<String> java() {

@@ -1,7 +1,11 @@
 package io.hvd.examples;
 
+import io.hvd.RankBody;
+import io.hvd.error.HvdException;
+import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
+import org.apache.commons.cli.ParseException;
 
 /** One of the programs in train.jar. */
 public interface Example {
@@ -13,5 +17,25 @@ public interface Example {
 
     Options flags();
 
-    void run(CommandLine line) throws Exception;
+    /**
+     * Reads the flags, before the job begins.
+     *
+     * @return what every rank runs, on its process or thread; its result is the exit code, and a {@link ParseException}
+     *     from it is a mistake in the flags that shows only now and that all ranks find
+     */
+    RankBody<Integer> program(CommandLine line) throws ParseException;
+
+    /** Why its ranks cannot be threads of one JVM; empty if they can. */
+    default Optional<String> whyNoThreads() {
+        return Optional.empty();
+    }
+
+    /**
+     * The job could not begin.
+     *
+     * @return the exit code
+     */
+    default int refused(CommandLine line, HvdException why) {
+        throw why;
+    }
 }

@@ -1,46 +1,62 @@
 package io.hvd.examples;
 
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.RankBody;
+import io.hvd.error.HvdException;
 import io.hvd.examples.gpu.GpuCheck;
+import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
 import io.hvd.examples.image.MnistExample;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
+import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 import org.apache.commons.cli.help.HelpFormatter;
 
-/** {@code java -jar train.jar [example] [flags]}: picks the example, the first one if none is named. */
+/**
+ * {@code java -jar train.jar [example] [flags]}: picks the example, the first one if none is named, and opens the job
+ * that it runs in, of processes or of threads.
+ */
 public final class Train {
     private static final int BAD_USAGE = 2;
-    private static final List<Example> EXAMPLES = List.of(new DigitsExample(), new MnistExample(), new GpuCheck());
+    private static final String THREADS = "threads";
+    private static final List<Example> EXAMPLES =
+            List.of(new DigitsExample(), new MnistExample(), new CifarExample(), new GpuCheck());
 
-    private Train() {}
+    private final Launcher launcher;
+    private final Example example;
+
+    private Train(Launcher launcher, Example example) {
+        this.launcher = launcher;
+        this.example = example;
+    }
 
     public static void main(String[] args) throws Exception {
+        Launcher launcher = Launcher.of(System.getenv());
+        int exitCode = run(launcher, args);
+        if (exitCode != 0) {
+            System.exit(exitCode);
+        }
+    }
+
+    private static int run(Launcher launcher, String[] args) throws Exception {
         boolean named = args.length > 0 && !args[0].startsWith("-");
         Example example = named ? byName(args[0]) : EXAMPLES.get(0);
         if (example == null) {
-            System.err.println("there is no example \"" + args[0] + "\", only "
-                    + EXAMPLES.stream().map(Example::name).toList());
-            System.exit(BAD_USAGE);
-            return;
+            return badUsage(
+                    launcher,
+                    "there is no example \"" + args[0] + "\", only "
+                            + EXAMPLES.stream().map(Example::name).toList());
         }
         try {
-            CommandLine line =
-                    new DefaultParser().parse(example.flags(), named ? Arrays.copyOfRange(args, 1, args.length) : args);
-            if (!line.getArgList().isEmpty()) {
-                throw new ParseException("unexpected " + line.getArgList());
-            }
-            if (line.hasOption("help")) {
-                help(example);
-            } else {
-                example.run(line);
-            }
+            return new Train(launcher, example).run(named ? Arrays.copyOfRange(args, 1, args.length) : args);
         } catch (ParseException e) {
-            System.err.println(example.name() + ": " + e.getMessage() + "; --help lists the flags");
-            System.exit(BAD_USAGE);
+            return badUsage(launcher, sentence(example, e));
         }
     }
 
@@ -51,12 +67,87 @@ public final class Train {
                 .orElse(null);
     }
 
-    private static void help(Example example) throws IOException {
+    private static int badUsage(Launcher launcher, String sentence) {
+        launcher.letRankZeroSpeakFirst();
+        System.err.println(sentence);
+        return BAD_USAGE;
+    }
+
+    private static String sentence(Example example, ParseException mistake) {
+        return example.name() + ": " + mistake.getMessage() + "; --help lists the flags";
+    }
+
+    private int run(String[] args) throws Exception {
+        CommandLine line = new DefaultParser().parse(flags(), args);
+        if (!line.getArgList().isEmpty()) {
+            throw new ParseException("unexpected " + line.getArgList());
+        }
+        if (line.hasOption("help")) {
+            help();
+            return 0;
+        }
+        if (!line.hasOption(THREADS)) {
+            return runAsProcess(line);
+        }
+        int threads = threads(line);
+        RankBody<Integer> program = example.program(line);
+        return Collections.max(Hvd.spawn(threads, hvd -> runRank(program, hvd)));
+    }
+
+    private int runAsProcess(CommandLine line) throws Exception {
+        RankBody<Integer> program = example.program(line);
+        HvdContext joined;
+        try {
+            joined = Hvd.init();
+        } catch (HvdException e) {
+            return example.refused(line, e);
+        }
+        try (HvdContext hvd = joined) {
+            return runRank(program, hvd);
+        }
+    }
+
+    /** Rank 0 speaks while the job is open: nobody leaves before everybody has come to its end. */
+    private int runRank(RankBody<Integer> program, HvdContext hvd) throws Exception {
+        try {
+            return program.run(hvd);
+        } catch (ParseException e) {
+            if (hvd.rank() == 0) {
+                System.err.println(sentence(example, e));
+            }
+            return BAD_USAGE;
+        }
+    }
+
+    private int threads(CommandLine line) throws ParseException {
+        if (example.whyNoThreads().isPresent()) {
+            throw new ParseException(
+                    "--threads is refused: " + example.whyNoThreads().get());
+        }
+        if (launcher.hasStartedOthers()) {
+            throw new ParseException("--threads makes the ranks itself, but the launcher has already started "
+                    + (launcher.size().isPresent() ? launcher.size().getAsInt() + " ranks" : "this one as a rank")
+                    + "; use one of the two");
+        }
+        return Flags.count(line, THREADS, 1, 1);
+    }
+
+    private Options flags() {
+        String meaning = example.whyNoThreads()
+                .map(why -> "refused: " + why)
+                .orElse("so many ranks as threads of this JVM, without a launcher");
+        return example.flags().addOption(Flags.valued(THREADS, meaning)).addOption("h", "help", false, "this text");
+    }
+
+    private void help() throws IOException {
+        if (!launcher.speaks()) {
+            return;
+        }
         System.out.println("examples:");
         EXAMPLES.forEach(each -> System.out.printf("  %-10s %s%n", each.name(), each.summary()));
         HelpFormatter.builder()
                 .setShowSince(false)
                 .get()
-                .printHelp("java -jar train.jar " + example.name(), "", example.flags(), "", true);
+                .printHelp("java -jar train.jar " + example.name(), "", flags(), "", true);
     }
 }

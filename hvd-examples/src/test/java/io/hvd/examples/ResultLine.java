@@ -3,8 +3,12 @@ package io.hvd.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
 
 /** The line with which a training ends, taken apart as a script would. */
 public record ResultLine(
@@ -14,6 +18,8 @@ public record ResultLine(
         long steps,
         double loss,
         double accuracy,
+        OptionalDouble top5,
+        OptionalLong evaluated,
         double samplesPerSecond,
         double overlap) {
 
@@ -34,9 +40,13 @@ public record ResultLine(
             String[] pair = field.split("=", 2);
             fields.put(pair[0], pair[1]);
         }
-        assertThat(fields)
-                .containsOnlyKeys(
-                        "example", "ranks", "epochs", "steps", "loss", "accuracy", "samples_per_second", "overlap");
+        List<String> known =
+                List.of("example", "ranks", "epochs", "steps", "loss", "accuracy", "samples_per_second", "overlap");
+        if (fields.get("example").equals("cifar10")) {
+            known = new ArrayList<>(known);
+            known.addAll(List.of("top5", "evaluated"));
+        }
+        assertThat(fields.keySet()).containsExactlyInAnyOrderElementsOf(known);
         return new ResultLine(
                 fields.get("example"),
                 Integer.parseInt(fields.get("ranks")),
@@ -44,6 +54,12 @@ public record ResultLine(
                 Long.parseLong(fields.get("steps")),
                 Double.parseDouble(fields.get("loss")),
                 Double.parseDouble(fields.get("accuracy")),
+                fields.containsKey("top5")
+                        ? OptionalDouble.of(Double.parseDouble(fields.get("top5")))
+                        : OptionalDouble.empty(),
+                fields.containsKey("evaluated")
+                        ? OptionalLong.of(Long.parseLong(fields.get("evaluated")))
+                        : OptionalLong.empty(),
                 Double.parseDouble(fields.get("samples_per_second")),
                 Double.parseDouble(fields.get("overlap")));
     }

@@ -80,6 +80,23 @@ class StartIT {
         Job job = TrainJar.horovodrun(2, "--epochs", "none");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
-        assertThat(job.output()).contains("--epochs is \"none\"");
+        assertThat(job.lines("--epochs is \"none\"")).hasSize(1);
+    }
+
+    @Test
+    void helpIsPrintedOnceWhateverTheNumberOfRanks() {
+        Job job = TrainJar.mpirun(3, "cifar10", "--help");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("examples:")).hasSize(1);
+    }
+
+    @Test
+    void aCheckpointThatCannotBeWrittenIsAMistakeBeforeTheTraining() {
+        Job job = TrainJar.horovodrun(2, "--checkpoint", "/nowhere/at/all.ckpt");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
+        assertThat(job.lines("/nowhere/at")).hasSize(1).first().asString().contains("--checkpoint");
+        assertThat(job.lines("epoch ")).isEmpty();
     }
 }

@@ -43,6 +43,7 @@ public final class DistributedOptimizer implements Optimizer {
     private final Buckets buckets;
     private final String scope;
     private final boolean alone;
+    private final DivergenceGuard guard;
     private final int[] passes;
     private final boolean[] submitted;
     private final int[] missing;
@@ -50,6 +51,7 @@ public final class DistributedOptimizer implements Optimizer {
     private int passesPerStep;
     private boolean synchronizedAlready;
     private boolean skipping;
+    private boolean stepped;
     private StepStats lastStep = new StepStats(0, 0, 0);
 
     private DistributedOptimizer(Builder builder) {
@@ -63,6 +65,8 @@ public final class DistributedOptimizer implements Optimizer {
         this.options = hvd.size() == 1 ? AllreduceOptions.of(builder.op) : asked;
         this.buckets = new Buckets(parameters, builder.bucketBytes);
         this.alone = hvd.size() == 1 && localReduction == LocalReduction.SUM;
+        int compareEvery = builder.compareEvery < 0 ? hvd.divergenceSteps() : builder.compareEvery;
+        this.guard = new DivergenceGuard(hvd, parameters, compareEvery, scope);
         this.passes = new int[parameters.size()];
         this.submitted = new boolean[parameters.size()];
         this.missing = new int[buckets.count()];
@@ -125,9 +129,19 @@ public final class DistributedOptimizer implements Optimizer {
             }
             synchronize();
         }
+        warnIfNeverBroadcast();
         inner.step();
         synchronizedAlready = false;
         hvd.markStep();
+        guard.stepped();
+    }
+
+    private void warnIfNeverBroadcast() {
+        if (!stepped && !alone && !hvd.parametersBroadcast() && hvd.rank() == 0) {
+            LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
+                    + " parameters, they will train different models");
+        }
+        stepped = true;
     }
 
     /**
@@ -385,6 +399,7 @@ public final class DistributedOptimizer implements Optimizer {
         private LocalReduction localReduction = LocalReduction.SUM;
         private long bucketBytes;
         private String scope = "gradient.";
+        private int compareEvery = -1;
 
         private Builder(Optimizer inner) {
             this.inner = Objects.requireNonNull(inner, "optimizer");
@@ -439,6 +454,19 @@ public final class DistributedOptimizer implements Optimizer {
         /** A prefix that keeps the gradients of several optimizers apart. */
         public Builder scope(String prefix) {
             this.scope = prefix + ".";
+            return this;
+        }
+
+        /**
+         * Steps after which the ranks compare their parameters; if they differ, the step throws on all of
+         * them. By default {@code HVD_DIVERGENCE_STEPS}; 0 for never.
+         */
+        public Builder compareParametersEvery(int steps) {
+            if (steps < 0) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT, "compareParametersEvery(" + steps + "): expected 0 or more");
+            }
+            this.compareEvery = steps;
             return this;
         }
 

@@ -8,6 +8,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.util.List;
@@ -159,6 +160,7 @@ class DistributedOptimizerTest {
     void theOrderThatTheDocumentationGivesDoesNotWarn() {
         String log = logOf(() -> Hvd.spawn(2, hvd -> {
             DistributedOptimizer optimizer = wrap(weights(new float[1])).build();
+            optimizer.broadcastParameters(0);
             for (int i = 0; i < 2; i++) {
                 optimizer.zeroGradients();
                 optimizer.gradientReady("p0");
@@ -180,6 +182,7 @@ class DistributedOptimizerTest {
         String log = logOf(() -> Hvd.spawn(2, hvd -> {
             float[] gradient = {1};
             DistributedOptimizer optimizer = wrap(weights(gradient)).build();
+            optimizer.broadcastParameters(0);
             optimizer.synchronize();
             optimizer.zeroGradients();
 
@@ -191,6 +194,38 @@ class DistributedOptimizerTest {
         }));
 
         assertThat(log).doesNotContain("WARN");
+    }
+
+    @Test
+    void aFirstStepWithoutABroadcastIsWarnedOfOnce() {
+        String log = logOf(() -> Hvd.spawn(2, hvd -> {
+            DistributedOptimizer optimizer = wrap(weights(new float[1])).build();
+            optimizer.step();
+            optimizer.step();
+            return null;
+        }));
+
+        assertThat(log).containsOnlyOnce("without broadcastParameters()");
+    }
+
+    @Test
+    void replicasThatDriftApartAreFoundByTheStepThatComparesThem() {
+        Hvd.spawn(2, hvd -> {
+            List<Parameter> parameters = weights(new float[] {1});
+            DistributedOptimizer optimizer =
+                    wrap(parameters).compareParametersEvery(3).build();
+            optimizer.broadcastParameters(0);
+            optimizer.step();
+            if (hvd.rank() == 1) {
+                Parameter first = optimizer.parameters().get(0);
+                first.value().copyFrom(Tensor.of(77f));
+            }
+            optimizer.step();
+            assertThatThrownBy(optimizer::step)
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContainingAll("step 3", "\"p0\"", "[0]", "[1]");
+            return null;
+        });
     }
 
     @Test

@@ -73,6 +73,16 @@ public final class MpiProvider implements BackendProvider {
         }
     }
 
+    /** Whether an Open MPI and the mpi.jar of its version are there. */
+    public static boolean isInstalled(HvdConfig config) {
+        try {
+            MpiJar.matching(OpenMpi.locate(config), config);
+            return true;
+        } catch (HvdException missing) {
+            return false;
+        }
+    }
+
     private static MpiSession start(HvdConfig config) {
         OpenMpi mpi = OpenMpi.locate(config);
         Path jar = MpiJar.matching(mpi, config);

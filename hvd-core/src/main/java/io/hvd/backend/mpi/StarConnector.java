@@ -1,16 +1,15 @@
 package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.spi.HostAddress;
 import io.hvd.spi.Topology;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.NetworkInterface;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
@@ -49,43 +48,13 @@ final class StarConnector {
             return Map.of(0, dial(meeting, topology.rank(), deadline));
         }
         try (ServerSocketChannel listener = ServerSocketChannel.open()) {
-            listener.bind(new InetSocketAddress(address(topology, config), 0));
+            listener.bind(new InetSocketAddress(HostAddress.of(topology, config.controlInterface()), 0));
             byte[] secret = new byte[SECRET_BYTES];
             new SecureRandom().nextBytes(secret);
             Meeting meeting = new Meeting((InetSocketAddress) listener.getLocalAddress(), secret);
             exchange.apply(meeting.encode());
             return acceptAll(listener, secret, topology, deadline);
         }
-    }
-
-    /** Loopback when all ranks are on this host; otherwise the interface that was named or the first real one. */
-    private static InetAddress address(Topology topology, HvdConfig config) throws IOException {
-        if (topology.localSize() == topology.size()) {
-            return InetAddress.getLoopbackAddress();
-        }
-        List<NetworkInterface> interfaces = NetworkInterface.networkInterfaces().toList();
-        for (NetworkInterface candidate : interfaces) {
-            boolean wanted = config.controlInterface()
-                    .map(candidate.getName()::equals)
-                    .orElse(candidate.isUp() && !candidate.isLoopback() && !isBridge(candidate.getName()));
-            if (wanted) {
-                var found = candidate
-                        .inetAddresses()
-                        .filter(Inet4Address.class::isInstance)
-                        .findFirst();
-                if (found.isPresent()) {
-                    return found.get();
-                }
-            }
-        }
-        throw new IOException("no usable network interface"
-                + config.controlInterface().map(name -> " named " + name).orElse("") + " among "
-                + interfaces.stream().map(NetworkInterface::getName).toList());
-    }
-
-    /** Bridges of containers and virtual machines lead nowhere else. */
-    private static boolean isBridge(String name) {
-        return name.startsWith("docker") || name.startsWith("virbr") || name.startsWith("br-");
     }
 
     private static Map<Integer, SocketChannel> acceptAll(

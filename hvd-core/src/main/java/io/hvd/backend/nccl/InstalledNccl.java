@@ -79,6 +79,11 @@ final class InstalledNccl implements NcclCalls {
     }
 
     @Override
+    public int versionCode() {
+        return version;
+    }
+
+    @Override
     public String version() {
         return NcclCodes.version(version);
     }

@@ -14,6 +14,9 @@ interface NcclCalls {
     /** As NCCL writes it, {@code 2.18.5}. */
     String version();
 
+    /** NCCL's own number, such as 21805. */
+    int versionCode();
+
     void selectDevice(int index);
 
     /** What the ranks of a communicator must share; made by one of them. */

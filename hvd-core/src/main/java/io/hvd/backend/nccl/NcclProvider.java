@@ -46,6 +46,17 @@ public final class NcclProvider implements BackendProvider {
         this.presence = presence;
     }
 
+    /** NCCL's own number for its version, or 0 where it cannot be used. */
+    public static int installedVersion() {
+        NcclCalls calls = NcclPresence.ofThisProcess().calls();
+        return calls == null ? 0 : calls.versionCode();
+    }
+
+    /** GPUs that this process sees. */
+    public static int gpus() {
+        return NcclPresence.ofThisProcess().gpus().size();
+    }
+
     @Override
     public String name() {
         return "nccl over " + host.name();

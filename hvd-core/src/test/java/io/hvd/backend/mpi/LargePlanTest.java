@@ -3,9 +3,9 @@ package io.hvd.backend.mpi;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.backend.local.LocalProvider;
+import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
-import io.hvd.engine.EngineSettings;
 import io.hvd.engine.Outcome;
 import io.hvd.engine.Request;
 import io.hvd.spi.Backend;
@@ -89,7 +89,7 @@ class LargePlanTest {
             Engine engine = new Engine(
                     backend,
                     List.of(),
-                    new EngineSettings(Long.MAX_VALUE, TimeUnit.HOURS.toNanos(1), 1024, 10, true, false),
+                    new EngineSettings(Long.MAX_VALUE, true, TimeUnit.HOURS.toNanos(1), 1024, 10, true, false),
                     new FlightRecorder(16),
                     why -> {});
             engines.add(engine);

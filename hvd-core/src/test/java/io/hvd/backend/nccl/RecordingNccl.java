@@ -23,6 +23,11 @@ final class RecordingNccl implements NcclCalls {
     }
 
     @Override
+    public int versionCode() {
+        return 21805;
+    }
+
+    @Override
     public String version() {
         return "2.18.5";
     }

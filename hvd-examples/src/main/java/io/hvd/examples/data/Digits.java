@@ -29,7 +29,7 @@ public final class Digits {
     /** Pixels in 0..1, split 80 to 20 and always alike: 1,438 to train on, 359 to test on. */
     public static ImageSets load() {
         Dataset.Split<ImageSample> split = Dataset.of(read()).split(TRAIN_FRACTION, SPLIT_SEED);
-        return new ImageSets(split.first(), split.second(), SIDE, SIDE);
+        return ImageSets.ofDigits(split.first(), split.second(), SIDE, SIDE);
     }
 
     private static List<ImageSample> read() {

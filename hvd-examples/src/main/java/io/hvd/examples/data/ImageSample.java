@@ -1,4 +1,4 @@
 package io.hvd.examples.data;
 
-/** One grey image, row by row, and its class. The array is the receiver's own. */
+/** One image, row by row, one colour channel after the other, and its class. The array is the receiver's own. */
 public record ImageSample(float[] pixels, int label) {}

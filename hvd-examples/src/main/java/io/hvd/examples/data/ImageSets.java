@@ -2,5 +2,29 @@ package io.hvd.examples.data;
 
 import io.hvd.data.Dataset;
 
-/** Grey images of one size, in a part to train on and a part to test on. */
-public record ImageSets(Dataset<ImageSample> train, Dataset<ImageSample> test, int rows, int columns) {}
+/**
+ * Images of one size, in a part to train on and a part to test on.
+ *
+ * @param channels 1 for grey, 3 for red, green, blue
+ * @param classes labels are below it
+ */
+public record ImageSets(
+        Dataset<ImageSample> train, Dataset<ImageSample> test, int channels, int rows, int columns, int classes) {
+
+    /** Grey images of ten classes. */
+    static ImageSets ofDigits(Dataset<ImageSample> train, Dataset<ImageSample> test, int rows, int columns) {
+        return new ImageSets(train, test, 1, rows, columns, 10);
+    }
+
+    /** At most so many of each part, chosen at random but always alike. */
+    public ImageSets atMost(int trainImages, int testImages, long seed) {
+        return new ImageSets(
+                some(train, trainImages, seed), some(test, testImages, seed), channels, rows, columns, classes);
+    }
+
+    private static Dataset<ImageSample> some(Dataset<ImageSample> all, int wanted, long seed) {
+        return wanted >= all.size()
+                ? all
+                : all.split((double) wanted / all.size(), seed).first();
+    }
+}

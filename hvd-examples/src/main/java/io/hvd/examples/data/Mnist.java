@@ -52,12 +52,12 @@ public final class Mnist {
             throw new IOException("the training images have " + train.rows() + "x" + train.columns()
                     + " pixels, the test images " + test.rows() + "x" + test.columns());
         }
-        return new ImageSets(train, test, train.rows(), train.columns());
+        return ImageSets.ofDigits(train, test, train.rows(), train.columns());
     }
 
     private static ImageSets split(MnistImages whole, double trainFraction) {
         Dataset.Split<ImageSample> split = whole.split(trainFraction, SPLIT_SEED);
-        return new ImageSets(split.first(), split.second(), whole.rows(), whole.columns());
+        return ImageSets.ofDigits(split.first(), split.second(), whole.rows(), whole.columns());
     }
 
     private static MnistImages read(Path directory, String part) throws IOException {

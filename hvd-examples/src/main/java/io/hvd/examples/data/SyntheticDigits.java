@@ -32,7 +32,7 @@ public final class SyntheticDigits implements Dataset<ImageSample> {
         var seeds = new SplitMix64(seed);
         var train = new SyntheticDigits(trainSize, seeds.nextLong());
         var test = new SyntheticDigits(testSize, seeds.nextLong());
-        return new ImageSets(train, test, SIDE, SIDE);
+        return ImageSets.ofDigits(train, test, SIDE, SIDE);
     }
 
     @Override

@@ -1,14 +1,15 @@
 package io.hvd.examples.gpu;
 
-import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
+import io.hvd.RankBody;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.examples.Example;
 import io.hvd.examples.gpu.CheckLine.Outcome;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 
@@ -38,31 +39,28 @@ public final class GpuCheck implements Example {
     @Override
     public Options flags() {
         return new Options()
-                .addOption(null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused")
-                .addOption("h", "help", false, "this text");
+                .addOption(
+                        null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused");
     }
 
     @Override
-    public void run(CommandLine line) {
+    public RankBody<Integer> program(CommandLine line) {
         boolean expectRefusal = line.hasOption(EXPECT_REFUSAL);
-        int exitCode;
-        try (HvdContext hvd = init(expectRefusal)) {
-            exitCode = run(hvd, expectRefusal);
-        }
-        System.exit(exitCode);
+        return hvd -> run(hvd, expectRefusal);
     }
 
-    /** Ends the process where the ranks are refused, rightly or not: no rank gets past this point then. */
-    private static HvdContext init(boolean expectRefusal) {
-        try {
-            return Hvd.init();
-        } catch (HvdException e) {
-            Outcome outcome = outcomeOfRefusal(e.id(), expectRefusal);
-            List<CheckLine> line = List.of(new CheckLine("G1", outcome, e.getMessage()));
-            report(line, 0);
-            System.exit(exitCode(line));
-            throw e;
-        }
+    @Override
+    public Optional<String> whyNoThreads() {
+        return Optional.of("a GPU belongs to a process here, so this check starts one per GPU under mpirun");
+    }
+
+    /** Rightly or not: no rank gets past this point then. */
+    @Override
+    public int refused(CommandLine line, HvdException why) {
+        Outcome outcome = outcomeOfRefusal(why.id(), line.hasOption(EXPECT_REFUSAL));
+        List<CheckLine> lines = List.of(new CheckLine("G1", outcome, why.getMessage()));
+        report(lines, 0);
+        return exitCode(lines);
     }
 
     private static Outcome outcomeOfRefusal(ErrorId id, boolean expected) {

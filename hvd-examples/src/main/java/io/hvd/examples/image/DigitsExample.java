@@ -1,7 +1,6 @@
 package io.hvd.examples.image;
 
-import io.hvd.Hvd;
-import io.hvd.HvdContext;
+import io.hvd.RankBody;
 import io.hvd.examples.Example;
 import io.hvd.examples.data.Digits;
 import org.apache.commons.cli.CommandLine;
@@ -33,10 +32,11 @@ public final class DigitsExample implements Example {
     }
 
     @Override
-    public void run(CommandLine line) throws Exception {
+    public RankBody<Integer> program(CommandLine line) throws ParseException {
         TrainingOptions options = options(line);
-        try (HvdContext hvd = Hvd.init()) {
+        return hvd -> {
             new ImageTraining(name(), hvd, options, Digits.load(), DigitsNet::new).run();
-        }
+            return 0;
+        };
     }
 }

@@ -6,22 +6,18 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.data.DistributedSampler;
-import io.hvd.data.EvalSampler;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.torch.TorchOptimizer;
-import io.hvd.train.MeanMetric;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Supplier;
+import org.apache.commons.cli.ParseException;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Tensor;
@@ -35,10 +31,8 @@ final class ImageTraining {
     private final ImageClassifier model;
     private final DistributedOptimizer optimizer;
     private final TrainingCheckpoint checkpoint;
-    private final List<Double> overlaps = new ArrayList<>();
-    private long steps;
-    private long samples;
-    private double trainingSeconds;
+    private final Evaluator evaluator;
+    private final RunTotals totals = new RunTotals();
 
     ImageTraining(
             String example, HvdContext hvd, TrainingOptions options, ImageSets images, Supplier<ImageClassifier> net) {
@@ -46,8 +40,7 @@ final class ImageTraining {
         this.hvd = hvd;
         this.options = options;
         this.images = images;
-        manual_seed(options.seed());
-        this.model = net.get();
+        this.model = ImageClassifier.seeded(options.seed(), net);
         SGDOptions sgd = new SGDOptions(options.learningRate(0, hvd.size()));
         sgd.momentum().put(options.momentum());
         this.optimizer = DistributedOptimizer.wrap(
@@ -56,7 +49,8 @@ final class ImageTraining {
                 .backwardPassesPerStep(options.passes())
                 .localReduction(LocalReduction.MEAN)
                 .build();
-        this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options);
+        this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options.checkpoint());
+        this.evaluator = new Evaluator(hvd, images, model, 256, 0);
     }
 
     /**
@@ -64,36 +58,42 @@ final class ImageTraining {
      *
      * @return the last evaluation, the same on every rank
      */
-    Evaluation run() throws IOException {
-        int firstEpoch = checkpoint.restore();
+    Evaluation run() throws IOException, ParseException {
+        new OutputFiles().with("checkpoint", options.checkpoint()).require(hvd);
+        int firstEpoch = firstEpoch();
         optimizer.broadcastParameters(0);
         optimizer.broadcastOptimizerState(0);
         DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
                 .seed(options.seed())
                 .build();
-        Evaluation last = new Evaluation(Double.NaN, Double.NaN, 0);
+        Evaluation last = Evaluation.NONE;
         int epoch = firstEpoch;
         try (DataLoader<ImageSample, ImageBatch> loader = DataLoader.builder(images.train(), sampler, ImageBatch::of)
                 .batchSize(options.batchSize())
                 .workers(options.workers())
                 .build()) {
-            for (; epoch < options.epochs() && steps < options.maxSteps(); epoch++) {
+            for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
                 sampler.setEpoch(epoch);
                 // A checkpoint brings the rate it was trained with, maybe on another number of ranks.
                 optimizer.learningRate(options.learningRate(epoch, hvd.size()));
                 // Dropout follows seed, epoch and rank, so that a resumed run draws what an uninterrupted one draws.
                 manual_seed(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);
-                last = evaluate();
+                last = evaluator.evaluate(batch -> {});
                 report(epoch, last);
                 if (complete) {
-                    checkpoint.save(epoch + 1);
+                    checkpoint.save(Map.of(TrainingCheckpoint.EPOCHS, String.valueOf(epoch + 1)), false);
                 }
             }
         }
-        Evaluation end = firstEpoch < options.epochs() ? last : evaluate();
+        Evaluation end = firstEpoch < options.epochs() ? last : evaluator.evaluate(batch -> {});
         printResult(epoch, end);
         return end;
+    }
+
+    private int firstEpoch() throws IOException {
+        Map<String, String> words = options.resume() ? checkpoint.restore(false) : Map.of();
+        return Integer.parseInt(words.getOrDefault(TrainingCheckpoint.EPOCHS, "0"));
     }
 
     /** False if the epoch was cut short by the limit on steps. */
@@ -109,12 +109,12 @@ final class ImageTraining {
                 boolean lastPass = batches % options.passes() == 0 || batches == loader.batches();
                 pass(batch, firstPass, lastPass);
                 progress.step();
-                if (steps >= options.maxSteps()) {
+                if (totals.steps() >= options.maxSteps()) {
                     break;
                 }
             }
         }
-        trainingSeconds += (System.nanoTime() - start) / 1e9;
+        totals.trained((System.nanoTime() - start) / 1e9);
         return batches == loader.batches();
     }
 
@@ -123,44 +123,14 @@ final class ImageTraining {
             if (firstPass) {
                 optimizer.zeroGradients();
             }
-            Tensor output = model.forward(batch.images(images.rows(), images.columns()));
+            Tensor output = model.forward(batch.images(images));
             nll_loss(output, batch.targets()).backward();
             if (lastPass) {
                 optimizer.step();
-                overlaps.add(optimizer.lastStep().overlap());
-                steps++;
+                totals.stepped(optimizer.lastStep().overlap());
             }
         }
-        samples += batch.size();
-    }
-
-    /** Every test sample is seen by one rank, once; the means are exact and the same on all ranks. */
-    private Evaluation evaluate() {
-        model.train(false);
-        MeanMetric loss = new MeanMetric("loss");
-        MeanMetric accuracy = new MeanMetric("accuracy");
-        EvalSampler sampler = new EvalSampler(images.test().size(), hvd.size(), hvd.rank());
-        try (DataLoader<ImageSample, ImageBatch> loader = DataLoader.builder(images.test(), sampler, ImageBatch::of)
-                .batchSize(256)
-                .workers(0)
-                .build()) {
-            for (ImageBatch batch : loader) {
-                try (PointerScope scope = new PointerScope();
-                        NoGradGuard guard = new NoGradGuard()) {
-                    Tensor output = model.forward(batch.images(images.rows(), images.columns()));
-                    Tensor targets = batch.targets();
-                    loss.add(nll_loss(output, targets).item_float() * (double) batch.size(), batch.size());
-                    accuracy.add(
-                            output.argmax(new org.bytedeco.pytorch.LongOptional(1), false)
-                                    .eq(targets)
-                                    .sum()
-                                    .item_long(),
-                            batch.size());
-                }
-            }
-        }
-        MeanMetric.Result correct = accuracy.reduce(hvd);
-        return new Evaluation(loss.reduce(hvd).mean(), correct.mean(), correct.samples());
+        totals.saw(batch.size());
     }
 
     private void report(int epoch, Evaluation evaluation) {
@@ -170,9 +140,9 @@ final class ImageTraining {
                     "epoch %d/%d: test loss %.4f, accuracy %.2f %% of %d samples%n",
                     epoch + 1,
                     options.epochs(),
-                    evaluation.loss,
-                    100 * evaluation.accuracy,
-                    evaluation.samples);
+                    evaluation.loss(),
+                    100 * evaluation.accuracy(),
+                    evaluation.samples());
         }
     }
 
@@ -184,23 +154,11 @@ final class ImageTraining {
                     example,
                     hvd.size(),
                     epochs,
-                    steps,
-                    evaluation.loss,
-                    evaluation.accuracy,
-                    trainingSeconds > 0 ? samples * hvd.size() / trainingSeconds : 0,
-                    medianOverlap());
+                    totals.steps(),
+                    evaluation.loss(),
+                    evaluation.accuracy(),
+                    totals.samplesPerSecond(hvd.size()),
+                    totals.overlap(hvd.size()));
         }
     }
-
-    /** Share of the gradient bytes that were averaged before backward ended, median over the steps. */
-    private double medianOverlap() {
-        if (overlaps.isEmpty() || hvd.size() == 1) {
-            return 0;
-        }
-        Collections.sort(overlaps);
-        return overlaps.get(overlaps.size() / 2);
-    }
-
-    /** On the test images of all ranks together. */
-    record Evaluation(double loss, double accuracy, long samples) {}
 }

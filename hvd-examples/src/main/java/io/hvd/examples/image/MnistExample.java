@@ -1,10 +1,11 @@
 package io.hvd.examples.image;
 
-import io.hvd.Hvd;
-import io.hvd.HvdContext;
+import io.hvd.RankBody;
 import io.hvd.examples.Example;
+import io.hvd.examples.Flags;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.data.Mnist;
+import io.hvd.examples.data.Once;
 import io.hvd.examples.data.SyntheticDigits;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
@@ -33,19 +34,19 @@ public final class MnistExample implements Example {
     @Override
     public Options flags() {
         return TrainingOptions.flags(DEFAULTS)
-                .addOption(TrainingOptions.valued(
+                .addOption(Flags.valued(
                         "data-dir", "folder with MNIST's IDX files, gzipped or not; without it digits are drawn"))
-                .addOption(TrainingOptions.valued(
-                        "train-fraction", "share to train on where the folder has no training files"));
+                .addOption(Flags.valued("train-fraction", "share to train on where the folder has no training files"));
     }
 
     @Override
-    public void run(CommandLine line) throws Exception {
+    public RankBody<Integer> program(CommandLine line) throws ParseException {
         TrainingOptions options = TrainingOptions.from(line, DEFAULTS);
-        Callable<ImageSets> images = images(line, options.seed());
-        try (HvdContext hvd = Hvd.init()) {
+        Callable<ImageSets> images = new Once<>(images(line, options.seed()));
+        return hvd -> {
             new ImageTraining(name(), hvd, options, images.call(), MnistNet::new).run();
-        }
+            return 0;
+        };
     }
 
     /** What the flags say, checked before the job begins, and read when it has begun. */
@@ -60,8 +61,8 @@ public final class MnistExample implements Example {
         if (!line.hasOption("train-fraction")) {
             return () -> Mnist.open(folder);
         }
-        double fraction = TrainingOptions.decimal(
-                line, "train-fraction", Double.NaN, share -> share > 0 && share < 1, "between 0 and 1");
+        double fraction =
+                Flags.decimal(line, "train-fraction", Double.NaN, share -> share > 0 && share < 1, "between 0 and 1");
         return () -> Mnist.open(folder, fraction);
     }
 }

@@ -10,66 +10,97 @@ import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
-/** Saves a training at the end of an epoch and continues it. Rank 0 alone touches the file. */
+/** Saves a training at the end of an epoch and continues it. Rank 0 of the whole job alone touches the file. */
 final class TrainingCheckpoint {
+    /** Word of every checkpoint: how many epochs are done. */
+    static final String EPOCHS = "epochs";
+
     private static final String OPTIMIZER = "optimizer.state";
-    private static final String EPOCHS = "epochs";
     private static final String MODEL = "model.";
 
     private final HvdContext hvd;
     private final ImageClassifier model;
     private final DistributedOptimizer optimizer;
-    private final TrainingOptions options;
+    private final Optional<Path> file;
 
-    TrainingCheckpoint(HvdContext hvd, ImageClassifier model, DistributedOptimizer optimizer, TrainingOptions options) {
+    TrainingCheckpoint(HvdContext hvd, ImageClassifier model, DistributedOptimizer optimizer, Optional<Path> file) {
         this.hvd = hvd;
         this.model = model;
         this.optimizer = optimizer;
-        this.options = options;
+        this.file = file;
     }
 
-    void save(int epochsDone) throws IOException {
-        if (hvd.rank() > 0 || options.checkpoint().isEmpty()) {
+    /**
+     * @param words to find again in {@link #restore}, {@link #EPOCHS} among them; single lines
+     * @param best whether to write a second file beside it, of the best model so far
+     */
+    void save(Map<String, String> words, boolean best) throws IOException {
+        if (hvd.rank() > 0 || file.isEmpty()) {
             return;
         }
         TreeMap<String, Tensor> tensors = new TreeMap<>();
         TorchTensors.state(model).forEach((name, tensor) -> tensors.put(MODEL + name, tensor));
         tensors.put(OPTIMIZER, Tensor.ofBytes(optimizer.saveState()));
-        new Checkpoint(tensors, Map.of(EPOCHS, String.valueOf(epochsDone)))
-                .write(options.checkpoint().get());
+        Checkpoint checkpoint =
+                new Checkpoint(tensors, new TreeMap<>(words)); // sorted: Map.of has another order in each process
+        checkpoint.write(file.get());
+        if (best) {
+            checkpoint.write(bestOf(file.get()));
+        }
+    }
+
+    /** {@code a/model_best-net.ckpt} for {@code a/net.ckpt}. */
+    static Path bestOf(Path file) {
+        return file.resolveSibling("model_best-" + file.getFileName());
     }
 
     /**
-     * Loads the file on rank 0 if a resume is wanted and it is there; the broadcasts that every
-     * training starts with bring it to the others.
+     * Loads the file on rank 0; the broadcasts that every training starts with bring it to the others.
      *
-     * @return epochs that are done, the same on every rank
+     * @param needed whether it is an error, on every rank, if there is no such file
+     * @return its words, the same on every rank; empty if there is no such file
      */
-    int restore() throws IOException {
-        int done = hvd.rank() == 0
-                        && options.resume()
-                        && Files.exists(options.checkpoint().get())
-                ? load()
-                : 0;
-        return Integer.parseInt(hvd.broadcastObject("resume.epochs", String.valueOf(done), ObjectCodec.utf8(), 0));
+    Map<String, String> restore(boolean needed) throws IOException {
+        boolean found = hvd.rank() == 0 && file.isPresent() && Files.exists(file.get());
+        String words = hvd.broadcastObject("resume.words", found ? lines(load(file.get())) : "", ObjectCodec.utf8(), 0);
+        if (words.isEmpty() && needed) {
+            throw new NoSuchFileException(String.valueOf(file.orElse(null)), null, "rank 0 finds no checkpoint");
+        }
+        return words(words);
     }
 
-    private int load() throws IOException {
-        Checkpoint checkpoint = Checkpoint.read(options.checkpoint().get());
+    private Map<String, String> load(Path existing) throws IOException {
+        Checkpoint checkpoint = Checkpoint.read(existing);
         TorchTensors.state(model).forEach((name, tensor) -> {
             Tensor saved = checkpoint.tensors().get(MODEL + name);
             if (saved == null || !saved.shape().equals(tensor.shape())) {
                 throw new HvdException(
                         ErrorId.BAD_CHECKPOINT,
-                        options.checkpoint().get() + " is of another model: \"" + name + "\" is " + saved
-                                + ", expected " + tensor);
+                        existing + " is of another model: \"" + name + "\" is " + saved + ", expected " + tensor);
             }
             tensor.copyFrom(saved);
         });
         optimizer.loadState((byte[]) checkpoint.tensors().get(OPTIMIZER).toArray());
-        return Integer.parseInt(checkpoint.metadata().get(EPOCHS));
+        return checkpoint.metadata();
+    }
+
+    private static String lines(Map<String, String> words) {
+        return words.entrySet().stream()
+                .map(word -> word.getKey() + "=" + word.getValue())
+                .collect(Collectors.joining("\n"));
+    }
+
+    private static Map<String, String> words(String lines) {
+        Map<String, String> words = new LinkedHashMap<>();
+        lines.lines().map(line -> line.split("=", 2)).forEach(pair -> words.put(pair[0], pair[1]));
+        return words;
     }
 }

@@ -1,0 +1,48 @@
+package io.hvd;
+
+import io.hvd.backend.mpi.MpiProvider;
+import io.hvd.backend.nccl.NcclProvider;
+import io.hvd.config.HvdConfig;
+
+/**
+ * What hvd can use here, under the names that Horovod gives it; looked for at run time, because nothing
+ * is compiled in.
+ *
+ * @param mpiBuilt Open MPI with Java bindings of its own version is installed
+ * @param mpiEnabled this process's job runs on it
+ * @param mpiThreadsSupported several threads may call MPI; never, since one thread makes all calls
+ * @param ncclBuilt NCCL's version as a number, such as 21805, or 0 without GPU or NCCL
+ * @param cudaBuilt the CUDA driver shows at least one GPU
+ * @param glooBuilt false: there is no Gloo here
+ * @param glooEnabled false, likewise
+ * @param cclBuilt false: there is no oneCCL here
+ * @param ddlBuilt false: there is no DDL here
+ * @param rocmBuilt false: GPUs are NVIDIA's
+ */
+public record Capabilities(
+        boolean mpiBuilt,
+        boolean mpiEnabled,
+        boolean mpiThreadsSupported,
+        int ncclBuilt,
+        boolean cudaBuilt,
+        boolean glooBuilt,
+        boolean glooEnabled,
+        boolean cclBuilt,
+        boolean ddlBuilt,
+        boolean rocmBuilt) {
+
+    /** @param backend of the current context, or empty */
+    static Capabilities look(String backend) {
+        return new Capabilities(
+                MpiProvider.isInstalled(HvdConfig.fromEnvironment()),
+                backend.contains("mpi"),
+                false,
+                NcclProvider.installedVersion(),
+                NcclProvider.gpus() > 0,
+                false,
+                false,
+                false,
+                false,
+                false);
+    }
+}

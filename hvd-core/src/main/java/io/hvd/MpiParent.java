@@ -1,0 +1,74 @@
+package io.hvd;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The launcher process that has started this one. Open MPI 4.1 sleeps for a second between SIGTERM
+ * and SIGKILL when a rank has died; a SIGCHLD cuts the sleep short. For any other launcher it is one
+ * of the many that it gets anyway.
+ */
+final class MpiParent implements AutoCloseable {
+    private static final Set<String> LAUNCHERS =
+            Set.of("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "prte");
+
+    /** Java cannot send a signal other than TERM and KILL; a shell sends one per line that it reads. */
+    private final Process shell;
+
+    private MpiParent(Process shell) {
+        this.shell = shell;
+    }
+
+    /** Makes ready to wake it; empty if the parent process is no launcher of Open MPI. */
+    static Optional<MpiParent> ofThisProcess() {
+        return ProcessHandle.current()
+                .parent()
+                .map(ProcessHandle::pid)
+                .filter(MpiParent::isLauncher)
+                .flatMap(MpiParent::open);
+    }
+
+    /** Lets it go on with the end of the job at once. Only for a rank that needs its time no longer. */
+    void wake() {
+        try {
+            shell.getOutputStream().write('\n');
+            shell.getOutputStream().flush();
+        } catch (IOException e) {
+            // Then it ends in its own time.
+        }
+    }
+
+    /** The shell ends at the end of its input, at the latest with this process. */
+    @Override
+    public void close() {
+        try {
+            shell.getOutputStream().close();
+        } catch (IOException e) {
+            shell.destroy();
+        }
+    }
+
+    private static boolean isLauncher(long pid) {
+        try {
+            return LAUNCHERS.contains(
+                    Files.readString(Path.of("/proc/" + pid + "/comm")).strip());
+        } catch (IOException e) {
+            return false; // gone, or a system without /proc
+        }
+    }
+
+    private static Optional<MpiParent> open(long pid) {
+        try {
+            return Optional.of(new MpiParent(
+                    new ProcessBuilder("sh", "-c", "while read -r line; do kill -CHLD " + pid + " || exit; done")
+                            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                            .redirectError(ProcessBuilder.Redirect.DISCARD)
+                            .start()));
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+}

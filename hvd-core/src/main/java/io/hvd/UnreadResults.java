@@ -1,0 +1,45 @@
+package io.hvd;
+
+import io.hvd.tensor.Tensor;
+import io.hvd.trace.CallSite;
+import java.lang.ref.Cleaner;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Warns of results that nobody looks at: {@code hvd.allreduce("loss", loss)} as a statement leaves the
+ * local loss what it was. Each line of a program is named once.
+ */
+final class UnreadResults {
+    private static final Logger LOG = LoggerFactory.getLogger(UnreadResults.class);
+
+    /** Made with its thread when the first result has to be watched. */
+    private Cleaner cleaner;
+
+    private final Set<String> named = ConcurrentHashMap.newKeySet();
+
+    /** Called by the thread that gets the result. */
+    void expect(Tensor result, String name) {
+        String site = CallSite.current();
+        result.expectReading(cleaner(), () -> report(name, site));
+    }
+
+    private synchronized Cleaner cleaner() {
+        if (cleaner == null) {
+            cleaner = Cleaner.create();
+        }
+        return cleaner;
+    }
+
+    private void report(String name, String site) {
+        if (named.add(site)) {
+            LOG.warn(
+                    "the result of \"{}\", got at {}, was never read: the input tensor is unchanged. Use the result, or"
+                            + " allreduceInPlace, or barrier() where only the meeting was wanted",
+                    name,
+                    site);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+package io.hvd.config;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.security.CodeSource;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * What one rank brings to the comparison at init: the settings that must agree, as they were set, and the
+ * code and the Java that it runs. Ranks hand each other {@link #toBytes} and compare what they got.
+ *
+ * @param values by key, in the order of the keys
+ */
+public record RankFacts(SortedMap<String, String> values) {
+    private static final String VERSION = "hvd version";
+    private static final String CODE = "hvd classes";
+    private static final String JAVA_MAJOR = "Java major version";
+    /** Differences within one major version do no harm. */
+    private static final String JAVA = "Java version";
+
+    private static final String ARCHITECTURE = "processor architecture";
+
+    public RankFacts {
+        values = Collections.unmodifiableSortedMap(new TreeMap<>(values));
+    }
+
+    /** The facts of this process. A setting that is set to its default counts as not set. */
+    public static RankFacts gather(Map<String, String> environment) {
+        SortedMap<String, String> values = new TreeMap<>();
+        SettingReader reader = new SettingReader(environment);
+        for (Setting setting : Setting.values()) {
+            if (setting.scope() == Setting.Scope.JOB) {
+                reader.text(setting)
+                        .filter(text -> !text.equals(setting.defaultValue()))
+                        .ifPresent(text -> values.put(setting.variable(), text));
+            }
+        }
+        values.put(VERSION, version());
+        values.put(CODE, code());
+        values.put(JAVA_MAJOR, Integer.toString(Runtime.version().feature()));
+        values.put(JAVA, Runtime.version() + " of " + System.getProperty("java.vendor"));
+        values.put(ARCHITECTURE, System.getProperty("os.arch"));
+        return new RankFacts(values);
+    }
+
+    /** With one fact more, such as the version of a native library. */
+    public RankFacts with(String key, String value) {
+        SortedMap<String, String> more = new TreeMap<>(values);
+        more.put(key, value);
+        return new RankFacts(more);
+    }
+
+    /** Each text as its length and its UTF-8 bytes: key, value, key, value. */
+    public byte[] toBytes() {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        values.forEach((key, value) -> {
+            append(bytes, key);
+            append(bytes, value);
+        });
+        return bytes.toByteArray();
+    }
+
+    /** The way back from {@link #toBytes}. */
+    public static RankFacts of(byte[] bytes) {
+        ByteBuffer in = ByteBuffer.wrap(bytes);
+        SortedMap<String, String> values = new TreeMap<>();
+        while (in.hasRemaining()) {
+            String key = next(in);
+            values.put(key, next(in));
+        }
+        return new RankFacts(values);
+    }
+
+    /**
+     * What keeps these ranks from working together, one sentence per key.
+     *
+     * @param byRank the facts of rank 0, of rank 1 and so on
+     */
+    public static List<String> differences(List<RankFacts> byRank) {
+        return differences(byRank, IntStream.range(0, byRank.size()).boxed().toList());
+    }
+
+    /** @param ranks global numbers, for the message */
+    public static List<String> differences(List<RankFacts> byRank, List<Integer> ranks) {
+        return keys(byRank).stream()
+                .filter(key -> !key.equals(JAVA))
+                .flatMap(key -> difference(key, byRank, ranks).stream())
+                .toList();
+    }
+
+    /** What differs and does no harm, for the log. */
+    public static List<String> harmlessDifferences(List<RankFacts> byRank) {
+        return difference(
+                        JAVA, byRank, IntStream.range(0, byRank.size()).boxed().toList())
+                .stream()
+                .toList();
+    }
+
+    private static SortedSet<String> keys(List<RankFacts> byRank) {
+        SortedSet<String> keys = new TreeSet<>();
+        byRank.forEach(facts -> keys.addAll(facts.values.keySet()));
+        return keys;
+    }
+
+    private static Optional<String> difference(String key, List<RankFacts> byRank, List<Integer> numbers) {
+        Map<String, List<Integer>> ranksByValue = new LinkedHashMap<>();
+        List<Integer> without = new ArrayList<>();
+        for (int rank = 0; rank < byRank.size(); rank++) {
+            String value = byRank.get(rank).values.get(key);
+            (value == null ? without : ranksByValue.computeIfAbsent(value, any -> new ArrayList<>()))
+                    .add(numbers.get(rank));
+        }
+        if (ranksByValue.size() + (without.isEmpty() ? 0 : 1) < 2) {
+            return Optional.empty();
+        }
+        List<String> groups = new ArrayList<>();
+        ranksByValue.forEach((value, ranks) -> groups.add("\"" + value + "\" on ranks " + set(ranks)));
+        if (!without.isEmpty()) {
+            groups.add("not set on ranks " + set(without));
+        }
+        return Optional.of(key + ": " + String.join("; ", groups));
+    }
+
+    private static String set(List<Integer> ranks) {
+        return ranks.stream().map(String::valueOf).collect(Collectors.joining(", ", "{", "}"));
+    }
+
+    private static String version() {
+        return Optional.ofNullable(RankFacts.class.getPackage().getImplementationVersion())
+                .orElse("not packaged");
+    }
+
+    private static String code() {
+        CodeSource source = RankFacts.class.getProtectionDomain().getCodeSource();
+        try {
+            return source == null
+                    ? "of unknown origin"
+                    : CodeDigest.of(Path.of(source.getLocation().toURI()));
+        } catch (IOException | URISyntaxException | RuntimeException e) {
+            return "not readable"; // from a class loader without files
+        }
+    }
+
+    private static void append(ByteArrayOutputStream bytes, String text) {
+        byte[] encoded = text.getBytes(StandardCharsets.UTF_8);
+        bytes.writeBytes(
+                ByteBuffer.allocate(Integer.BYTES).putInt(encoded.length).array());
+        bytes.writeBytes(encoded);
+    }
+
+    private static String next(ByteBuffer in) {
+        byte[] encoded = new byte[in.getInt()];
+        in.get(encoded);
+        return new String(encoded, StandardCharsets.UTF_8);
+    }
+}

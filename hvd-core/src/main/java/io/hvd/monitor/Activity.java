@@ -1,0 +1,60 @@
+package io.hvd.monitor;
+
+import io.hvd.trace.Call;
+import io.hvd.trace.FlightRecorder;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a rank is at, as far as collectives tell.
+ *
+ * @param pending calls that have not ended, oldest first; in a sign of life only the first ones
+ * @param recent last calls, ended or not, in their order
+ */
+record Activity(List<CallView> pending, List<CallView> recent, PhaseView phase) {
+    static final Activity UNKNOWN = new Activity(List.of(), List.of(), PhaseView.NONE);
+
+    Activity {
+        pending = List.copyOf(pending);
+        recent = List.copyOf(recent);
+    }
+
+    static Activity of(FlightRecorder recorder, PhaseView phase) {
+        List<Call> pending = recorder.pending();
+        List<Call> recent = recorder.recent();
+        long now = System.nanoTime();
+        return new Activity(view(pending, now), view(recent, now), phase);
+    }
+
+    /** Small enough for a datagram. */
+    Activity brief(int calls) {
+        return new Activity(
+                pending.subList(0, Math.min(calls, pending.size())),
+                recent.subList(Math.max(0, recent.size() - calls), recent.size()),
+                phase);
+    }
+
+    Activity after(long millis) {
+        return new Activity(
+                pending.stream().map(call -> call.after(millis)).toList(),
+                recent.stream().map(call -> call.after(millis)).toList(),
+                phase.after(millis));
+    }
+
+    /** Age of the oldest call that waits, or 0. */
+    long oldestMillis() {
+        return pending.stream().mapToLong(CallView::submittedAgo).max().orElse(0);
+    }
+
+    Optional<CallView> waitingIn(CallView.Key key) {
+        return pending.stream().filter(call -> call.key().equals(key)).findFirst();
+    }
+
+    Optional<CallView> last() {
+        return recent.isEmpty() ? Optional.empty() : Optional.of(recent.get(recent.size() - 1));
+    }
+
+    private static List<CallView> view(List<Call> calls, long now) {
+        return calls.stream().map(call -> CallView.of(call, now)).toList();
+    }
+}

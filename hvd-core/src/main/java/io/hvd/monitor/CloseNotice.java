@@ -1,0 +1,45 @@
+package io.hvd.monitor;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeSet;
+
+/**
+ * Says once that a rank waits in {@code close()}: it may be there because of an exception, which
+ * nobody gets to see before the others have closed too.
+ */
+final class CloseNotice {
+    /** What a rank records when it begins to close. */
+    static final String KIND = "close";
+
+    private static final long PATIENCE_MILLIS = 5_000;
+
+    private final Member self;
+    private boolean given;
+
+    CloseNotice(Member self) {
+        this.self = self;
+    }
+
+    Optional<String> textIfDue(Activity own, Map<Integer, Peers.Heard> heard) {
+        Optional<CallView> closing = closing(own);
+        if (given || closing.isEmpty() || closing.get().submittedAgo() < PATIENCE_MILLIS) {
+            return Optional.empty();
+        }
+        given = true;
+        TreeSet<Integer> open = new TreeSet<>(closing.get().members());
+        open.remove(self.rank());
+        heard.forEach((rank, sign) -> closing(sign.activity()).ifPresent(call -> open.remove(rank)));
+        return Optional.of("hvd: rank " + self.rank() + " on " + self.host() + " has waited "
+                + Words.seconds(closing.get().submittedAgo()) + " at "
+                + closing.get().site()
+                + " for " + Words.ranks(open) + " to close too; if it got there because of an exception,"
+                + " that is shown only afterwards");
+    }
+
+    private static Optional<CallView> closing(Activity activity) {
+        return activity.pending().stream()
+                .filter(call -> call.key().kind().equals(KIND))
+                .findFirst();
+    }
+}

@@ -1,0 +1,100 @@
+package io.hvd.monitor;
+
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Writes out a hang: compactly for stderr, in full for the file. */
+final class HangText {
+    private static final int MOST_WAITS = 4;
+    private static final int MOST_RANKS = 16;
+
+    private HangText() {}
+
+    /** A screenful at most, however many ranks there are. */
+    static String summary(Situation situation, String file) {
+        StringBuilder text = new StringBuilder("hvd: HANG: " + situation.verdict() + "\n");
+        situation.overdue().stream()
+                .limit(MOST_WAITS)
+                .forEach(wait -> text.append("hvd:   ").append(line(wait)).append('\n'));
+        more(text, situation.overdue().size() - MOST_WAITS, "collectives");
+        situation.ranks().stream()
+                .limit(MOST_RANKS)
+                .forEach(view -> text.append("hvd:   ").append(line(view)).append('\n'));
+        more(text, situation.ranks().size() - MOST_RANKS, "ranks");
+        return text.append("hvd: stacks, calls and memory of all ranks: ")
+                .append(file)
+                .append("\nhvd: rank ")
+                .append(situation.reporter())
+                .append(" reports; all ranks end now\n")
+                .toString();
+    }
+
+    /** Everything that is known. */
+    static String inFull(Situation situation, String when) {
+        StringBuilder text = new StringBuilder(
+                "Hang of a job of " + situation.ranks().size() + " ranks, reported by rank " + situation.reporter()
+                        + " at " + when + "\n\n" + situation.verdict() + "\n\nCollectives that wait\n");
+        situation.overdue().forEach(wait -> text.append("  ").append(line(wait)).append('\n'));
+        situation.ranks().forEach(view -> text.append('\n').append(inFull(view)));
+        return text.toString();
+    }
+
+    private static void more(StringBuilder text, int left, String what) {
+        if (left > 0) {
+            text.append("hvd:   ... and ")
+                    .append(left)
+                    .append(" more ")
+                    .append(what)
+                    .append('\n');
+        }
+    }
+
+    private static String line(Wait wait) {
+        return wait.key() + ": " + Words.ranks(wait.waiting().keySet()) + " for " + Words.seconds(wait.oldestMillis())
+                + " at " + wait.site()
+                + (wait.missing().isEmpty() ? ", nobody missing" : ", missing " + Words.ranks(wait.missing()));
+    }
+
+    private static String line(RankView view) {
+        return "rank " + view.rank() + " on " + view.member().host() + ", pid "
+                + view.member().pid() + ": "
+                + view.live().map(live -> where(view, live)).orElseGet(() -> Whereabouts.silent(view));
+    }
+
+    private static String where(RankView view, LiveReport live) {
+        String phase = view.activity().phase().isOpen()
+                ? ", in phase \"" + view.activity().phase().what() + "\""
+                : "";
+        return "thread \"" + live.training().thread() + "\" " + live.training().state() + " at "
+                + live.training().place() + phase + waiting(view.activity().pending());
+    }
+
+    private static String waiting(List<CallView> pending) {
+        if (pending.isEmpty()) {
+            return ", waits in no collective";
+        }
+        String others = pending.size() == 1 ? "" : " and " + (pending.size() - 1) + " more";
+        return ", waits in " + pending.get(0).key() + others;
+    }
+
+    private static String inFull(RankView view) {
+        String calls = view.activity().recent().stream().map(HangText::line).collect(Collectors.joining());
+        return "==== " + line(view) + "\n"
+                + (view.answers() ? "Last calls\n" : "Last calls as last published\n") + calls
+                + view.live().map(HangText::inFull).orElse("");
+    }
+
+    private static String line(CallView call) {
+        return "  " + call.number() + ". " + call.key() + " " + call.detail() + " at " + call.site() + ", called "
+                + Words.seconds(call.submittedAgo()) + " ago, "
+                + (call.isStarted() ? "begun " + Words.seconds(call.startedAgo()) + " ago, " : "")
+                + (call.isPending() ? "PENDING" : "ended " + Words.seconds(call.endedAgo()) + " ago")
+                + (call.error().isEmpty() ? "" : ", FAILED: " + call.error()) + "\n";
+    }
+
+    private static String inFull(LiveReport live) {
+        return "Machine\n" + live.machine() + "Training thread\n"
+                + live.training().headed() + "Communication thread\n"
+                + live.communication().headed() + "Other threads\n" + live.others();
+    }
+}

@@ -1,0 +1,11 @@
+package io.hvd.monitor;
+
+/**
+ * A rank's answer when it is asked what it is doing.
+ *
+ * @param training the thread that made the last collective, else the one that initialised hvd
+ * @param communication the thread that carries collectives out
+ * @param others the other threads' stacks, as text
+ * @param machine memory, garbage collection and uptime, as text
+ */
+record LiveReport(Activity activity, StackView training, StackView communication, String others, String machine) {}

@@ -1,0 +1,34 @@
+package io.hvd.monitor;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * A rank's process.
+ *
+ * @param startTicks when the kernel started it, which tells it from a later process of the same number
+ * @param machine equal for ranks that see each other's process numbers
+ */
+public record Member(int rank, String host, long pid, long startTicks, String machine) {
+
+    /** This process, as the given rank. */
+    public static Member ofThisProcess(int rank, String host) {
+        return of(rank, host, ProcessHandle.current().pid());
+    }
+
+    static Member of(int rank, String host, long pid) {
+        long startTicks = ProcessStat.read(pid).map(ProcessStat::startTicks).orElse(0L);
+        return new Member(rank, host, pid, startTicks, machine(host));
+    }
+
+    /** A container may have a name space of its own for processes. */
+    private static String machine(String host) {
+        try {
+            return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip() + " "
+                    + Files.readSymbolicLink(Path.of("/proc/self/ns/pid"));
+        } catch (IOException | UnsupportedOperationException e) {
+            return host;
+        }
+    }
+}

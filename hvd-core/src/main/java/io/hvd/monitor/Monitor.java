@@ -1,0 +1,198 @@
+package io.hvd.monitor;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Watches a job on behalf of one rank, on a daemon thread of its own that never touches MPI: publishes
+ * what this rank waits for, and, on the lowest rank that gives signs of life, warns of collectives that
+ * wait too long and in the end reports the hang and ends the job.
+ */
+public final class Monitor implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Monitor.class);
+    private static final Duration END_LIMIT = Duration.ofMillis(300);
+    private static final int PUBLISHED_CALLS = 8;
+    /** A rank that has missed so many signs of life in a row is passed over as reporter. */
+    private static final int SILENT_BEATS = 3;
+    /** If nobody has reported so long after the limit, every rank reports for itself. */
+    private static final long ALONE_MILLIS = 10_000;
+
+    private final Self self;
+    private final MonitorSettings settings;
+    private final Peers peers;
+    private final Consumer<HangReport> onHang;
+    private final Gathering gathering;
+    private final Watch watch;
+    private final CloseNotice closeNotice;
+    private final Phases phases = new Phases(System::nanoTime);
+    private final AtomicBoolean ended = new AtomicBoolean();
+    private final CountDownLatch closing = new CountDownLatch(1);
+    private final Thread thread;
+    private boolean failed;
+
+    private Monitor(Self self, MonitorSettings settings, Peers peers, Consumer<HangReport> onHang) {
+        this.self = self;
+        this.settings = settings;
+        this.peers = peers;
+        this.onHang = onHang;
+        this.gathering = new Gathering(peers);
+        this.watch = new Watch(settings);
+        this.closeNotice = new CloseNotice(peers.members().get(peers.self()));
+        this.thread = new Thread(this::run, "hvd-monitor-" + peers.self());
+        thread.setDaemon(true);
+    }
+
+    /**
+     * Starts to watch; the other ranks do the same.
+     *
+     * @param peers closed together with the monitor
+     * @param onHang called once, on a thread of the monitor, when a hang has been reported; the process is to end then
+     */
+    public static Monitor start(Self self, MonitorSettings settings, Peers peers, Consumer<HangReport> onHang) {
+        Monitor monitor = new Monitor(self, settings, peers, onHang);
+        peers.serve(monitor.new Answers());
+        monitor.thread.start();
+        return monitor;
+    }
+
+    /**
+     * Announces long work of this rank for which the others are to wait patiently.
+     *
+     * @param atMost budget; beyond it the wait counts again, from its beginning
+     */
+    public Phase phase(String what, Duration atMost) {
+        return phases.enter(what, atMost);
+    }
+
+    /** The processes of the other ranks of this machine. */
+    public Neighbours neighbours() {
+        return new Neighbours(peers.self(), peers.members());
+    }
+
+    /** Stops watching; the other ranks hear no more of this one. */
+    @Override
+    public void close() {
+        closing.countDown();
+        peers.close();
+    }
+
+    private void run() {
+        try {
+            do {
+                tryToBeat();
+            } while (!closing.await(settings.beatMillis(), TimeUnit.MILLISECONDS));
+        } catch (InterruptedException e) {
+            // Nobody but the end of the JVM interrupts this thread.
+        }
+    }
+
+    /** Whatever goes wrong here, the next beat may go right, and training is not to suffer. */
+    private void tryToBeat() {
+        try {
+            beat();
+        } catch (RuntimeException e) {
+            if (!failed && closing.getCount() > 0) {
+                LOG.warn("the monitor of rank {} has failed; a hang may not be explained", peers.self(), e);
+                failed = true;
+            }
+        }
+    }
+
+    private void beat() {
+        Activity own = Activity.of(self.recorder(), phases.view());
+        peers.publish(own.brief(PUBLISHED_CALLS));
+        Map<Integer, Peers.Heard> heard = peers.heard();
+        closeNotice.textIfDue(own, heard).ifPresent(System.err::println);
+        boolean alone = own.oldestMillis() >= settings.limitMillis()
+                && own.oldestMillis() - settings.limitMillis() >= ALONE_MILLIS;
+        if (!ended.get() && (alone || isReporter(heard)) && watch.isTimeToLook(now(), oldest(own, heard))) {
+            look(alone);
+        }
+    }
+
+    private boolean isReporter(Map<Integer, Peers.Heard> heard) {
+        Map<Integer, Long> ago = new HashMap<>();
+        heard.forEach((rank, sign) -> ago.put(rank, sign.agoMillis()));
+        return Reporter.choose(peers.self(), ago, SILENT_BEATS * settings.beatMillis()) == peers.self();
+    }
+
+    private static long oldest(Activity own, Map<Integer, Peers.Heard> heard) {
+        return heard.values().stream()
+                .mapToLong(sign -> sign.activity().after(sign.agoMillis()).oldestMillis())
+                .reduce(own.oldestMillis(), Math::max);
+    }
+
+    private void look(boolean alone) {
+        List<RankView> views = gathering.views(self.report(phases.view()), gathering.others());
+        if (!alone && views.stream().anyMatch(view -> view.answers() && view.rank() < peers.self())) {
+            return; // a lower rank was only slow to give a sign, and reports
+        }
+        List<Wait> waits = Wait.of(views);
+        long longest = waits.stream().mapToLong(Wait::millis).max().orElse(0);
+        switch (watch.decide(now(), longest)) {
+            case WARN -> warn(waits, views);
+            case END -> end(waits, views);
+            case NOTHING -> {}
+        }
+    }
+
+    private void warn(List<Wait> waits, List<RankView> views) {
+        List<Wait> old = waits.stream()
+                .filter(wait -> wait.millis() >= settings.warningMillis())
+                .toList();
+        LOG.warn(StallWarning.text(old, views, settings.limit()));
+    }
+
+    /** Looks a second time, because in the first look a call may have ended on one rank and not yet on another. */
+    private void end(List<Wait> first, List<RankView> before) {
+        List<RankView> views = gathering.views(self.report(phases.view()), answering(before));
+        List<Wait> overdue = Wait.of(views).stream()
+                .filter(wait -> wait.millis() >= settings.limitMillis())
+                .filter(wait -> first.stream().anyMatch(earlier -> earlier.isSameAs(wait)))
+                .toList();
+        if (overdue.isEmpty() || !ended.compareAndSet(false, true)) {
+            return;
+        }
+        Situation situation = new Situation(peers.self(), overdue, views);
+        String file = HangFile.write(settings.folder(), situation);
+        System.err.print(HangText.summary(situation, file));
+        System.err.flush();
+        HangReport report = new HangReport(situation.verdict(), peers.self(), file);
+        peers.end(report, answering(views), END_LIMIT);
+        onHang.accept(report);
+    }
+
+    private List<Integer> answering(List<RankView> views) {
+        return views.stream()
+                .filter(view -> view.answers() && view.rank() != peers.self())
+                .map(RankView::rank)
+                .toList();
+    }
+
+    private static long now() {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+    }
+
+    /** What other ranks' monitors get. */
+    private final class Answers implements Peers.Respondent {
+        @Override
+        public LiveReport report() {
+            return self.report(phases.view());
+        }
+
+        @Override
+        public void end(HangReport report) {
+            if (ended.compareAndSet(false, true)) {
+                new Thread(() -> onHang.accept(report), "hvd-monitor-end-" + peers.self()).start();
+            }
+        }
+    }
+}

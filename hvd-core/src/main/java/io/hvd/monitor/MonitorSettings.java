@@ -1,0 +1,52 @@
+package io.hvd.monitor;
+
+import java.nio.file.Path;
+import java.time.Duration;
+
+/**
+ * How patient a monitor is.
+ *
+ * @param warning age of a waiting collective from which on a warning is logged, once per this time; 0 for no warnings
+ * @param limit age at which the hang is reported and the job ended; 0 for never
+ * @param folder where the report of a hang is written
+ */
+public record MonitorSettings(Duration warning, Duration limit, Path folder) {
+    private static final long LONGEST_BEAT_MILLIS = 1_000;
+    private static final long SHORTEST_BEAT_MILLIS = 50;
+    /** So many beats within the shortest patience, so that who is silent is known before somebody is blamed. */
+    private static final int BEATS_PER_PATIENCE = 5;
+
+    public MonitorSettings {
+        if (warning.isNegative() || limit.isNegative()) {
+            throw new IllegalArgumentException("warning " + warning + ", limit " + limit + ": negative");
+        }
+    }
+
+    /** Warns after a minute and ends the job after ten. */
+    public static MonitorSettings standard() {
+        return new MonitorSettings(Duration.ofSeconds(60), Duration.ofSeconds(600), Path.of(""));
+    }
+
+    long warningMillis() {
+        return orNever(warning);
+    }
+
+    long limitMillis() {
+        return orNever(limit);
+    }
+
+    /** From this age on something is worth a closer look. */
+    long patienceMillis() {
+        return Math.min(warningMillis(), limitMillis());
+    }
+
+    /** Time between two signs of life. */
+    long beatMillis() {
+        long wanted = patienceMillis() / BEATS_PER_PATIENCE;
+        return Math.max(SHORTEST_BEAT_MILLIS, Math.min(LONGEST_BEAT_MILLIS, wanted));
+    }
+
+    private static long orNever(Duration duration) {
+        return duration.isZero() ? Long.MAX_VALUE : duration.toMillis();
+    }
+}

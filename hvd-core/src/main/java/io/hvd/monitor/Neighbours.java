@@ -1,0 +1,31 @@
+package io.hvd.monitor;
+
+import java.util.List;
+import java.util.function.Predicate;
+
+/**
+ * The other ranks whose processes can be seen from here.
+ *
+ * @param members all ranks, by rank
+ */
+public record Neighbours(int self, List<Member> members) {
+
+    /** Those whose processes run now. */
+    public List<Integer> living() {
+        return in(state -> !state.isStill());
+    }
+
+    /** Those whose processes have come to an end. */
+    public List<Integer> dead() {
+        return in(state -> state == ProcessState.GONE || state == ProcessState.ZOMBIE);
+    }
+
+    private List<Integer> in(Predicate<ProcessState> which) {
+        String machine = members.get(self).machine();
+        return members.stream()
+                .filter(member -> member.rank() != self && member.machine().equals(machine))
+                .filter(member -> which.test(ProcessState.of(member)))
+                .map(Member::rank)
+                .toList();
+    }
+}

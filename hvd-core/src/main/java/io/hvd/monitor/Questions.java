@@ -1,0 +1,74 @@
+package io.hvd.monitor;
+
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+/** Asks several ranks the same, each on a thread and a connection made for it, and waits for none longer than the limit. */
+final class Questions {
+    private static final int MOST_ASKERS = 32;
+
+    private final String threadName;
+    private final List<Introduction> all;
+    private final Seal seal;
+
+    Questions(String threadName, List<Introduction> all, Seal seal) {
+        this.threadName = threadName;
+        this.all = all;
+        this.seal = seal;
+    }
+
+    /** Reads an answer. */
+    interface Reader<T> {
+        T read(DataInputStream in) throws IOException;
+    }
+
+    /** The answers of those who have answered in time, by rank. */
+    <T> Map<Integer, T> ask(Collection<Integer> ranks, Duration limit, byte[] question, Reader<T> reader) {
+        Map<Integer, T> answers = new ConcurrentHashMap<>();
+        if (ranks.isEmpty()) {
+            return answers;
+        }
+        byte[] message = seal.close(question);
+        List<Callable<Object>> tasks = ranks.stream()
+                .map(rank -> Executors.callable(
+                        () -> askOne(rank, limit, message, reader).ifPresent(answer -> answers.put(rank, answer))))
+                .toList();
+        ExecutorService askers = Executors.newFixedThreadPool(Math.min(MOST_ASKERS, ranks.size()), this::asker);
+        try {
+            askers.invokeAll(tasks, limit.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            askers.shutdownNow();
+        }
+        return new TreeMap<>(answers);
+    }
+
+    private Thread asker(Runnable task) {
+        Thread asker = new Thread(task, threadName);
+        asker.setDaemon(true);
+        return asker;
+    }
+
+    /** Empty if the rank does not answer in time, or is gone. */
+    private <T> Optional<T> askOne(int rank, Duration limit, byte[] message, Reader<T> reader) {
+        try {
+            Optional<byte[]> answer =
+                    seal.open(SocketDoor.ask(all.get(rank).questions(), message, (int) limit.toMillis()));
+            return answer.isPresent() ? Optional.of(reader.read(Wire.reader(answer.get()))) : Optional.empty();
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,29 @@
+package io.hvd.monitor;
+
+import java.util.Optional;
+
+/**
+ * What the reporter knows of a rank.
+ *
+ * @param activity as of now: live, or as last published and aged since
+ * @param heardAgo milliseconds since the rank last published, 0 if it answers, {@link CallView#NOT_YET} if never heard
+ * @param live its answer, if it answers
+ */
+record RankView(Member member, ProcessState state, Activity activity, long heardAgo, Optional<LiveReport> live) {
+
+    static RankView answering(Member member, LiveReport report) {
+        return new RankView(member, ProcessState.ANSWERS, report.activity(), 0, Optional.of(report));
+    }
+
+    static RankView silent(Member member, ProcessState state, Activity last, long heardAgo) {
+        return new RankView(member, state, last, heardAgo, Optional.empty());
+    }
+
+    int rank() {
+        return member.rank();
+    }
+
+    boolean answers() {
+        return live.isPresent();
+    }
+}

@@ -1,0 +1,71 @@
+package io.hvd.monitor;
+
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Optional;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * Proves that a message comes from a rank of this job: an HMAC under a key to which every rank has
+ * contributed, at its end. Any thread.
+ */
+final class Seal {
+    static final int SHARE_BYTES = 16;
+
+    private static final String ALGORITHM = "HmacSHA256";
+    private static final int MAC_BYTES = 32;
+
+    private final SecretKeySpec key;
+
+    private Seal(byte[] key) {
+        this.key = new SecretKeySpec(key, ALGORITHM);
+    }
+
+    /** One rank's contribution. */
+    static byte[] share() {
+        byte[] share = new byte[SHARE_BYTES];
+        new SecureRandom().nextBytes(share);
+        return share;
+    }
+
+    /** @param shares of all ranks, by rank */
+    static Seal of(Collection<byte[]> shares) {
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            shares.forEach(digest::update);
+            return new Seal(digest.digest());
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every JVM has SHA-256", e);
+        }
+    }
+
+    byte[] close(byte[] message) {
+        byte[] sealedBytes = Arrays.copyOf(message, message.length + MAC_BYTES);
+        System.arraycopy(mac(message), 0, sealedBytes, message.length, MAC_BYTES);
+        return sealedBytes;
+    }
+
+    /** The message, or empty if a stranger has sent it. */
+    Optional<byte[]> open(byte[] sealedBytes) {
+        if (sealedBytes.length < MAC_BYTES) {
+            return Optional.empty();
+        }
+        byte[] message = Arrays.copyOf(sealedBytes, sealedBytes.length - MAC_BYTES);
+        byte[] mac = Arrays.copyOfRange(sealedBytes, message.length, sealedBytes.length);
+        return MessageDigest.isEqual(mac, mac(message)) ? Optional.of(message) : Optional.empty();
+    }
+
+    private byte[] mac(byte[] message) {
+        try {
+            Mac mac = Mac.getInstance(ALGORITHM);
+            mac.init(key);
+            return mac.doFinal(message);
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every JVM has " + ALGORITHM, e);
+        }
+    }
+}

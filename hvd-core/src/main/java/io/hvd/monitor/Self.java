@@ -1,0 +1,74 @@
+package io.hvd.monitor;
+
+import io.hvd.trace.Call;
+import io.hvd.trace.FlightRecorder;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryUsage;
+import java.lang.management.ThreadInfo;
+import java.lang.management.ThreadMXBean;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * What a rank can tell about itself without asking anybody.
+ *
+ * @param recorder of its collectives
+ * @param initialiser the thread that initialised hvd; looked at as long as nobody has made a collective
+ * @param communication the thread that carries collectives out
+ */
+public record Self(FlightRecorder recorder, Thread initialiser, Thread communication) {
+    private static final long MIB = 1L << 20;
+
+    LiveReport report(PhaseView phase) {
+        Thread training = training();
+        return new LiveReport(
+                Activity.of(recorder, phase),
+                StackView.of(training),
+                StackView.of(communication),
+                others(List.of(training.getId(), communication.getId())),
+                machine());
+    }
+
+    /** Who made the last collective, if that thread lives. */
+    private Thread training() {
+        List<Call> recent = recorder.recent();
+        for (int i = recent.size() - 1; i >= 0; i--) {
+            if (recent.get(i).caller().isAlive()) {
+                return recent.get(i).caller();
+            }
+        }
+        return initialiser;
+    }
+
+    private static String others(List<Long> known) {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        return List.of(threads.dumpAllThreads(false, false)).stream()
+                .filter(thread -> !known.contains(thread.getThreadId()))
+                .map(Self::text)
+                .collect(Collectors.joining());
+    }
+
+    private static String text(ThreadInfo thread) {
+        String lock = thread.getLockName() == null ? "" : "    waits for " + thread.getLockName();
+        String owner = thread.getLockOwnerName() == null ? "" : ", held by \"" + thread.getLockOwnerName() + "\"";
+        return StackView.of(thread.getThreadName(), thread.getThreadState(), thread.getStackTrace())
+                        .headed()
+                + (lock.isEmpty() ? "" : lock + owner + "\n");
+    }
+
+    private static String machine() {
+        var memory = ManagementFactory.getMemoryMXBean();
+        String collectors = ManagementFactory.getGarbageCollectorMXBeans().stream()
+                .map(bean -> "  " + bean.getName() + ": " + bean.getCollectionCount() + " collections, "
+                        + Words.seconds(bean.getCollectionTime()) + " in all\n")
+                .collect(Collectors.joining());
+        return "  up " + Words.seconds(ManagementFactory.getRuntimeMXBean().getUptime()) + ", "
+                + Runtime.version() + "\n  heap " + usage(memory.getHeapMemoryUsage()) + "\n  other memory "
+                + usage(memory.getNonHeapMemoryUsage()) + "\n" + collectors;
+    }
+
+    private static String usage(MemoryUsage usage) {
+        String most = usage.getMax() < 0 ? "" : " of at most " + usage.getMax() / MIB + " MiB";
+        return usage.getUsed() / MIB + " MiB used" + most;
+    }
+}

@@ -1,0 +1,98 @@
+package io.hvd.monitor;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
+
+/** Ranks that are threads of one JVM: they look into a directory that they share. */
+public final class SharedPeers implements Peers {
+    private final Directory directory;
+    private final int self;
+    private volatile boolean closed;
+
+    private SharedPeers(Directory directory, int self) {
+        this.directory = directory;
+        this.self = self;
+    }
+
+    /** The ranks of one job, each to be used by its own rank. */
+    public static List<Peers> team(int size, String host) {
+        List<Member> members = IntStream.range(0, size)
+                .mapToObj(rank -> Member.ofThisProcess(rank, host))
+                .toList();
+        Directory directory = new Directory(members, new ConcurrentHashMap<>(), new ConcurrentHashMap<>());
+        List<Peers> team = new ArrayList<>();
+        members.forEach(member -> team.add(new SharedPeers(directory, member.rank())));
+        return List.copyOf(team);
+    }
+
+    @Override
+    public int self() {
+        return self;
+    }
+
+    @Override
+    public List<Member> members() {
+        return directory.members;
+    }
+
+    @Override
+    public void serve(Respondent respondent) {
+        directory.respondents.put(self, respondent);
+    }
+
+    @Override
+    public void publish(Activity activity) {
+        if (!closed) {
+            directory.beats.put(self, new Heard(activity, System.nanoTime()));
+        }
+    }
+
+    @Override
+    public Map<Integer, Heard> heard() {
+        Map<Integer, Heard> others = new TreeMap<>(directory.beats);
+        others.remove(self);
+        return others;
+    }
+
+    @Override
+    public Map<Integer, LiveReport> reports(Collection<Integer> ranks, Duration limit) {
+        Map<Integer, LiveReport> answers = new TreeMap<>();
+        for (int rank : ranks) {
+            Respondent respondent = directory.respondents.get(rank);
+            if (respondent != null) {
+                answers.put(rank, respondent.report());
+            }
+        }
+        return answers;
+    }
+
+    @Override
+    public ProcessState stateOf(Member suspect, int witness, Duration limit) {
+        return ProcessState.of(suspect);
+    }
+
+    @Override
+    public void end(HangReport report, Collection<Integer> ranks, Duration limit) {
+        for (int rank : ranks) {
+            Respondent respondent = directory.respondents.get(rank);
+            if (respondent != null) {
+                respondent.end(report);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        directory.respondents.remove(self);
+        directory.beats.remove(self);
+    }
+
+    private record Directory(List<Member> members, Map<Integer, Respondent> respondents, Map<Integer, Heard> beats) {}
+}

@@ -1,0 +1,176 @@
+package io.hvd.monitor;
+
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+
+/**
+ * Ranks that are processes. Signs of life are datagrams; a question is a connection that is made for
+ * it and closed after the answer, so that a rank that is stuck holds up nobody.
+ */
+public final class SocketPeers implements Peers {
+    private static final byte BEAT = 1;
+    private static final byte REPORT = 2;
+    private static final byte STATE = 3;
+    private static final byte END = 4;
+    /** Everybody hears everybody up to this size; beyond it only the lowest ranks, among whom the reporter is. */
+    private static final int MOST_LISTENERS = 32;
+
+    private static final int FEW_CALLS = 1;
+
+    private final int self;
+    private final List<Introduction> all;
+    private final List<Member> members;
+    private final SocketDoor door;
+    private final Seal seal;
+    private final Questions questions;
+    private final Map<Integer, Heard> heard = new ConcurrentHashMap<>();
+    private final Map<Integer, Long> lastBeat = new ConcurrentHashMap<>();
+    private final AtomicLong beats = new AtomicLong();
+
+    private SocketPeers(int self, List<Introduction> all, SocketDoor door) {
+        this.self = self;
+        this.all = all;
+        this.members = all.stream().map(Introduction::member).toList();
+        this.door = door;
+        this.seal = Seal.of(all.stream().map(Introduction::share).toList());
+        this.questions = new Questions("hvd-monitor-" + self + "-asks", all, seal);
+    }
+
+    /**
+     * Opens this rank's sockets and learns where the others' are; all ranks call it together.
+     *
+     * @param address under which the other ranks reach this host
+     * @param exchange gives every rank everybody's bytes, by rank
+     */
+    public static SocketPeers connect(Member self, InetAddress address, Function<byte[], List<byte[]>> exchange)
+            throws IOException {
+        SocketDoor door = SocketDoor.open(address);
+        Introduction own = new Introduction(self, door.questions(), door.beats(), Seal.share());
+        List<Introduction> all = new ArrayList<>();
+        for (byte[] bytes : exchange.apply(own.encode())) {
+            all.add(Introduction.decode(bytes));
+        }
+        return new SocketPeers(self.rank(), List.copyOf(all), door);
+    }
+
+    @Override
+    public int self() {
+        return self;
+    }
+
+    @Override
+    public List<Member> members() {
+        return members;
+    }
+
+    @Override
+    public void serve(Respondent respondent) {
+        door.serve("hvd-monitor-" + self + "-answers", this::hear, sealedBytes -> answer(sealedBytes, respondent));
+    }
+
+    @Override
+    public void publish(Activity activity) {
+        long number = beats.incrementAndGet();
+        byte[] sealedBytes = beat(number, activity);
+        if (sealedBytes.length > SocketDoor.DATAGRAM_BYTES) {
+            sealedBytes = beat(number, activity.brief(FEW_CALLS));
+        }
+        for (Introduction other : all.subList(0, Math.min(MOST_LISTENERS, all.size()))) {
+            if (other.member().rank() != self) {
+                door.send(sealedBytes, other.beats());
+            }
+        }
+    }
+
+    private byte[] beat(long number, Activity activity) {
+        return seal.close(Wire.bytes(out -> {
+            out.writeByte(BEAT);
+            out.writeInt(self);
+            out.writeLong(number);
+            Wire.activity(out, activity);
+        }));
+    }
+
+    /** Datagrams may overtake each other. */
+    private void hear(byte[] sealedBytes) throws IOException {
+        Optional<byte[]> message = seal.open(sealedBytes);
+        if (message.isEmpty()) {
+            return;
+        }
+        DataInputStream in = Wire.reader(message.get());
+        if (in.readByte() == BEAT) {
+            int rank = in.readInt();
+            long number = in.readLong();
+            if (lastBeat.merge(rank, number, Math::max) == number) {
+                heard.put(rank, new Heard(Wire.activity(in), System.nanoTime()));
+            }
+        }
+    }
+
+    @Override
+    public Map<Integer, Heard> heard() {
+        return new TreeMap<>(heard);
+    }
+
+    private Optional<byte[]> answer(byte[] sealedBytes, Respondent respondent) throws IOException {
+        Optional<byte[]> question = seal.open(sealedBytes);
+        if (question.isEmpty()) {
+            return Optional.empty();
+        }
+        DataInputStream in = Wire.reader(question.get());
+        byte kind = in.readByte();
+        if (kind == END) {
+            respondent.end(Wire.hang(in));
+        }
+        int suspect = kind == STATE ? in.readInt() : self;
+        return Optional.of(seal.close(Wire.bytes(out -> {
+            switch (kind) {
+                case REPORT -> Wire.report(out, respondent.report());
+                case STATE ->
+                    Wire.text(out, ProcessState.of(members.get(suspect)).name());
+                default -> out.writeByte(kind);
+            }
+        })));
+    }
+
+    @Override
+    public Map<Integer, LiveReport> reports(Collection<Integer> ranks, Duration limit) {
+        return questions.ask(ranks, limit, Wire.bytes(out -> out.writeByte(REPORT)), Wire::report);
+    }
+
+    @Override
+    public ProcessState stateOf(Member suspect, int witness, Duration limit) {
+        byte[] question = Wire.bytes(out -> {
+            out.writeByte(STATE);
+            out.writeInt(suspect.rank());
+        });
+        return questions
+                .ask(List.of(witness), limit, question, in -> ProcessState.valueOf(Wire.text(in)))
+                .getOrDefault(witness, ProcessState.UNKNOWN);
+    }
+
+    @Override
+    public void end(HangReport report, Collection<Integer> ranks, Duration limit) {
+        byte[] message = Wire.bytes(out -> {
+            out.writeByte(END);
+            Wire.hang(out, report);
+        });
+        questions.ask(ranks, limit, message, DataInputStream::readByte);
+    }
+
+    @Override
+    public void close() {
+        door.close();
+    }
+}

@@ -1,0 +1,32 @@
+package io.hvd.monitor;
+
+import io.hvd.trace.CallSite;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/**
+ * Where a thread is.
+ *
+ * @param place the user's line, or the innermost line if no user's code is on the stack; empty if it has ended
+ * @param insideHvd true if that line has called hvd and waits there
+ * @param text the whole stack
+ */
+record StackView(String thread, String state, String place, boolean insideHvd, String text) {
+
+    /** Reads it now; any thread. */
+    static StackView of(Thread thread) {
+        return of(thread.getName(), thread.getState(), thread.getStackTrace());
+    }
+
+    static StackView of(String name, Thread.State state, StackTraceElement[] stack) {
+        String innermost = stack.length == 0 ? "" : CallSite.describe(stack[0]);
+        String text =
+                Arrays.stream(stack).map(frame -> "    at " + frame + "\n").collect(Collectors.joining());
+        return new StackView(
+                name, state.toString(), CallSite.of(stack).orElse(innermost), CallSite.isInsideHvd(stack), text);
+    }
+
+    String headed() {
+        return "\"" + thread + "\" " + state + "\n" + text;
+    }
+}

@@ -1,0 +1,62 @@
+package io.hvd.monitor;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** The warning that collectives wait for ranks that have not called them. */
+final class StallWarning {
+    private static final int MOST_NAMES = 6;
+
+    private StallWarning() {}
+
+    /**
+     * One line.
+     *
+     * @param waits older than the warning time
+     * @param limit after which the job is ended, or 0
+     */
+    static String text(List<Wait> waits, List<RankView> ranks, Duration limit) {
+        long oldest = waits.stream().mapToLong(Wait::millis).max().orElse(0);
+        String names = names(waits.stream().map(wait -> wait.key().name()).toList());
+        return "collectives have waited for " + Words.seconds(oldest) + ": " + names + ". " + missing(waits, ranks)
+                + "Likely causes: the ranks call different collectives (a branch that depends on the rank or its data,"
+                + " a loop of different length), only some of them call this one, or a rank is slow or stuck. "
+                + next(limit);
+    }
+
+    private static String next(Duration limit) {
+        return limit.isZero()
+                ? "There is no limit; the wait goes on."
+                : "After " + Words.seconds(limit.toMillis()) + " the job is ended.";
+    }
+
+    private static String missing(List<Wait> waits, List<RankView> ranks) {
+        Map<Integer, List<String>> missed = new TreeMap<>();
+        for (Wait wait : waits) {
+            wait.missing()
+                    .forEach(rank -> missed.computeIfAbsent(rank, key -> new ArrayList<>())
+                            .add(wait.key().name()));
+        }
+        if (missed.isEmpty()) {
+            return "No rank is missing: all have called them, and they do not come back. ";
+        }
+        return missed.entrySet().stream()
+                .map(entry -> "rank " + entry.getKey() + " " + names(entry.getValue())
+                        + ranks.stream()
+                                .filter(view -> view.rank() == entry.getKey())
+                                .findFirst()
+                                .map(view -> " (" + Whereabouts.brief(view) + ")")
+                                .orElse(""))
+                .collect(Collectors.joining(", ", "Missing: ", ". "));
+    }
+
+    private static String names(List<String> names) {
+        List<String> distinct = names.stream().distinct().toList();
+        String first = distinct.stream().limit(MOST_NAMES).collect(Collectors.joining(", "));
+        return "[" + first + (distinct.size() > MOST_NAMES ? ", ...]" : "]");
+    }
+}

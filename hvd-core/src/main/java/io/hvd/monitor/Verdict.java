@@ -1,0 +1,113 @@
+package io.hvd.monitor;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/** Explains a hang in one sentence. */
+final class Verdict {
+    private static final int MOST_PLACES = 4;
+
+    private final Map<Integer, RankView> ranks = new TreeMap<>();
+
+    private Verdict(Collection<RankView> views) {
+        views.forEach(view -> ranks.put(view.rank(), view));
+    }
+
+    /**
+     * @param waits too old, the most telling first
+     * @param views of all ranks
+     */
+    static String of(List<Wait> waits, Collection<RankView> views) {
+        return new Verdict(views).sentence(waits);
+    }
+
+    /** A process that is stopped or dead explains everything else. */
+    private String sentence(List<Wait> waits) {
+        if (waits.isEmpty()) {
+            return "nothing waits any longer";
+        }
+        List<RankView> still =
+                ranks.values().stream().filter(view -> view.state().isStill()).toList();
+        if (!still.isEmpty()) {
+            return still(waits.get(0), still);
+        }
+        Wait wait = waits.get(0);
+        return wait.missing().isEmpty() ? nobodyMissing(wait) : missing(wait);
+    }
+
+    private String still(Wait wait, List<RankView> still) {
+        String who = still.stream()
+                .limit(MOST_PLACES)
+                .map(view -> "rank " + view.rank() + " " + Whereabouts.silent(view))
+                .collect(Collectors.joining("; "));
+        String more = still.size() > MOST_PLACES ? "; and " + (still.size() - MOST_PLACES) + " more" : "";
+        return who + more + "; " + waiters(wait);
+    }
+
+    private String missing(Wait wait) {
+        String places = wait.missing().stream()
+                .limit(MOST_PLACES)
+                .map(rank -> (wait.missing().size() == 1 ? "it" : "rank " + rank) + " " + instead(wait, rank))
+                .collect(Collectors.joining("; "));
+        String more = wait.missing().size() > MOST_PLACES ? "; ..." : "";
+        return Words.ranks(wait.missing()) + " " + Words.has(wait.missing()) + " not called " + wait.key() + ": "
+                + places + more + "; " + waiters(wait);
+    }
+
+    private String instead(Wait wait, int rank) {
+        return ranks.containsKey(rank) ? Whereabouts.insteadOf(wait.key(), ranks.get(rank)) : "is unknown";
+    }
+
+    /** All have called it: either it has not begun everywhere, or it has and does not come back. */
+    private String nobodyMissing(Wait wait) {
+        List<Integer> inside = new ArrayList<>();
+        List<Integer> outside = new ArrayList<>();
+        wait.waiting().forEach((rank, call) -> (call.isStarted() ? inside : outside).add(rank));
+        TreeSet<Integer> back =
+                new TreeSet<>(wait.waiting().get(wait.waiting().firstKey()).members());
+        back.removeAll(wait.waiting().keySet());
+        String called = "all ranks have called " + wait.key() + " (at " + wait.site() + ")";
+        if (inside.isEmpty()) {
+            return called + ", but no rank has begun to carry it out for " + Words.seconds(wait.millis())
+                    + ": the ranks cannot agree, " + communication(outside);
+        }
+        if (!outside.isEmpty()) {
+            return called + ", but " + Words.ranks(outside) + " " + Words.has(outside)
+                    + " not begun to carry it out, while " + Words.ranks(inside) + " " + Words.has(inside)
+                    + " been inside it for " + Words.seconds(longest(wait, inside)) + ": " + communication(outside);
+        }
+        return called + ", and " + (back.isEmpty() ? "all are" : Words.ranks(inside) + " still inside it, ")
+                + (back.isEmpty() ? " inside it" : "while " + Words.ranks(back) + " " + Words.has(back) + " come back,")
+                + " for " + Words.seconds(longest(wait, inside)) + ": the network or the back end is stuck, "
+                + communication(inside);
+    }
+
+    private static long longest(Wait wait, List<Integer> inside) {
+        return inside.stream()
+                .mapToLong(rank -> wait.waiting().get(rank).startedAgo())
+                .max()
+                .orElse(0);
+    }
+
+    private String communication(List<Integer> of) {
+        return of.stream()
+                .limit(MOST_PLACES)
+                .map(ranks::get)
+                .map(view -> view.live()
+                        .map(live -> "the communication thread of rank " + view.rank() + " is at "
+                                + live.communication().place())
+                        .orElseGet(() -> "rank " + view.rank() + " " + Whereabouts.silent(view)))
+                .collect(Collectors.joining(", "));
+    }
+
+    private static String waiters(Wait wait) {
+        Collection<Integer> waiting = wait.waiting().keySet();
+        return Words.ranks(waiting) + (waiting.size() == 1 ? " has" : " have") + " waited in " + wait.key() + " for "
+                + Words.seconds(wait.oldestMillis()) + " (called at " + wait.site() + ")";
+    }
+}

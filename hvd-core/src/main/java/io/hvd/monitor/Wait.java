@@ -1,0 +1,114 @@
+package io.hvd.monitor;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * A collective that some ranks wait in.
+ *
+ * @param waiting ranks that have called it, with their calls
+ * @param missing members that have not; nobody once the data plane has begun, because it begins with all
+ * @param millis how long it has waited without an excuse
+ */
+record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, long millis) {
+
+    /** The one that is most telling first: many wait for few, then the oldest. */
+    private static final Comparator<Wait> MOST_TELLING = Comparator.comparing(Wait::isBegun)
+            .reversed()
+            .thenComparing(wait -> wait.missing.isEmpty())
+            .thenComparing(wait -> wait.missing.size())
+            .thenComparing(wait -> -wait.oldestMillis());
+
+    boolean isBegun() {
+        return waiting.values().stream().anyMatch(CallView::isStarted);
+    }
+
+    long oldestMillis() {
+        return waiting.values().stream().mapToLong(CallView::submittedAgo).max().orElse(0);
+    }
+
+    /** True if it is the very same wait, seen at another time: a rank is still in the same call. */
+    boolean isSameAs(Wait other) {
+        return key.equals(other.key)
+                && waiting.entrySet().stream()
+                        .anyMatch(mine -> other.waiting.containsKey(mine.getKey())
+                                && other.waiting.get(mine.getKey()).number()
+                                        == mine.getValue().number());
+    }
+
+    /** Line that made the call on the lowest rank that waits. */
+    String site() {
+        return waiting.get(waiting.firstKey()).site();
+    }
+
+    /**
+     * What ranks that answer wait for, of any age, the most telling first. What a silent rank has
+     * published counts if it came after everybody else's call, and so is the same one.
+     */
+    static List<Wait> of(Collection<RankView> ranks) {
+        Map<CallView.Key, TreeMap<Integer, CallView>> callers = new LinkedHashMap<>();
+        ranks.stream()
+                .filter(RankView::answers)
+                .forEach(view -> view.activity()
+                        .pending()
+                        .forEach(call -> callers.computeIfAbsent(call.key(), key -> new TreeMap<>())
+                                .putIfAbsent(view.rank(), call)));
+        Map<Integer, RankView> byRank = new TreeMap<>();
+        ranks.forEach(view -> byRank.put(view.rank(), view));
+        List<Wait> waits = new ArrayList<>();
+        callers.forEach((key, waiting) -> {
+            addSilent(key, waiting, ranks);
+            waits.add(of(key, waiting, byRank));
+        });
+        waits.sort(MOST_TELLING);
+        return List.copyOf(waits);
+    }
+
+    private static void addSilent(CallView.Key key, TreeMap<Integer, CallView> waiting, Collection<RankView> ranks) {
+        long youngest = waiting.values().stream()
+                .mapToLong(CallView::submittedAgo)
+                .min()
+                .orElse(0);
+        ranks.stream()
+                .filter(view -> !view.answers() && view.heardAgo() < youngest)
+                .forEach(view -> view.activity().waitingIn(key).ifPresent(call -> waiting.put(view.rank(), call)));
+    }
+
+    private static Wait of(CallView.Key key, TreeMap<Integer, CallView> waiting, Map<Integer, RankView> ranks) {
+        SortedSet<Integer> missing = new TreeSet<>();
+        if (waiting.values().stream().noneMatch(CallView::isStarted)) {
+            waiting.values().forEach(call -> missing.addAll(call.members()));
+            missing.removeAll(waiting.keySet());
+        }
+        return new Wait(key, waiting, missing, unexcusedMillis(waiting, missing, ranks));
+    }
+
+    /** Waited for the missing, less the time that all of them had excused; when nobody is missing, since the last came. */
+    private static long unexcusedMillis(
+            SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, Map<Integer, RankView> ranks) {
+        if (missing.isEmpty()) {
+            return waiting.values().stream()
+                    .mapToLong(CallView::submittedAgo)
+                    .min()
+                    .orElse(0);
+        }
+        long oldest = waiting.values().stream()
+                .mapToLong(CallView::submittedAgo)
+                .max()
+                .orElse(0);
+        return missing.stream()
+                .mapToLong(rank -> ranks.containsKey(rank)
+                        ? ranks.get(rank).activity().phase().unexcused(oldest)
+                        : oldest)
+                .max()
+                .orElse(oldest);
+    }
+}

@@ -1,0 +1,79 @@
+package io.hvd.monitor;
+
+import java.util.Optional;
+
+/** Says where a rank is instead of where the others wait for it. */
+final class Whereabouts {
+    private Whereabouts() {}
+
+    /** Continues a sentence about the rank that has not made the call, as "it ...". */
+    static String insteadOf(CallView.Key key, RankView view) {
+        if (!view.answers()) {
+            return silent(view);
+        }
+        LiveReport live = view.live().orElseThrow();
+        PhaseView phase = view.activity().phase();
+        if (phase.isOverBudget()) {
+            return "is in phase \"" + phase.what() + "\", " + Words.seconds(-phase.leftMillis()) + " over its budget, "
+                    + at(live.training());
+        }
+        Optional<CallView> other = otherWait(key, view, live);
+        if (other.isPresent()) {
+            return "waits in " + inCall(other.get()) + " instead";
+        }
+        return at(live.training()) + " instead" + since(view.activity());
+    }
+
+    /** The same in a few words. */
+    static String brief(RankView view) {
+        if (!view.answers()) {
+            return view.state().words();
+        }
+        Optional<CallView> waiting = otherWait(null, view, view.live().orElseThrow());
+        return waiting.map(call -> "waits in " + call.key() + ", " + call.site())
+                .orElseGet(() -> at(view.live().get().training()));
+    }
+
+    /** Such as {@code allreduce "x" (called at Train.step(Train.java:42), 3.1 s ago)}. */
+    static String inCall(CallView call) {
+        return call.key() + " (called at " + call.site() + ", " + Words.seconds(call.submittedAgo()) + " ago)";
+    }
+
+    /** Last known of a rank that does not answer. */
+    static String silent(RankView view) {
+        String heard = view.heardAgo() == CallView.NOT_YET
+                ? "and was never heard of"
+                : "and was last heard of " + Words.seconds(view.heardAgo()) + " ago";
+        String last = view.activity()
+                .last()
+                .map(call -> "; the last call that it told of, " + call.key() + ", was made at " + call.site())
+                .orElse("; it had told of no call yet");
+        return view.state().words() + ", process " + view.member().pid() + " on "
+                + view.member().host() + ", " + heard + (view.heardAgo() == CallView.NOT_YET ? "" : last);
+    }
+
+    private static String at(StackView training) {
+        return training.place().isEmpty()
+                ? "its thread \"" + training.thread() + "\" has ended"
+                : "is at " + training.place() + " (thread \"" + training.thread() + "\", " + training.state() + ")";
+    }
+
+    /** A rank waits in a call if its thread does; what it has merely started goes on beside its own work. */
+    private static Optional<CallView> otherWait(CallView.Key key, RankView view, LiveReport live) {
+        if (!live.training().insideHvd()) {
+            return Optional.empty();
+        }
+        return view.activity().pending().stream()
+                .filter(call -> !call.key().equals(key))
+                .findFirst();
+    }
+
+    private static String since(Activity activity) {
+        return activity.last()
+                .map(call -> ", and its last collective, " + call.key()
+                        + (call.isPending()
+                                ? ", is still under way since " + Words.seconds(call.submittedAgo())
+                                : ", ended " + Words.seconds(call.endedAgo()) + " ago"))
+                .orElse(", and has called no collective so far");
+    }
+}

@@ -1,0 +1,32 @@
+package io.hvd.monitor;
+
+import java.util.Collection;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/** Numbers and names as messages write them. */
+final class Words {
+    private static final int MOST_RANKS = 16;
+
+    private Words() {}
+
+    /** Such as {@code {0, 2}}. */
+    static String set(Collection<Integer> ranks) {
+        String first = ranks.stream().limit(MOST_RANKS).map(String::valueOf).collect(Collectors.joining(", "));
+        return "{" + first + (ranks.size() > MOST_RANKS ? ", ... " + ranks.size() + " in all}" : "}");
+    }
+
+    /** Such as {@code rank 1} or {@code ranks {0, 2}}. */
+    static String ranks(Collection<Integer> ranks) {
+        return ranks.size() == 1 ? "rank " + ranks.iterator().next() : "ranks " + set(ranks);
+    }
+
+    /** The verb that fits. */
+    static String has(Collection<Integer> ranks) {
+        return ranks.size() == 1 ? "has" : "have";
+    }
+
+    static String seconds(long millis) {
+        return String.format(Locale.ROOT, millis < 100_000 ? "%.1f s" : "%.0f s", millis / 1000.0);
+    }
+}

@@ -1,0 +1,47 @@
+package io.hvd.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Hvd;
+import io.hvd.tensor.Tensor;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+
+/** What is printed goes to standard error through the logging of the tests. */
+class UnreadResultsTest {
+    @Test
+    void aResultThatNobodyReadsIsNamedWithItsLineAndOneThatIsReadIsNot() throws Exception {
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        PrintStream before = System.err;
+        System.setErr(new PrintStream(printed, true, StandardCharsets.UTF_8));
+        try {
+            Hvd.spawn(2, hvd -> {
+                hvd.allreduce("thrown.away", Tensor.of(1f));
+                float read =
+                        hvd.allreduce("taken", Tensor.of((float) hvd.rank())).item();
+                hvd.allreduceInPlace("in.place", Tensor.of(1f), AllreduceOptions.sum());
+                return read;
+            });
+            Instant limit = Instant.now().plus(Duration.ofSeconds(20));
+            while (!text(printed).contains("thrown.away") && Instant.now().isBefore(limit)) {
+                System.gc();
+                Thread.onSpinWait();
+            }
+        } finally {
+            System.setErr(before);
+        }
+        assertThat(text(printed))
+                .contains("thrown.away", "UnreadResultsTest.java:")
+                .doesNotContain("taken")
+                .doesNotContain("in.place");
+    }
+
+    private static String text(ByteArrayOutputStream printed) {
+        return printed.toString(StandardCharsets.UTF_8);
+    }
+}

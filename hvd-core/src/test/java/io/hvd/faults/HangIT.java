@@ -1,0 +1,126 @@
+package io.hvd.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A job that hangs ends non-zero, and says in one sentence which rank has not made which call and where it is instead. */
+class HangIT {
+    private static final int RANKS = 4;
+    /** The limit of 3 s, the start of the job, and as much again. */
+    private static final double SOON_SECONDS = 40;
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void aStoppedRankIsNamedWithItsStateAndItsLastCall() throws IOException {
+        Job job = hang("stop", 1);
+
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: rank 1 is stopped (process state T), process ")
+                .containsPattern("allreduce \"gradient\", was made at HangProgram.average\\(HangProgram.java:\\d+\\)")
+                .contains("ranks {0, 2, 3} have waited in allreduce \"a\"");
+        assertThat(report()).contains("Last calls as last published");
+    }
+
+    @Test
+    void aRankInADifferentBranchIsNamedWithBothCalls() throws IOException {
+        Job job = hang("branch", 2);
+
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: rank 2 has not called allreduce \"a\": it waits in broadcast \"weights\"")
+                .containsPattern("called at HangProgram.misbehave\\(HangProgram.java:\\d+\\)")
+                .containsPattern("called at HangProgram.average\\(HangProgram.java:\\d+\\)");
+    }
+
+    @Test
+    void rankZeroStuckInTheUsersCodeIsNamedWithItsLine() throws IOException {
+        Job job = hang("stuck", 0);
+
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: rank 0 has not called allreduce \"a\": it is at ")
+                .containsPattern("HangProgram.waitForALockThatNobodyGives\\(HangProgram.java:\\d+\\)")
+                .containsPattern("its last collective, allreduce \"gradient\", ended \\d+\\.\\d s ago");
+        assertThat(report()).contains("HangProgram.main(HangProgram.java:", "\"hvd-engine-mpi\"", "heap");
+    }
+
+    /** T9. */
+    @Test
+    void aRankThatSkipsATensorIsInTheWarningAndAfterTheLimitTheJobEnds() throws IOException {
+        Job job = hang("skip", 1);
+
+        assertThat(job.lines("collectives have waited for"))
+                .isNotEmpty()
+                .allMatch(line -> line.contains("rank 1 [b]") && line.contains("Likely causes"));
+        assertThat(summary(job).get(0)).startsWith("hvd: HANG: rank 1 has not called allreduce \"b\"");
+    }
+
+    @Test
+    void aRankThatThrowsAndWaitsInCloseSaysSoAndIsNamed() throws IOException {
+        Job job = hang("throw", 1, Map.of("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "8"));
+
+        assertThat(job.lines("hvd: rank 1 on ")).singleElement().asString().contains("because of an exception");
+    }
+
+    @Test
+    void ranksThatAreThreadsGetTheSameExplanationAndSpawnThrowsIt() throws IOException {
+        Map<String, String> settings = Map.of(
+                "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
+                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2",
+                "HVD_REPORT_DIR", folder.toString());
+
+        Job job = Job.run(Job.program(HangProgram.class, "threads", "1"), settings);
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: rank 1 has not called allreduce \"a\"")
+                .contains("HangProgram.waitForALockThatNobodyGives(HangProgram.java:");
+        assertThat(job.output()).contains("Exception in thread \"main\"", "HvdException");
+        assertThat(report()).contains("hvd-rank-1");
+    }
+
+    private Job hang(String fault, int culprit) throws IOException {
+        return hang(fault, culprit, Map.of("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3"));
+    }
+
+    private Job hang(String fault, int culprit, Map<String, String> settings) throws IOException {
+        Map<String, String> environment = new java.util.HashMap<>(settings);
+        environment.put("HOROVOD_STALL_CHECK_TIME_SECONDS", "1");
+        environment.put("HVD_REPORT_DIR", folder.toString());
+        Job job = Job.horovodrun(RANKS, environment, HangProgram.class, fault, String.valueOf(culprit));
+
+        assertThat(job.exitCode()).as(job.output()).isNotZero();
+        assertThat(job.seconds()).as(job.output()).isLessThan(SOON_SECONDS);
+        assertThat(job.lines("hvd: HANG: ")).as(job.output()).hasSize(1);
+        assertThat(summary(job)).hasSizeLessThanOrEqualTo(30);
+        assertThat(job.output()).contains("first failure: rank ", "the job hangs: ");
+        return job;
+    }
+
+    private static List<String> summary(Job job) {
+        return job.output()
+                .lines()
+                .dropWhile(line -> !line.startsWith("hvd: HANG: "))
+                .takeWhile(line -> line.startsWith("hvd: "))
+                .toList();
+    }
+
+    /** The one file that was written. */
+    private String report() throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            List<Path> all = files.toList();
+            assertThat(all).hasSize(1);
+            assertThat(all.get(0).getFileName().toString()).matches("hvd-hang-\\d{8}-\\d{6}-\\d+\\.txt");
+            return Files.readString(all.get(0));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package io.hvd.faults;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.tensor.Tensor;
+import java.util.concurrent.locks.LockSupport;
+
+/** A training loop that comes to a halt without anybody failing: one rank does not do what the others wait for. */
+public final class HangProgram {
+    private static final int HEALTHY_STEPS = 3;
+
+    private HangProgram() {}
+
+    public static void main(String[] args) {
+        int culprit = Integer.parseInt(args[1]);
+        if (args[0].equals("threads")) {
+            Hvd.spawn(3, hvd -> trainBeside(hvd, culprit));
+            return;
+        }
+        try (HvdContext hvd = Hvd.init()) {
+            System.out.println("PID " + ProcessHandle.current().pid());
+            for (int step = 0; step < HEALTHY_STEPS; step++) {
+                average(hvd, "gradient");
+            }
+            if (hvd.rank() == culprit) {
+                misbehave(hvd, args[0]);
+            } else if (args[0].equals("throw")) {
+                waitForALockThatNobodyGives();
+            }
+            average(hvd, "a");
+            if (!args[0].equals("skip") || hvd.rank() != culprit) {
+                average(hvd, "b");
+            }
+            average(hvd, "c");
+        }
+    }
+
+    /** Ranks as threads. */
+    private static Void trainBeside(HvdContext hvd, int culprit) {
+        average(hvd, "gradient");
+        if (hvd.rank() == culprit) {
+            waitForALockThatNobodyGives();
+        }
+        average(hvd, "a");
+        return null;
+    }
+
+    private static void misbehave(HvdContext hvd, String fault) {
+        switch (fault) {
+            case "stop" -> {
+                // Long enough for the others to hear what was called last.
+                LockSupport.parkNanos(1_000_000_000L);
+                stopMyself();
+            }
+            case "branch" -> hvd.broadcast("weights", Tensor.of(1f), 0);
+            case "stuck" -> waitForALockThatNobodyGives();
+            case "throw" -> throw new IllegalStateException("seen only when close() returns");
+            default -> {}
+        }
+    }
+
+    /** kill -STOP: the process stands still, and MPI does not notice. */
+    private static void stopMyself() {
+        long self = ProcessHandle.current().pid();
+        try {
+            new ProcessBuilder("sh", "-c", "kill -STOP " + self).start().waitFor();
+        } catch (java.io.IOException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static void waitForALockThatNobodyGives() {
+        while (true) {
+            LockSupport.park();
+        }
+    }
+
+    private static void average(HvdContext hvd, String name) {
+        hvd.allreduceInPlace(name, Tensor.of(new float[4]), AllreduceOptions.average());
+    }
+}

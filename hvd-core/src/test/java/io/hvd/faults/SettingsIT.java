@@ -1,0 +1,67 @@
+package io.hvd.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import io.hvd.testing.Mpirun;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Settings that are wrong, or not the same on all ranks, end a job at init with the variable's name. */
+class SettingsIT {
+    @Test
+    void aSettingThatDiffersIsNamedWithItsValuesAndRanks() {
+        List<String> command = Mpirun.command(1);
+        command.addAll(Job.program(FaultyProgram.class, "none", "-1"));
+        command.addAll(List.of(":", "-np", "1", "-x", "HOROVOD_CACHE_CAPACITY=0", "-x", "HVD_STATIC_PLAN_STEPS=7"));
+        command.addAll(Job.program(FaultyProgram.class, "none", "-1"));
+        Job job = Job.run(command, Map.of());
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.lines("HOROVOD_CACHE_CAPACITY: not set on ranks {0}; \"0\" on ranks {1}")
+                                .isEmpty()
+                        && job.lines("HOROVOD_CACHE_CAPACITY: \"0\" on ranks {1}; not set on ranks {0}")
+                                .isEmpty())
+                .as(job.output())
+                .isFalse();
+        assertThat(job.output()).contains("HVD-308", "HVD_STATIC_PLAN_STEPS");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "HOROVOD_AUTOTUN, 1, HOROVOD_AUTOTUNE",
+        "HOROVOD_CACHE_CAPACITY, many, many",
+        "HOROVOD_STALL_CHECK_DISABLE, perhaps, perhaps",
+        "HOROVOD_CONTROLLER, gloo, MPI"
+    })
+    void aBadSettingEndsTheJobWithTheVariableAndWhatWouldBeRight(String variable, String value, String fact) {
+        List<String> command = new ArrayList<>(Mpirun.command(2));
+        command.addAll(Job.program(FaultyProgram.class, "none", "-1"));
+        Job job = Job.run(command, Map.of(variable, value));
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output()).contains("HVD-103", variable, fact);
+    }
+
+    @Test
+    void trueMeansOnForEverySwitch() {
+        Job job = Job.horovodrun(2, Map.of("HOROVOD_AUTOTUNE", "true"), FaultyProgram.class, "none", "-1");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.output()).contains("HOROVOD_AUTOTUNE");
+    }
+
+    /** The tests log through slf4j-simple, as train.jar does. */
+    @Test
+    void theLogLevelDecidesWhetherTheLineAtTheStartIsShown() {
+        Job loud = Job.horovodrun(1, Map.of("HOROVOD_LOG_LEVEL", "info"), FaultyProgram.class, "none", "-1");
+        Job quiet = Job.horovodrun(1, Map.of("HOROVOD_LOG_LEVEL", "error"), FaultyProgram.class, "none", "-1");
+
+        assertThat(loud.output()).contains("rank(s) on");
+        assertThat(quiet.output()).doesNotContain("rank(s) on");
+    }
+}

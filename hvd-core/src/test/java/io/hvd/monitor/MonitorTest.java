@@ -1,0 +1,230 @@
+package io.hvd.monitor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.trace.Call;
+import io.hvd.trace.FlightRecorder;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Several monitors in one JVM, over real sockets and through the shared directory; the recorders are fed by hand. */
+final class MonitorTest {
+    private static final int SIZE = 3;
+    private static final long LIMIT_SECONDS = 30;
+
+    @TempDir
+    Path folder;
+
+    private final List<AutoCloseable> open = new ArrayList<>();
+    private final LinkedBlockingQueue<HangReport> reports = new LinkedBlockingQueue<>();
+    private final List<FlightRecorder> recorders =
+            Stream.generate(() -> new FlightRecorder(128)).limit(SIZE).toList();
+
+    @AfterEach
+    void closeAll() throws Exception {
+        for (AutoCloseable one : open) {
+            one.close();
+        }
+    }
+
+    @Test
+    void aHangIsReportedOnceAndAllRanksAreTold() throws Exception {
+        submit(0);
+        submit(2);
+        start(sockets(), 0, 1, 2);
+
+        List<HangReport> told = List.of(next(), next(), next());
+
+        assertThat(told).containsOnly(told.get(0));
+        assertThat(told.get(0).reporter()).isZero();
+        assertThat(told.get(0).verdict()).startsWith("rank 1 has not called allreduce \"gradient\"");
+        assertThat(Files.readString(Path.of(told.get(0).file())))
+                .contains("==== rank 2", "allreduce \"gradient\" float32 [5] at ");
+        try (Stream<Path> files = Files.list(folder)) {
+            assertThat(files).hasSize(1);
+        }
+    }
+
+    @Test
+    void ranksThatAreThreadsFindEachOtherInMemory() throws Exception {
+        submit(1);
+        submit(2);
+        start(SharedPeers.team(SIZE, "here"), 0, 1, 2);
+
+        assertThat(next().verdict()).startsWith("rank 0 has not called allreduce \"gradient\"");
+        assertThat(next().reporter()).isZero();
+    }
+
+    @Test
+    void whenRankZeroIsStoppedTheNextOneReportsWhatItLastPublished() throws Exception {
+        Process stopped = stopped();
+        List<Peers> peers = sockets(Member.of(0, "here", stopped.pid()));
+        recorders.get(0).ended(submit(0), "");
+        peers.get(0).publish(Activity.of(recorders.get(0), PhaseView.NONE));
+        submit(1);
+        submit(2);
+        start(peers, 1, 2);
+
+        assertThat(next().reporter()).isEqualTo(1);
+        assertThat(next().verdict())
+                .startsWith("rank 0 is stopped (process state T), process " + stopped.pid())
+                .contains("ranks {1, 2} have waited in allreduce \"gradient\"");
+    }
+
+    @Test
+    void aStoppedProcessOnAnotherHostIsLookedAtByARankThere() throws Exception {
+        Member self = Member.ofThisProcess(0, "nodeA");
+        Member stopped = Member.of(2, "nodeB", stopped().pid());
+        Member witness = new Member(1, "nodeB", self.pid(), self.startTicks(), "B");
+        List<Peers> peers = sockets(self, witness, new Member(2, "nodeB", stopped.pid(), stopped.startTicks(), "B"));
+        submit(0);
+        submit(1);
+        start(peers, 0, 1);
+
+        assertThat(next().verdict()).startsWith("rank 2 is stopped (process state T), process " + stopped.pid());
+    }
+
+    @Test
+    void whereNobodyOnTheHostAnswersTheReportSaysSo() throws Exception {
+        Member self = Member.ofThisProcess(0, "nodeA");
+        List<Peers> peers = sockets(
+                self,
+                Member.ofThisProcess(1, "nodeA"),
+                new Member(2, "nodeB", self.pid(), self.startTicks(), "a host that is cut off"));
+        submit(0);
+        submit(1);
+        start(peers, 0, 1);
+
+        assertThat(next().verdict())
+                .startsWith(
+                        "rank 2 has not called allreduce \"gradient\": it does not answer, and no rank on its host");
+    }
+
+    /** kill -STOP on a process that does nothing anyway. */
+    private Process stopped() throws Exception {
+        Process process = new ProcessBuilder("sleep", "1000").start();
+        open.add(process::destroyForcibly);
+        new ProcessBuilder("sh", "-c", "kill -STOP " + process.pid()).start().waitFor();
+        return process;
+    }
+
+    @Test
+    void aPhaseHoldsTheLimitBackForAsLongAsItsBudget() throws Exception {
+        submit(1);
+        submit(2);
+        long before = System.nanoTime();
+        List<Monitor> monitors = start(SharedPeers.team(SIZE, "here"), 0, 1, 2);
+        try (Phase phase = monitors.get(0).phase("evaluation", Duration.ofMillis(1500))) {
+            assertThat(next().verdict()).contains("phase \"evaluation\"", "over its budget");
+            assertThat(System.nanoTime() - before).isGreaterThan(TimeUnit.MILLISECONDS.toNanos(1500));
+        }
+    }
+
+    @Test
+    void strangersAreNotAnswered() throws Exception {
+        SocketDoor door = SocketDoor.open(InetAddress.getLoopbackAddress());
+        open.add(door);
+        Seal ours = Seal.of(List.of(Seal.share()));
+        Seal theirs = Seal.of(List.of(Seal.share()));
+        door.serve("test-door", message -> {}, question -> ours.open(question).map(ours::close));
+
+        byte[] question = {1, 2, 3};
+        assertThat(SocketDoor.ask(door.questions(), ours.close(question), 5000)).isEqualTo(ours.close(question));
+        assertThat(catchIo(() -> SocketDoor.ask(door.questions(), theirs.close(question), 5000)))
+                .isNotNull();
+        try (Socket silent =
+                new Socket(door.questions().getAddress(), door.questions().getPort())) {
+            assertThat(SocketDoor.ask(door.questions(), ours.close(question), 5000))
+                    .as("one that says nothing keeps nobody out")
+                    .isEqualTo(ours.close(question));
+        }
+    }
+
+    private interface Io {
+        void run() throws IOException;
+    }
+
+    private static IOException catchIo(Io action) {
+        try {
+            action.run();
+            return null;
+        } catch (IOException e) {
+            return e;
+        }
+    }
+
+    private Call submit(int rank) {
+        List<Integer> members = IntStream.range(0, SIZE).boxed().toList();
+        return recorders.get(rank).submitted(new Call.Operation("allreduce", "gradient", "float32 [5]", 0, members));
+    }
+
+    private List<Monitor> start(List<Peers> peers, int... ranks) {
+        MonitorSettings settings = new MonitorSettings(Duration.ofMillis(250), Duration.ofMillis(700), folder);
+        List<Monitor> monitors = new ArrayList<>();
+        for (int rank : ranks) {
+            Self self = new Self(recorders.get(rank), Thread.currentThread(), Thread.currentThread());
+            monitors.add(Monitor.start(self, settings, peers.get(rank), reports::add));
+        }
+        open.addAll(monitors);
+        return monitors;
+    }
+
+    private HangReport next() throws InterruptedException {
+        HangReport report = reports.poll(LIMIT_SECONDS, TimeUnit.SECONDS);
+        assertThat(report).as("a report within " + LIMIT_SECONDS + " s").isNotNull();
+        return report;
+    }
+
+    /** Peers of all ranks; those whose member is not given are this process. */
+    private List<Peers> sockets(Member... given) throws Exception {
+        byte[][] said = new byte[SIZE][];
+        CyclicBarrier met = new CyclicBarrier(SIZE);
+        List<CompletableFuture<Peers>> connecting = new ArrayList<>();
+        for (int i = 0; i < SIZE; i++) {
+            Member member = i < given.length ? given[i] : Member.ofThisProcess(i, "here");
+            CompletableFuture<Peers> connected = new CompletableFuture<>();
+            connecting.add(connected);
+            new Thread(() -> {
+                        try {
+                            connected.complete(SocketPeers.connect(member, InetAddress.getLoopbackAddress(), mine -> {
+                                said[member.rank()] = mine;
+                                await(met);
+                                return List.of(said);
+                            }));
+                        } catch (IOException | RuntimeException e) {
+                            connected.completeExceptionally(e);
+                        }
+                    })
+                    .start();
+        }
+        List<Peers> peers = new ArrayList<>();
+        for (CompletableFuture<Peers> connected : connecting) {
+            peers.add(connected.get(LIMIT_SECONDS, TimeUnit.SECONDS));
+        }
+        open.addAll(peers);
+        return peers;
+    }
+
+    private static void await(CyclicBarrier barrier) {
+        try {
+            barrier.await(LIMIT_SECONDS, TimeUnit.SECONDS);
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+package io.hvd.monitor;
+
+import static io.hvd.monitor.Views.begun;
+import static io.hvd.monitor.Views.call;
+import static io.hvd.monitor.Views.elsewhere;
+import static io.hvd.monitor.Views.ended;
+import static io.hvd.monitor.Views.silent;
+import static io.hvd.monitor.Views.waits;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class WaitTest {
+    @Test
+    void aMemberWithoutAPendingCallOfThatKindAndNameIsMissing() {
+        List<Wait> waits = Wait.of(List.of(
+                waits(0, call("b", 3000)),
+                waits(1, call("c", 2000)),
+                waits(2, call("b", 2500)),
+                elsewhere(3, PhaseView.NONE)));
+
+        assertThat(waits).extracting(wait -> wait.key().name()).containsExactly("b", "c");
+        assertThat(waits.get(0).missing()).containsExactly(1, 3);
+        assertThat(waits.get(0).waiting()).containsOnlyKeys(0, 2);
+        assertThat(waits.get(0).millis()).isEqualTo(3000);
+        assertThat(waits.get(1).missing()).containsExactly(0, 2, 3);
+    }
+
+    @Test
+    void theSameNameWithAnotherKindOrInAnotherProcessSetIsAnotherCall() {
+        CallView.Key inSet = new CallView.Key(3, "allreduce", "x");
+        List<Wait> waits = Wait.of(List.of(
+                waits(0, call("allreduce", "x", 10)),
+                waits(1, call("broadcast", "x", 20)),
+                waits(2, call(inSet, List.of(2, 3), 30, CallView.NOT_YET)),
+                elsewhere(3, PhaseView.NONE)));
+
+        assertThat(waits).hasSize(3);
+        assertThat(waits.get(0).key()).isEqualTo(inSet);
+        assertThat(waits.get(0).missing()).containsExactly(3);
+        assertThat(waits.get(1).missing()).containsExactly(0, 2, 3);
+    }
+
+    @Test
+    void nobodyIsMissingOnceTheDataPlaneHasBegun() {
+        List<Wait> waits = Wait.of(List.of(
+                waits(0, begun("x", 3000, 2900)),
+                waits(1, begun("x", 3100, 2900)),
+                waits(2, begun("x", 3200, 2900)),
+                waits(3, call("y", 2800))));
+
+        assertThat(waits.get(0).key().name()).isEqualTo("x");
+        assertThat(waits.get(0).missing()).isEmpty();
+    }
+
+    @Test
+    void theWaitForAllThatHaveComeCountsFromTheLastOne() {
+        List<Wait> waits = Wait.of(List.of(
+                waits(0, call("x", 9000)),
+                waits(1, call("x", 9000)),
+                waits(2, call("x", 9000)),
+                waits(3, call("x", 100))));
+
+        assertThat(waits.get(0).millis()).isEqualTo(100);
+        assertThat(waits.get(0).oldestMillis()).isEqualTo(9000);
+    }
+
+    @Test
+    void aPhaseExcusesItsRankAndNobodyElse() {
+        PhaseView evaluation = new PhaseView("evaluation", 5000, CallView.NOT_YET);
+        RankView waiting = waits(0, call("x", 3000));
+
+        assertThat(Wait.of(List.of(
+                                waiting,
+                                elsewhere(1, evaluation),
+                                waits(2, call("x", 3000)),
+                                waits(3, call("x", 3000))))
+                        .get(0)
+                        .millis())
+                .isZero();
+        assertThat(Wait.of(List.of(
+                                waiting,
+                                elsewhere(1, evaluation),
+                                elsewhere(2, PhaseView.NONE),
+                                waits(3, call("x", 3000))))
+                        .get(0)
+                        .millis())
+                .isEqualTo(3000);
+    }
+
+    @Test
+    void afterAPhaseTheWaitCountsFromItsEndAndOverBudgetFromItsBeginning() {
+        assertThat(new PhaseView("", 0, 400).unexcused(3000)).isEqualTo(400);
+        assertThat(new PhaseView("evaluation", -1, CallView.NOT_YET).unexcused(3000))
+                .isEqualTo(3000);
+    }
+
+    @Test
+    void whatASilentRankPublishedBeforeTheOthersCalledIsAnEarlierCall() {
+        RankView early = silent(1, ProcessState.SILENT, 3100, call("x", 3300));
+        RankView late = silent(1, ProcessState.SILENT, 2000, call("x", 3300));
+
+        assertThat(missing(early)).containsExactly(1);
+        assertThat(missing(late)).isEmpty();
+    }
+
+    @Test
+    void aSilentRankAloneWaitsForNothing() {
+        assertThat(Wait.of(List.of(
+                        elsewhere(0, PhaseView.NONE, ended("x", 50)),
+                        silent(1, ProcessState.STOPPED, 100, call("x", 200)))))
+                .isEmpty();
+    }
+
+    private static Iterable<Integer> missing(RankView silent) {
+        return Wait.of(List.of(waits(0, call("x", 3000)), silent, waits(2, call("x", 3000)), waits(3, call("x", 3000))))
+                .get(0)
+                .missing();
+    }
+}

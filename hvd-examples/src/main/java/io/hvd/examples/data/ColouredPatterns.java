@@ -1,0 +1,95 @@
+package io.hvd.examples.data;
+
+import io.hvd.data.Dataset;
+import io.hvd.data.SplitMix64;
+import java.util.Objects;
+
+/**
+ * Drawn colour images of 32x32 pixels that stand in for CIFAR-10 where its files are not at hand: one of five patterns
+ * (stripes across, down and aslant, a disc, a chequerboard) in warm or in cold colours on grey makes one of ten classes. Place,
+ * width, shade and contrast vary, and noise lies over all of it.
+ *
+ * <p>A sample depends on the seed and its index only: every rank, worker and run draws the same one, in any order.
+ */
+public final class ColouredPatterns implements Dataset<ImageSample> {
+    private static final int SIDE = 32;
+    private static final int CLASSES = 10;
+    private static final int PATTERNS = 5;
+    private static final float NOISE = 0.3f;
+    private static final float GREY = 0.5f;
+
+    private final int size;
+    private final long base;
+
+    public ColouredPatterns(int size, long seed) {
+        if (size < 0) {
+            throw new IllegalArgumentException("size must not be negative, found " + size);
+        }
+        this.size = size;
+        base = new SplitMix64(seed).nextLong();
+    }
+
+    /** Training and test images that are drawn alike, and have none in common. */
+    public static ImageSets sets(int trainSize, int testSize, long seed) {
+        var seeds = new SplitMix64(seed);
+        var train = new ColouredPatterns(trainSize, seeds.nextLong());
+        var test = new ColouredPatterns(testSize, seeds.nextLong());
+        return new ImageSets(train, test, ColourScale.CHANNELS, SIDE, SIDE, CLASSES);
+    }
+
+    @Override
+    public int size() {
+        return size;
+    }
+
+    @Override
+    public ImageSample get(int index) {
+        Objects.checkIndex(index, size);
+        var random = new SplitMix64(base + index);
+        int label = random.nextInt(CLASSES);
+        float[] colour = colour(label >= PATTERNS, random);
+        return new ImageSample(draw(label % PATTERNS, colour, random), label);
+    }
+
+    /** What the pattern adds to grey, by channel: warm is red without blue, cold the other way round. */
+    private static float[] colour(boolean warm, SplitMix64 random) {
+        float strong = between(0.1f, 0.4f, random);
+        float weak = -between(0.05f, 0.3f, random);
+        float green = between(-0.2f, 0.2f, random);
+        return warm ? new float[] {strong, green, weak} : new float[] {weak, green, strong};
+    }
+
+    private static float[] draw(int pattern, float[] colour, SplitMix64 random) {
+        float x0 = between(0, SIDE, random);
+        float y0 = between(0, SIDE, random);
+        float width = between(3, 7, random);
+        float[] pixels = new float[ColourScale.CHANNELS * SIDE * SIDE];
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            float ink = isInked(pattern, i % SIDE - x0, i / SIDE - y0, width) ? 1 : 0;
+            for (int channel = 0; channel < ColourScale.CHANNELS; channel++) {
+                float noise = NOISE * (float) (random.nextDouble() - 0.5);
+                float value = Math.max(0, Math.min(1, GREY + ink * colour[channel] + noise));
+                pixels[channel * SIDE * SIDE + i] = ColourScale.of(channel, value);
+            }
+        }
+        return pixels;
+    }
+
+    private static boolean isInked(int pattern, float x, float y, float width) {
+        return switch (pattern) {
+            case 0 -> isOdd(y / width);
+            case 1 -> isOdd(x / width);
+            case 2 -> isOdd((x + y) / width / 1.4f);
+            case 3 -> x * x + y * y < 4 * width * width;
+            default -> isOdd(x / width) != isOdd(y / width);
+        };
+    }
+
+    private static boolean isOdd(float stripe) {
+        return ((int) Math.floor(stripe) & 1) == 1;
+    }
+
+    private static float between(float low, float high, SplitMix64 random) {
+        return low + (high - low) * (float) random.nextDouble();
+    }
+}

@@ -1,0 +1,51 @@
+package io.hvd.examples.data;
+
+import java.awt.image.BufferedImage;
+import java.awt.image.Raster;
+import java.io.IOException;
+import java.nio.file.Path;
+import javax.imageio.ImageIO;
+
+/**
+ * A decoded JPEG file.
+ *
+ * @param values 0 to 255, the bands of a pixel beside each other
+ * @param bands 3 for colour, 1 for grey
+ */
+record JpegImage(int[] values, int bands, int rows, int columns) {
+    /** Any thread; several at once. */
+    static JpegImage read(Path file) throws IOException {
+        BufferedImage image;
+        try {
+            image = ImageIO.read(file.toFile());
+        } catch (IOException e) {
+            throw new IOException(file + " cannot be decoded: " + e.getMessage(), e);
+        }
+        if (image == null) {
+            throw new IOException(file + " is no JPEG file");
+        }
+        Raster raster = image.getRaster();
+        int bands = raster.getNumBands();
+        if (bands != 1 && bands != ColourScale.CHANNELS) {
+            throw new IOException(file + ": found " + bands + " colour bands, expected 1 or " + ColourScale.CHANNELS);
+        }
+        // A colour raster hands out red, green, blue whatever their order in memory. BufferedImage.getRGB would too,
+        // but
+        // it brightens grey images.
+        int[] values = raster.getPixels(0, 0, image.getWidth(), image.getHeight(), (int[]) null);
+        return new JpegImage(values, bands, image.getHeight(), image.getWidth());
+    }
+
+    /** Row by row, one channel after the other; grey has three equal channels. */
+    float[] normalised() {
+        int pixels = rows * columns;
+        float[] scaled = new float[ColourScale.CHANNELS * pixels];
+        for (int channel = 0; channel < ColourScale.CHANNELS; channel++) {
+            int band = bands == 1 ? 0 : channel;
+            for (int i = 0; i < pixels; i++) {
+                scaled[channel * pixels + i] = ColourScale.ofByte(channel, values[i * bands + band]);
+            }
+        }
+        return scaled;
+    }
+}

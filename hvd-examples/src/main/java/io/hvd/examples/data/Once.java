@@ -1,0 +1,22 @@
+package io.hvd.examples.data;
+
+import java.util.concurrent.Callable;
+
+/** Makes a value when it is first asked for; ranks that are threads share it. */
+public final class Once<T> implements Callable<T> {
+    private Callable<T> source;
+    private T value;
+
+    public Once(Callable<T> source) {
+        this.source = source;
+    }
+
+    @Override
+    public synchronized T call() throws Exception {
+        if (source != null) {
+            value = source.call();
+            source = null;
+        }
+        return value;
+    }
+}

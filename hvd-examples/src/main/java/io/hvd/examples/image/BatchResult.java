@@ -1,0 +1,37 @@
+package io.hvd.examples.image;
+
+import io.hvd.train.ClassScores;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * What a batch came to on this rank.
+ *
+ * @param lossSum over the samples
+ */
+record BatchResult(double lossSum, ClassScores scores, long[] labels) {
+    private static final int FIVE = 5;
+
+    /**
+     * @param output (batch, classes), on the host
+     * @param loss mean over the batch
+     */
+    static BatchResult of(ImageBatch batch, Tensor output, Tensor loss) {
+        float[] scores = new float[Math.toIntExact(output.numel())];
+        output.contiguous().data_ptr_float().get(scores);
+        int classes = Math.toIntExact(output.size(1));
+        return new BatchResult(
+                loss.item_float() * (double) batch.size(), new ClassScores(scores, classes), batch.labels());
+    }
+
+    int samples() {
+        return labels.length;
+    }
+
+    int top1() {
+        return scores.hits(1, labels);
+    }
+
+    int top5() {
+        return scores.hits(FIVE, labels);
+    }
+}

@@ -1,0 +1,61 @@
+package io.hvd.examples.image;
+
+import io.hvd.RankBody;
+import io.hvd.examples.Example;
+import io.hvd.examples.data.Cifar;
+import io.hvd.examples.data.ColouredPatterns;
+import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.data.Once;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.Options;
+import org.apache.commons.cli.ParseException;
+
+/** ResNet-18 on CIFAR-10, on colour images laid out like it, or on images that the program draws. */
+public final class CifarExample implements Example {
+    private static final int DRAWN_TRAIN = 5_000;
+    private static final int DRAWN_TEST = 1_000;
+    private static final long SUBSET_SEED = 18;
+
+    @Override
+    public String name() {
+        return "cifar10";
+    }
+
+    @Override
+    public String summary() {
+        return "ResNet-18 on CIFAR-10 (binary files or JPEG folders), or on images drawn by the program";
+    }
+
+    @Override
+    public Options flags() {
+        return CifarFlags.all();
+    }
+
+    @Override
+    public RankBody<Integer> program(CommandLine line) throws ParseException {
+        CifarOptions options = CifarOptions.from(line);
+        Callable<ImageSets> images = new Once<>(() -> images(options));
+        return hvd -> {
+            options.results().files().require(hvd);
+            new CifarTraining(hvd, options, images.call()).run();
+            return 0;
+        };
+    }
+
+    static ImageSets images(CifarOptions options) throws IOException, ParseException {
+        CifarOptions.Data data = options.data();
+        ImageSets images = data.folder().isPresent()
+                ? Cifar.open(data.folder().get(), data.trainFraction())
+                : ColouredPatterns.sets(
+                        Math.min(DRAWN_TRAIN, data.trainImages()),
+                        Math.min(DRAWN_TEST, data.testImages()),
+                        options.seed());
+        if (images.classes() > options.net().classes()) {
+            throw new ParseException("the images have " + images.classes() + " classes, --classes is "
+                    + options.net().classes());
+        }
+        return images.atMost(data.trainImages(), data.testImages(), SUBSET_SEED);
+    }
+}

@@ -1,0 +1,154 @@
+package io.hvd.examples.image;
+
+import io.hvd.Compression;
+import io.hvd.examples.Flags;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.ParseException;
+
+/**
+ * What the flags of the CIFAR-10 example say.
+ *
+ * @param batchSize of all ranks together
+ * @param imagesPerPass at most so many of a rank's part of the batch are in memory as activations at once
+ * @param localRankGiven whether a launcher of another kind has passed the flag that this program does not need
+ */
+record CifarOptions(
+        Net net,
+        Data data,
+        Schedule schedule,
+        Results results,
+        int batchSize,
+        int imagesPerPass,
+        Compression compression,
+        int workers,
+        long seed,
+        boolean localRankGiven) {
+    private static final List<String> ARCHITECTURES = List.of("resnet18");
+
+    /** @param width channels of the first layers; 64 is ResNet-18 */
+    record Net(String arch, ResNet18.Stem stem, int classes, int width) {
+        static Net from(CommandLine line, CifarPreset preset) throws ParseException {
+            if (line.hasOption("pretrained")) {
+                throw new ParseException("--pretrained: there are no trained weights to load, hvd ships none and"
+                        + " downloads nothing; a file of your own is loaded by --checkpoint FILE --resume");
+            }
+            return new Net(
+                    Flags.oneOf(line, "arch", ARCHITECTURES),
+                    ResNet18.Stem.of(Flags.oneOf(line, "stem", ResNet18.Stem.words())),
+                    Flags.count(line, "classes", 10, 1),
+                    Flags.count(line, "width", preset.width, 1));
+        }
+
+        ResNet18 build() {
+            return new ResNet18(stem, classes, width);
+        }
+
+        @Override
+        public String toString() {
+            return arch + " (" + stem.word() + " stem, " + classes + " classes, width " + width + ")";
+        }
+    }
+
+    /** @param trainImages at most so many */
+    record Data(Optional<Path> folder, OptionalDouble trainFraction, int trainImages, int testImages) {
+        static Data from(CommandLine line, CifarPreset preset) throws ParseException {
+            Optional<Path> folder = Flags.path(line, "data-dir");
+            if (folder.isEmpty() && line.hasOption("train-fraction")) {
+                throw new ParseException("--train-fraction needs --data-dir: it splits the images there");
+            }
+            double fraction =
+                    Flags.decimal(line, "train-fraction", 0.5, share -> share > 0 && share < 1, "between 0 and 1");
+            return new Data(
+                    folder,
+                    line.hasOption("train-fraction") ? OptionalDouble.of(fraction) : OptionalDouble.empty(),
+                    Flags.count(line, "train-images", preset.trainImages, 1),
+                    Flags.count(line, "test-images", preset.testImages, 1));
+        }
+    }
+
+    /** What SGD does, and for how long; epochs are counted from 0. */
+    record Schedule(
+            int firstEpoch,
+            int epochs,
+            long maxSteps,
+            double learningRate,
+            double decay,
+            int decayEpochs,
+            double momentum,
+            double weightDecay) {
+        static Schedule from(CommandLine line, CifarPreset preset) throws ParseException {
+            String weightDecay = line.hasOption("weight-decay") ? "weight-decay" : "wd";
+            return new Schedule(
+                    Flags.count(line, "start-epoch", 0, 0),
+                    Flags.count(line, "epochs", preset.epochs, 1),
+                    Flags.number(line, "max-steps", Long.MAX_VALUE, 1),
+                    Flags.decimal(line, "lr", preset.learningRate, rate -> rate > 0, "greater than 0"),
+                    Flags.decimal(line, "lr-decay", 0.1, by -> by > 0 && by <= 1, "above 0, at most 1"),
+                    Flags.count(line, "lr-decay-epochs", preset.decayEpochs, 1),
+                    Flags.decimal(line, "momentum", 0.9, share -> share >= 0 && share < 1, "from 0 to below 1"),
+                    Flags.decimal(line, weightDecay, 1e-4, decay -> decay >= 0, "of at least 0"));
+        }
+
+        /** The rate of every rank, however many take part. */
+        double learningRate(int epoch) {
+            return learningRate * Math.pow(decay, epoch / decayEpochs);
+        }
+    }
+
+    /** @param printFreq steps from one line of figures to the next */
+    record Results(
+            int printFreq,
+            boolean evaluateOnly,
+            Optional<Path> checkpoint,
+            boolean resume,
+            Optional<Path> epochCsv,
+            Optional<Path> predictions) {
+        static Results from(CommandLine line) throws ParseException {
+            TrainingOptions.requireFileToResume(line);
+            return new Results(
+                    Flags.count(line, "print-freq", 10, 1),
+                    line.hasOption("evaluate"),
+                    Flags.path(line, "checkpoint"),
+                    line.hasOption("resume"),
+                    Flags.path(line, "epoch-csv"),
+                    Flags.path(line, "predict-out"));
+        }
+
+        /** The checkpoint of an evaluation is read only. */
+        OutputFiles files() {
+            return new OutputFiles()
+                    .with("checkpoint", evaluateOnly ? Optional.empty() : checkpoint)
+                    .with("epoch-csv", epochCsv)
+                    .with("predict-out", predictions);
+        }
+    }
+
+    static CifarOptions from(CommandLine line) throws ParseException {
+        CifarPreset preset = CifarPreset.of(line);
+        return new CifarOptions(
+                Net.from(line, preset),
+                Data.from(line, preset),
+                Schedule.from(line, preset),
+                Results.from(line),
+                Flags.count(line, "batch-size", preset.batchSize, 1),
+                Flags.count(line, "images-per-pass", 128, 1),
+                TrainingOptions.compression(line),
+                Flags.count(line, "workers", 2, 0),
+                Flags.number(line, "seed", 42, Long.MIN_VALUE),
+                line.hasOption(CifarFlags.LOCAL_RANK[0]) || line.hasOption(CifarFlags.LOCAL_RANK[1]));
+    }
+
+    /** A rank's part of the batch. */
+    int batchPerRank(int ranks) throws ParseException {
+        if (batchSize % ranks != 0) {
+            throw new ParseException("--batch-size is that of all ranks together: " + batchSize
+                    + " cannot be dealt evenly to " + ranks + " ranks, " + Math.max(1, batchSize / ranks) * ranks
+                    + " can");
+        }
+        return batchSize / ranks;
+    }
+}

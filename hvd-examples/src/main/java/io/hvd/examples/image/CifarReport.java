@@ -1,0 +1,109 @@
+package io.hvd.examples.image;
+
+import io.hvd.HvdContext;
+import io.hvd.examples.image.StepFigures.Figure;
+import io.hvd.examples.image.StepFigures.Reading;
+import java.util.Locale;
+
+/** What the CIFAR-10 example prints, on rank 0 alone. */
+final class CifarReport {
+    private static final String SHARES = "loss %.4f (%.4f), top-1 %.2f %% (%.2f), top-5 %.2f %% (%.2f)";
+
+    private final HvdContext hvd;
+    private final boolean speaks;
+
+    CifarReport(HvdContext hvd) {
+        this.hvd = hvd;
+        this.speaks = hvd.rank() == 0;
+    }
+
+    void start(CifarOptions options, long parameters, int trainImages, int testImages, int batchPerRank) {
+        print("model %s: %d parameters", options.net(), parameters);
+        print(
+                "data %s: %d training and %d test images, batches of %d on each of %d ranks",
+                options.data().folder().map(Object::toString).orElse("drawn by this program"),
+                trainImages,
+                testImages,
+                batchPerRank,
+                hvd.size());
+        if (options.localRankGiven() && speaks) {
+            System.err.println("the local rank is ignored: hvd knows each rank's place");
+        }
+    }
+
+    /** The last step's figures, each with the average of the epoch so far in brackets. */
+    void trainingStep(int epoch, int epochs, int step, int steps, Reading reading) {
+        Figure batch = reading.batchSeconds();
+        Figure data = reading.dataSeconds();
+        print(
+                "epoch %d/%d step %d/%d: batch %.3f s (%.3f), data %.3f s (%.3f), " + SHARES,
+                epoch + 1,
+                epochs,
+                step,
+                steps,
+                batch.last(),
+                batch.average(),
+                data.last(),
+                data.average(),
+                reading.loss().last(),
+                reading.loss().average(),
+                100 * reading.top1().last(),
+                100 * reading.top1().average(),
+                100 * reading.top5().last(),
+                100 * reading.top5().average());
+    }
+
+    /** Of rank 0's share: how far the others are is not known before the end. */
+    void evaluationStep(int step, int steps, Reading reading) {
+        print(
+                "test step %d/%d of rank 0: batch %.3f s (%.3f), " + SHARES,
+                step,
+                steps,
+                reading.batchSeconds().last(),
+                reading.batchSeconds().average(),
+                reading.loss().last(),
+                reading.loss().average(),
+                100 * reading.top1().last(),
+                100 * reading.top1().average(),
+                100 * reading.top5().last(),
+                100 * reading.top5().average());
+    }
+
+    void epoch(int epoch, int epochs, double trainingLoss, Evaluation evaluation, double seconds) {
+        print(
+                "epoch %d/%d: %.1f s, training loss %.4f, test loss %.4f, top-1 %.3f %%, top-5 %.3f %%",
+                epoch + 1,
+                epochs,
+                seconds,
+                trainingLoss,
+                evaluation.loss(),
+                100 * evaluation.accuracy(),
+                100 * evaluation.top5());
+    }
+
+    void end(Evaluation evaluation, long distinct) {
+        print("evaluated %d distinct samples of the test set, on %d ranks", distinct, hvd.size());
+        print("final top-1 %.3f %%, top-5 %.3f %%", 100 * evaluation.accuracy(), 100 * evaluation.top5());
+    }
+
+    void result(int epochs, Evaluation evaluation, RunTotals totals) {
+        print(
+                "RESULT example=cifar10 ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.5f top5=%.5f evaluated=%d"
+                        + " samples_per_second=%.1f overlap=%.2f",
+                hvd.size(),
+                epochs,
+                totals.steps(),
+                evaluation.loss(),
+                evaluation.accuracy(),
+                evaluation.top5(),
+                evaluation.samples(),
+                totals.samplesPerSecond(hvd.size()),
+                totals.overlap(hvd.size()));
+    }
+
+    private void print(String format, Object... values) {
+        if (speaks) {
+            System.out.printf(Locale.ROOT, format + "%n", values);
+        }
+    }
+}

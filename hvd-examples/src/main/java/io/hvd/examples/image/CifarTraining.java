@@ -1,0 +1,225 @@
+package io.hvd.examples.image;
+
+import static org.bytedeco.pytorch.global.torch.nll_loss;
+
+import io.hvd.HvdContext;
+import io.hvd.data.DataLoader;
+import io.hvd.data.DistributedSampler;
+import io.hvd.examples.data.ImageSample;
+import io.hvd.examples.data.ImageSets;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.torch.TorchOptimizer;
+import io.hvd.optimizer.torch.TorchTensors;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.commons.cli.ParseException;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
+
+/** Trains a ResNet-18 on every rank's share of each batch, and evaluates it on every test image once. */
+final class CifarTraining {
+    private static final String BEST = "best_accuracy";
+    private static final int LARGEST_TEST_BATCH = 256;
+
+    private final HvdContext hvd;
+    private final CifarOptions options;
+    private final CifarOptions.Schedule schedule;
+    private final ImageSets images;
+    private final int batchPerRank;
+    private final ImageClassifier model;
+    private final DistributedOptimizer optimizer;
+    private final TrainingCheckpoint checkpoint;
+    private final Evaluator evaluator;
+    private final CifarReport report;
+    private final RunTotals totals = new RunTotals();
+    private Predictions predictions;
+    private double best;
+
+    /** @throws ParseException if the batch cannot be dealt evenly to the ranks */
+    CifarTraining(HvdContext hvd, CifarOptions options, ImageSets images) throws ParseException {
+        this.hvd = hvd;
+        this.options = options;
+        this.schedule = options.schedule();
+        this.images = images;
+        this.batchPerRank = options.batchPerRank(hvd.size());
+        this.model = ImageClassifier.seeded(options.seed(), options.net()::build);
+        this.optimizer = optimizer();
+        this.checkpoint =
+                new TrainingCheckpoint(hvd, model, optimizer, options.results().checkpoint());
+        this.evaluator =
+                new Evaluator(hvd, images, model, Math.min(batchPerRank, LARGEST_TEST_BATCH), options.workers());
+        this.report = new CifarReport(hvd);
+    }
+
+    private DistributedOptimizer optimizer() {
+        SGDOptions sgd = new SGDOptions(schedule.learningRate(0));
+        sgd.momentum().put(schedule.momentum());
+        sgd.weight_decay().put(schedule.weightDecay());
+        return DistributedOptimizer.wrap(new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
+                .context(hvd)
+                .compression(options.compression())
+                .localReduction(LocalReduction.SUM)
+                .build();
+    }
+
+    /**
+     * Does what the flags say; rank 0 prints.
+     *
+     * @return the last evaluation, the same on every rank
+     */
+    Evaluation run() throws IOException {
+        long parameters = TorchTensors.parameters(model).values().stream()
+                .mapToLong(io.hvd.tensor.Tensor::elements)
+                .sum();
+        report.start(options, parameters, images.train().size(), images.test().size(), batchPerRank);
+        int epoch = restore();
+        Evaluation last = Evaluation.NONE;
+        if (!options.results().evaluateOnly()) {
+            try (DataLoader<ImageSample, ImageBatch> loader = loader(epoch)) {
+                for (; epoch < schedule.epochs() && totals.steps() < schedule.maxSteps(); epoch++) {
+                    last = runEpoch(loader, epoch);
+                }
+            }
+        }
+        Evaluation end = predictions == null ? evaluate() : last;
+        finish(epoch, end);
+        return end;
+    }
+
+    /** From here on all ranks are alike; returns the epoch to begin with. */
+    private int restore() throws IOException {
+        CifarOptions.Results results = options.results();
+        boolean needed = results.evaluateOnly() && results.checkpoint().isPresent();
+        Map<String, String> words = results.resume() || needed ? checkpoint.restore(needed) : Map.of();
+        optimizer.broadcastParameters(0);
+        optimizer.broadcastOptimizerState(0);
+        best = Double.parseDouble(words.getOrDefault(BEST, "-1"));
+        String saved = words.get(TrainingCheckpoint.EPOCHS);
+        return saved == null ? schedule.firstEpoch() : Integer.parseInt(saved);
+    }
+
+    private DataLoader<ImageSample, ImageBatch> loader(int firstEpoch) {
+        DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
+                .seed(options.seed())
+                .build();
+        sampler.setEpoch(firstEpoch);
+        return DataLoader.builder(images.train(), sampler, ImageBatch::of)
+                .batchSize(batchPerRank)
+                .workers(options.workers())
+                .build();
+    }
+
+    private Evaluation runEpoch(DataLoader<ImageSample, ImageBatch> loader, int epoch) throws IOException {
+        Instant begun = Instant.now();
+        long start = System.nanoTime();
+        optimizer.learningRate(schedule.learningRate(epoch));
+        long before = totals.steps();
+        double trainingLoss = train(loader, epoch);
+        totals.trained(secondsSince(start));
+        Evaluation evaluation = evaluate();
+        report.epoch(epoch, schedule.epochs(), trainingLoss, evaluation, secondsSince(start));
+        if (hvd.rank() == 0 && options.results().epochCsv().isPresent()) {
+            new EpochCsv(options.results().epochCsv().get()).add(begun, secondsSince(start));
+        }
+        if (totals.steps() - before == loader.batches()) {
+            save(epoch + 1, evaluation);
+        }
+        return evaluation;
+    }
+
+    /** Returns the mean loss over all ranks. */
+    private double train(DataLoader<ImageSample, ImageBatch> loader, int epoch) {
+        StepFigures figures = new StepFigures();
+        model.train(true);
+        int step = 0;
+        long last = System.nanoTime();
+        for (ImageBatch batch : loader) {
+            double waited = secondsSince(last);
+            List<BatchResult> results = step(batch);
+            figures.add(results, secondsSince(last), waited);
+            last = System.nanoTime();
+            step++;
+            if (step % options.results().printFreq() == 0) {
+                report.trainingStep(epoch, schedule.epochs(), step, loader.batches(), figures.ofAllRanks(hvd));
+            }
+            if (totals.steps() >= schedule.maxSteps()) {
+                break;
+            }
+        }
+        return figures.ofAllRanks(hvd).loss().average();
+    }
+
+    /** One step of the optimizer, after as many passes as the memory asks for; their gradients add up to those of the batch. */
+    private List<BatchResult> step(ImageBatch batch) {
+        List<ImageBatch> parts = batch.parts(options.imagesPerPass());
+        List<BatchResult> results = new ArrayList<>();
+        optimizer.zeroGradients();
+        optimizer.backwardPassesPerStep(parts.size());
+        for (ImageBatch part : parts) {
+            results.add(pass(part, (double) part.size() / batch.size()));
+        }
+        optimizer.step();
+        totals.stepped(optimizer.lastStep().overlap());
+        totals.saw(batch.size());
+        return results;
+    }
+
+    private BatchResult pass(ImageBatch part, double weight) {
+        try (PointerScope scope = new PointerScope()) {
+            Tensor output = model.forward(part.images(images));
+            Tensor loss = nll_loss(output, part.targets());
+            (weight == 1 ? loss : loss.mul(new Scalar(weight))).backward();
+            return BatchResult.of(part, output.detach(), loss);
+        }
+    }
+
+    /** Running statistics are each rank's own in training; those of rank 0 are evaluated, as they will be saved. */
+    private Evaluation evaluate() {
+        hvd.broadcastParameters(model.statistics(), 0);
+        predictions = new Predictions(evaluator.sampler().indices());
+        StepFigures figures = new StepFigures();
+        long[] last = {System.nanoTime()};
+        int[] step = {0};
+        return evaluator.evaluate(result -> {
+            predictions.accept(result);
+            figures.add(result, secondsSince(last[0]), 0);
+            last[0] = System.nanoTime();
+            if (++step[0] % options.results().printFreq() == 0) {
+                report.evaluationStep(step[0], evaluator.batches(), figures.own());
+            }
+        });
+    }
+
+    private void save(int epochsDone, Evaluation evaluation) throws IOException {
+        boolean isBest = evaluation.accuracy() > best;
+        best = Math.max(best, evaluation.accuracy());
+        Map<String, String> words = Map.of(
+                TrainingCheckpoint.EPOCHS,
+                String.valueOf(epochsDone),
+                BEST,
+                String.valueOf(best),
+                "arch",
+                options.net().arch());
+        checkpoint.save(words, isBest);
+    }
+
+    private void finish(int epochs, Evaluation end) throws IOException {
+        List<Predictions.Row> rows = predictions.ofAllRanks(hvd);
+        if (hvd.rank() == 0 && options.results().predictions().isPresent()) {
+            Predictions.write(rows, options.results().predictions().get());
+        }
+        report.end(end, rows.stream().map(Predictions.Row::index).distinct().count());
+        report.result(epochs, end, totals);
+    }
+
+    private static double secondsSince(long nanos) {
+        return (System.nanoTime() - nanos) / 1e9;
+    }
+}

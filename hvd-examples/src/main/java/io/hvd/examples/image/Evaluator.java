@@ -1,0 +1,75 @@
+package io.hvd.examples.image;
+
+import static org.bytedeco.pytorch.global.torch.nll_loss;
+
+import io.hvd.HvdContext;
+import io.hvd.data.DataLoader;
+import io.hvd.data.EvalSampler;
+import io.hvd.examples.data.ImageSample;
+import io.hvd.examples.data.ImageSets;
+import io.hvd.train.MeanMetric;
+import java.util.function.Consumer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Tensor;
+
+/** Shows a model every test image on one rank, once; the means are exact and the same on all ranks. */
+final class Evaluator {
+    private final HvdContext hvd;
+    private final ImageSets images;
+    private final ImageClassifier model;
+    private final int batchSize;
+    private final int workers;
+
+    Evaluator(HvdContext hvd, ImageSets images, ImageClassifier model, int batchSize, int workers) {
+        this.hvd = hvd;
+        this.images = images;
+        this.model = model;
+        this.batchSize = batchSize;
+        this.workers = workers;
+    }
+
+    /** Batches that this rank evaluates; another one may have one less. */
+    int batches() {
+        return (sampler().length() + batchSize - 1) / batchSize;
+    }
+
+    /**
+     * All ranks call it.
+     *
+     * @param listener told of every batch of this rank, in the sampler's order
+     */
+    Evaluation evaluate(Consumer<BatchResult> listener) {
+        model.train(false);
+        MeanMetric loss = new MeanMetric("loss");
+        MeanMetric top1 = new MeanMetric("accuracy");
+        MeanMetric top5 = new MeanMetric("top5");
+        try (DataLoader<ImageSample, ImageBatch> loader = DataLoader.builder(images.test(), sampler(), ImageBatch::of)
+                .batchSize(batchSize)
+                .workers(workers)
+                .build()) {
+            for (ImageBatch batch : loader) {
+                BatchResult result = forward(batch);
+                loss.add(result.lossSum(), result.samples());
+                top1.add(result.top1(), result.samples());
+                top5.add(result.top5(), result.samples());
+                listener.accept(result);
+            }
+        }
+        MeanMetric.Result found = top1.reduce(hvd);
+        return new Evaluation(
+                loss.reduce(hvd).mean(), found.mean(), top5.reduce(hvd).mean(), found.samples());
+    }
+
+    EvalSampler sampler() {
+        return new EvalSampler(images.test().size(), hvd.size(), hvd.rank());
+    }
+
+    private BatchResult forward(ImageBatch batch) {
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            Tensor output = model.forward(batch.images(images));
+            return BatchResult.of(batch, output, nll_loss(output, batch.targets()));
+        }
+    }
+}

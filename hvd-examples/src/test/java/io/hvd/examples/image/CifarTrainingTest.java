@@ -1,0 +1,72 @@
+package io.hvd.examples.image;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.Hvd;
+import io.hvd.examples.data.ImageSets;
+import io.hvd.train.Checkpoint;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** On ranks that are threads of this JVM, each with statistics and gradients of its own. */
+class CifarTrainingTest {
+    @TempDir
+    Path folder;
+
+    /** 31 test images cannot be dealt evenly to 3 ranks. */
+    @Test
+    void everyRankFindsTheSameMeansOverAllTestImages() throws Exception {
+        CifarOptions options = CifarOptionsTest.parse(
+                "--width 2 -b 12 --epochs 1 --max-steps 3 --train-images 60 --test-images 31 --print-freq 2 --images-per-pass 3");
+        ImageSets images = CifarExample.images(options);
+
+        List<Evaluation> found = Hvd.spawn(3, hvd -> new CifarTraining(hvd, options, images).run());
+
+        assertThat(found.get(0).samples()).isEqualTo(31);
+        assertThat(found.get(0).top5()).isGreaterThanOrEqualTo(found.get(0).accuracy());
+        assertThat(found).hasSize(3).containsOnly(found.get(0));
+    }
+
+    @Test
+    void aResumedTrainingEndsWithTheVeryFileOfAnUninterruptedOne() throws Exception {
+        trainOnTwoRanks("--epochs 2 --checkpoint " + folder.resolve("whole"));
+        trainOnTwoRanks("--epochs 1 --checkpoint " + folder.resolve("parts"));
+        trainOnTwoRanks("--epochs 2 --resume --checkpoint " + folder.resolve("parts"));
+
+        assertThat(folder.resolve("parts")).hasSameBinaryContentAs(folder.resolve("whole"));
+        assertThat(Checkpoint.read(folder.resolve("parts")).metadata())
+                .containsEntry("epochs", "2")
+                .containsEntry("arch", "resnet18")
+                .containsKey("best_accuracy");
+    }
+
+    @Test
+    void whatIsNotThereCannotBeEvaluated() {
+        assertThatThrownBy(() -> trainOnTwoRanks("--evaluate --checkpoint " + folder.resolve("none")))
+                .hasRootCauseInstanceOf(NoSuchFileException.class)
+                .hasMessageContaining(folder.resolve("none").toString());
+    }
+
+    @Test
+    void drawnImagesAreLearned() throws Exception {
+        Evaluation end = train("--width 4 -b 32 --epochs 2 --train-images 640 --test-images 100", 2);
+
+        assertThat(end.accuracy()).isGreaterThan(0.25);
+        assertThat(end.top5()).isGreaterThan(0.75);
+    }
+
+    private static void trainOnTwoRanks(String flags) throws Exception {
+        train("--width 2 -b 8 --train-images 24 --test-images 9 --workers 0 " + flags, 2);
+    }
+
+    private static Evaluation train(String flags, int ranks) throws Exception {
+        CifarOptions options = CifarOptionsTest.parse(flags);
+        ImageSets images = CifarExample.images(options);
+        return Hvd.spawn(ranks, hvd -> new CifarTraining(hvd, options, images).run())
+                .get(0);
+    }
+}

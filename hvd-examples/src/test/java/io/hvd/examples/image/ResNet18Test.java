@@ -1,0 +1,92 @@
+package io.hvd.examples.image;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.examples.image.ResNet18.Stem;
+import io.hvd.optimizer.torch.TorchRuntime;
+import io.hvd.optimizer.torch.TorchTensors;
+import io.hvd.tensor.Tensor;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class ResNet18Test {
+    @BeforeAll
+    static void unpackLibTorch() {
+        TorchRuntime.prepare();
+    }
+
+    @Test
+    void itHasAsManyParametersAsTheWellKnownNet() {
+        assertThat(parameters(new ResNet18(Stem.CIFAR, 10, 64))).isEqualTo(11_173_962);
+        assertThat(parameters(new ResNet18(Stem.IMAGENET, 1000, 64))).isEqualTo(11_689_512);
+    }
+
+    @Test
+    void parametersHaveTheNamesThatTorchvisionGivesThem() {
+        assertThat(TorchTensors.parameters(new ResNet18(Stem.IMAGENET, 10, 2)))
+                .hasSize(62)
+                .containsKeys("conv1.weight", "bn1.bias", "layer1.0.conv1.weight", "layer2.0.downsample.0.weight")
+                .containsKeys("layer2.0.downsample.1.bias", "layer4.1.bn2.weight", "fc.weight", "fc.bias")
+                .doesNotContainKeys("conv1.bias", "layer1.0.downsample.0.weight", "layer3.1.downsample.0.weight");
+    }
+
+    /** Mean, variance and a counter for each of 20 batch norms: saved and broadcast with the parameters. */
+    @Test
+    void runningStatisticsArePartOfTheState() {
+        ResNet18 net = new ResNet18(Stem.CIFAR, 10, 2);
+
+        assertThat(net.statistics()).hasSize(60).containsKeys("bn1.running_mean", "layer3.0.bn1.num_batches_tracked");
+        assertThat(TorchTensors.state(net)).hasSize(122);
+    }
+
+    @Test
+    void imagesOfAnySizeBecomeLogProbabilities() {
+        ResNet18 small = new ResNet18(Stem.CIFAR, 7, 2);
+        ResNet18 large = new ResNet18(Stem.IMAGENET, 7, 2);
+        try (PointerScope scope = new PointerScope()) {
+            var forSmall = small.forward(torch.randn(3, 3, 32, 32));
+            var forLarge = large.forward(torch.randn(2, 3, 64, 96));
+
+            assertThat(forSmall.sizes().vec().get()).containsExactly(3, 7);
+            assertThat(forLarge.sizes().vec().get()).containsExactly(2, 7);
+            assertThat(forSmall.exp().sum().item_float()).isCloseTo(3, org.assertj.core.data.Offset.offset(1e-4f));
+        }
+    }
+
+    @Test
+    void theSeedAloneDrawsTheWeights() {
+        var one = TorchTensors.parameters(ImageClassifier.seeded(5, () -> new ResNet18(Stem.CIFAR, 10, 2)));
+        var same = TorchTensors.parameters(ImageClassifier.seeded(5, () -> new ResNet18(Stem.CIFAR, 10, 2)));
+        var other = TorchTensors.parameters(ImageClassifier.seeded(6, () -> new ResNet18(Stem.CIFAR, 10, 2)));
+
+        one.forEach((name, weights) ->
+                assertThat(same.get(name).toFloatArray()).as(name).isEqualTo(weights.toFloatArray()));
+        assertThat(other.get("conv1.weight").toFloatArray())
+                .isNotEqualTo(one.get("conv1.weight").toFloatArray());
+    }
+
+    /** LibTorch calls the Java objects of nested modules, which must not have been collected. */
+    @Test
+    void everyBatchNormLearnsOfTheModeAfterAGarbageCollection() {
+        ResNet18 net = new ResNet18(Stem.CIFAR, 10, 2);
+        System.gc();
+        System.gc();
+
+        net.train(false);
+        Tensor counter = net.statistics().get("layer4.1.bn2.num_batches_tracked");
+        net.forward(torch.randn(2, 3, 32, 32));
+        assertThat(((long[]) counter.toArray())[0]).isZero();
+
+        net.train(true);
+        net.forward(torch.randn(2, 3, 32, 32));
+        assertThat(((long[]) counter.toArray())[0]).isEqualTo(1);
+    }
+
+    private static long parameters(ResNet18 net) {
+        return TorchTensors.parameters(net).values().stream()
+                .mapToLong(Tensor::elements)
+                .sum();
+    }
+}

@@ -1,0 +1,136 @@
+package io.hvd.optimizer;
+
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.zip.CRC32;
+import java.util.zip.CRC32C;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Compares the replicas every so many steps, because ranks whose parameters drift apart train on
+ * without any other sign of it. Eight bytes per rank travel; only where they differ do the ranks look
+ * for the parameter.
+ */
+final class DivergenceGuard {
+    private static final Logger LOG = LoggerFactory.getLogger(DivergenceGuard.class);
+    private static final int STAGE_BYTES = 1 << 16;
+
+    private final ProcessSet set;
+    private final List<Parameter> parameters;
+    private final int everySteps;
+    private final String scope;
+    private final Converter converter = new Converter();
+    private final ByteBuffer stage = ByteBuffer.allocateDirect(STAGE_BYTES).order(ByteOrder.nativeOrder());
+    private long steps;
+    private long lastEqual;
+    private long checkNanos;
+
+    /**
+     * @param everySteps 0 for never
+     * @param scope keeps the guards of several optimizers apart
+     */
+    DivergenceGuard(ProcessSet set, List<Parameter> parameters, int everySteps, String scope) {
+        boolean onHost = parameters.stream()
+                .allMatch(parameter -> parameter.value().device().isCpu());
+        if (everySteps > 0 && !onHost && set.rank() == 0) {
+            LOG.info("parameters on GPUs are not compared between ranks: there is no hash of GPU memory yet");
+        }
+        this.set = set;
+        this.parameters = parameters;
+        this.everySteps = onHost && set.size() > 1 ? everySteps : 0;
+        this.scope = scope;
+    }
+
+    /**
+     * Every rank comes here after every step.
+     *
+     * @throws HvdException on all ranks, if parameters differ
+     */
+    void stepped() {
+        steps++;
+        if (everySteps == 0 || steps % everySteps != 0) {
+            return;
+        }
+        long start = System.nanoTime();
+        long[] hashes = parameters.stream()
+                .mapToLong(parameter -> hash(parameter.value()))
+                .toArray();
+        long all = 0;
+        for (long hash : hashes) {
+            all = 31 * all + hash;
+        }
+        if (allEqual(gathered("hash", all))) {
+            lastEqual = steps;
+        } else {
+            throw diverged(gathered("hashes", hashes));
+        }
+        checkNanos += System.nanoTime() - start;
+    }
+
+    /** Time that the comparisons have taken so far. */
+    long checkNanos() {
+        return checkNanos;
+    }
+
+    private long[] gathered(String what, long... mine) {
+        return (long[])
+                set.allgather(scope + "divergence." + what, Tensor.of(mine)).toArray();
+    }
+
+    private static boolean allEqual(long[] hashes) {
+        for (long hash : hashes) {
+            if (hash != hashes[0]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** @param hashes of all parameters of the first rank, then of the second, and so on */
+    private HvdException diverged(long[] hashes) {
+        int count = parameters.size();
+        for (int i = 0; i < count; i++) {
+            Map<Long, TreeSet<Integer>> ranksByHash = new TreeMap<>();
+            for (int rank = 0; rank < set.size(); rank++) {
+                ranksByHash
+                        .computeIfAbsent(hashes[rank * count + i], hash -> new TreeSet<>())
+                        .add(set.ranks().get(rank));
+            }
+            if (ranksByHash.size() > 1) {
+                return new HvdException(
+                        ErrorId.DIVERGED,
+                        "after step " + steps
+                                + " the ranks no longer have the same parameters; the first that differs is"
+                                + " \"" + parameters.get(i).name() + "\", in groups of ranks "
+                                + ranksByHash.values() + ". They were equal after step " + lastEqual
+                                + (lastEqual == 0 ? ", if at all: was broadcastParameters() called?" : ""));
+            }
+        }
+        throw new IllegalStateException("the sum of hashes differs, and no hash does");
+    }
+
+    /** CRC-32C and CRC-32 side by side: two different polynomials, both in hardware. */
+    private long hash(Tensor tensor) {
+        CRC32C high = new CRC32C();
+        CRC32 low = new CRC32();
+        int chunk = STAGE_BYTES / tensor.dtype().bytes();
+        for (long from = 0; from < tensor.elements(); from += chunk) {
+            int count = (int) Math.min(chunk, tensor.elements() - from);
+            converter.pack(tensor, from, count, stage, 0, tensor.dtype(), 1.0);
+            int bytes = count * tensor.dtype().bytes();
+            high.update(stage.slice(0, bytes));
+            low.update(stage.slice(0, bytes));
+        }
+        return high.getValue() << 32 | low.getValue();
+    }
+}
