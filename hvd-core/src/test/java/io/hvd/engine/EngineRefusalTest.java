@@ -82,8 +82,6 @@ class EngineRefusalTest {
             switch (method.getName()) {
                 case "refuses":
                     return refuses((DType) args[2], (Reduction) args[3]);
-                case "report":
-                    return null;
                 case "allreduce":
                     ((List<?>) args[0]).forEach(input -> reduced.add(((Tensor) input).dtype()));
                     return method.invoke(local.collectives(), args);
