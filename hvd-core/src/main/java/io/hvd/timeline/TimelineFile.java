@@ -58,16 +58,16 @@ final class TimelineFile implements AutoCloseable {
         }
         TimelineFile file = new TimelineFile(
                 Files.exists(path) ? path.toRealPath() : path.toAbsolutePath(),
-                ("[\n" + first).getBytes(StandardCharsets.UTF_8));
+                ("[\n" + first).getBytes(StandardCharsets.US_ASCII));
         file.replace(FIRST_BYTES);
         return file;
     }
 
-    /** @param events JSON objects, each shorter than a block */
+    /** @param events JSON objects in ASCII, each shorter than a block */
     void append(List<String> events) throws IOException {
         ByteArrayOutputStream gathered = new ByteArrayOutputStream();
         for (String event : events) {
-            byte[] bytes = (",\n" + event).getBytes(StandardCharsets.UTF_8);
+            byte[] bytes = (",\n" + event).getBytes(StandardCharsets.US_ASCII);
             if (bytes.length > BLOCK) {
                 throw new IllegalArgumentException("an event of " + bytes.length + " bytes");
             }

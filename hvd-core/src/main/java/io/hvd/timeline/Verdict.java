@@ -107,19 +107,26 @@ final class Verdict {
     private List<String> lateness() {
         List<String> lines = IntStream.range(0, ranks.length)
                 .boxed()
-                .filter(rank -> stepsLate[rank] > 0)
+                .filter(rank -> stepsLate[rank] > 0 && keptOnAverage(rank) >= WORTH_NAMING * stepNanos)
                 .sorted(Comparator.comparingLong(rank -> -keptNanos[rank]))
                 .limit(3)
                 .map(this::lateness)
                 .toList();
-        return lines.isEmpty() ? List.of("no rank is late: none ever kept the others for 5 % of a step") : lines;
+        return lines.isEmpty()
+                ? List.of("no rank is late: the others wait for none of them for 1 % of the time")
+                : lines;
     }
 
     private String lateness(int rank) {
-        double each = keptNanos[rank] / (double) Math.max(1, ranks.length - 1);
+        double each = keptOnAverage(rank);
         return "rank " + rank + " is late in " + stepsLate[rank] + " of " + steps + " steps; then the others wait "
                 + millis((long) each, stepsLate[rank]) + " for it, which is "
                 + String.format(Locale.ROOT, "%.0f %%", 100 * each / stepNanos) + " of all the time";
+    }
+
+    /** For how long each of the others waited. */
+    private double keptOnAverage(int rank) {
+        return keptNanos[rank] / (double) Math.max(1, ranks.length - 1);
     }
 
     private static String millis(long nanos, long count) {
