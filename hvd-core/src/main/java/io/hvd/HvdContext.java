@@ -156,14 +156,6 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         timeline.end();
     }
 
-    /**
-     * A training step of this rank has ended here; the timeline's verdict is about such steps.
-     * {@code DistributedOptimizer.step()} calls it; call it yourself only in a training without one.
-     */
-    public void markStep() {
-        membership().recorder().step();
-    }
-
     private Timeline dynamicTimeline(String call) {
         return membership()
                 .timeline()

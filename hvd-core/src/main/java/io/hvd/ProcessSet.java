@@ -412,6 +412,14 @@ public class ProcessSet {
         parametersBroadcast = true;
     }
 
+    /**
+     * A training step of this rank has ended here; the timeline's verdict is about such steps.
+     * {@code DistributedOptimizer.step()} calls it; call it yourself only in a training without one.
+     */
+    public final void markStep() {
+        membership.recorder().step();
+    }
+
     /** Whether {@link #broadcastParameters} has been called. */
     public final boolean parametersBroadcast() {
         return parametersBroadcast;

@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
 import io.hvd.Handle;
+import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
+import io.hvd.error.BarrierTimeoutException;
 import io.hvd.error.DuplicateNameException;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
@@ -15,6 +17,7 @@ import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
@@ -417,6 +420,44 @@ class CollectiveContractTest extends Contract {
             assertThat(empty).isEmpty();
             return null;
         });
+    }
+
+    @Test
+    void everyRankGetsEverybodysObject() throws Exception {
+        onAll(hvd -> {
+            List<String> all = hvd.allgatherObject("objects", "r".repeat(1000 * hvd.rank()), ObjectCodec.utf8());
+            assertThat(all)
+                    .isEqualTo(IntStream.range(0, hvd.size())
+                            .mapToObj(rank -> "r".repeat(1000 * rank))
+                            .toList());
+            return null;
+        });
+    }
+
+    @Test
+    void aMonitoredBarrierNamesWhoIsMissingToAllAndLetsThemGoOn() throws Exception {
+        onAllOf(2, hvd -> {
+            int late = hvd.size() - 1;
+            for (int round = 0; round < 2; round++) {
+                hvd.monitoredBarrier(Duration.ofMinutes(1));
+                if (hvd.rank() != late) {
+                    requireLate(hvd, Duration.ofMillis(30), late);
+                    // Only now may the last rank go on: it comes too late for certain.
+                    hvd.allreduce("barrier.late", Tensor.of(1f));
+                } else {
+                    hvd.allreduce("barrier.late", Tensor.of(1f));
+                    requireLate(hvd, Duration.ofMinutes(1), late);
+                }
+            }
+            requireUsable(hvd, "barrier.late");
+            return null;
+        });
+    }
+
+    private static void requireLate(HvdContext hvd, Duration atMost, int late) {
+        assertThatThrownBy(() -> hvd.monitoredBarrier(atMost))
+                .isInstanceOf(BarrierTimeoutException.class)
+                .hasMessageContainingAll("30 ms", "{" + late + "}");
     }
 
     @Test

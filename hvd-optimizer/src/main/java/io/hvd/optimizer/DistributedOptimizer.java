@@ -6,6 +6,7 @@ import io.hvd.Handle;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
+import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.ReduceOp;
@@ -25,7 +26,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Where the wrapped optimizer is a {@link GradientSource}, the allreduce of a group of gradients
  * starts as soon as backward has computed them and runs beside the rest of backward. Otherwise all of
- * them start in {@link #synchronize()}. With one rank it behaves as the wrapped optimizer.
+ * them start in {@link #synchronize()}. With one rank, or on a rank outside of its process set, it
+ * behaves as the wrapped optimizer.
  *
  * <p>Used by one thread at a time; backward may run on another one.
  */
@@ -36,7 +38,7 @@ public final class DistributedOptimizer implements Optimizer {
     /** Null where the wrapped optimizer does not announce its gradients. */
     private final GradientSource source;
 
-    private final HvdContext hvd;
+    private final ProcessSet set;
     private final List<Parameter> parameters;
     private final AllreduceOptions options;
     private final LocalReduction localReduction;
@@ -56,17 +58,17 @@ public final class DistributedOptimizer implements Optimizer {
 
     private DistributedOptimizer(Builder builder) {
         this.inner = builder.inner;
-        this.hvd = builder.hvd != null ? builder.hvd : Hvd.context();
+        this.set = builder.set != null ? builder.set : Hvd.context();
         this.parameters = OptimizerCheck.requireUsable(inner.parameters());
         this.localReduction = builder.localReduction;
         this.passesPerStep = builder.passesPerStep;
         this.scope = builder.scope;
         AllreduceOptions asked = OptimizerCheck.options(builder.op, builder.predivide, builder.compression);
-        this.options = hvd.size() == 1 ? AllreduceOptions.of(builder.op) : asked;
+        this.options = set.size() == 1 ? AllreduceOptions.of(builder.op) : asked;
         this.buckets = new Buckets(parameters, builder.bucketBytes);
-        this.alone = hvd.size() == 1 && localReduction == LocalReduction.SUM;
-        int compareEvery = builder.compareEvery < 0 ? hvd.divergenceSteps() : builder.compareEvery;
-        this.guard = new DivergenceGuard(hvd, parameters, compareEvery, scope);
+        this.alone = !set.included() || (set.size() == 1 && localReduction == LocalReduction.SUM);
+        int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
+        this.guard = new DivergenceGuard(set, parameters, compareEvery, scope);
         this.passes = new int[parameters.size()];
         this.submitted = new boolean[parameters.size()];
         this.missing = new int[buckets.count()];
@@ -132,12 +134,12 @@ public final class DistributedOptimizer implements Optimizer {
         warnIfNeverBroadcast();
         inner.step();
         synchronizedAlready = false;
-        hvd.markStep();
+        set.markStep();
         guard.stepped();
     }
 
     private void warnIfNeverBroadcast() {
-        if (!stepped && !alone && !hvd.parametersBroadcast() && hvd.rank() == 0) {
+        if (!stepped && !alone && !set.parametersBroadcast() && set.rank() == 0) {
             LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
                     + " parameters, they will train different models");
         }
@@ -224,14 +226,15 @@ public final class DistributedOptimizer implements Optimizer {
     public void broadcastParameters(int root) {
         Map<String, Tensor> values = new LinkedHashMap<>();
         parameters.forEach(parameter -> values.put(parameter.name(), parameter.value()));
-        hvd.broadcastParameters(values, root);
+        set.broadcastParameters(values, root);
     }
 
     /** Every rank gets the root's optimizer state: momentum and other buffers, counters, learning rate. */
     public void broadcastOptimizerState(int root) {
-        byte[] mine = hvd.rank() == root ? inner.saveState() : null;
-        byte[] state = hvd.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);
-        if (hvd.rank() != root) {
+        boolean isRoot = set.ranks().get(set.rank()) == root;
+        byte[] mine = isRoot ? inner.saveState() : null;
+        byte[] state = set.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);
+        if (!isRoot) {
             loadState(state);
         }
     }
@@ -319,7 +322,7 @@ public final class DistributedOptimizer implements Optimizer {
         AllreduceOptions how = localReduction == LocalReduction.MEAN
                 ? options.withPrescale(options.prescale() / passesPerStep)
                 : options;
-        List<Handle> handles = hvd.allreduceInPlaceAsync(gradients, how);
+        List<Handle> handles = set.allreduceInPlaceAsync(gradients, how);
         for (int i = 0; i < handles.size(); i++) {
             submitted[members.get(i)] = true;
             flights.add(new Flight(parameters.get(members.get(i)), handles.get(i)));
@@ -391,7 +394,7 @@ public final class DistributedOptimizer implements Optimizer {
     /** Settings of a {@link DistributedOptimizer}; all ranks must choose the same. */
     public static final class Builder {
         private final Optimizer inner;
-        private HvdContext hvd;
+        private ProcessSet set;
         private Compression compression = Compression.NONE;
         private ReduceOp op = ReduceOp.AVERAGE;
         private double predivide = 1.0;
@@ -407,7 +410,16 @@ public final class DistributedOptimizer implements Optimizer {
 
         /** The job to average over; by default the current one. */
         public Builder context(HvdContext context) {
-            this.hvd = context;
+            this.set = context;
+            return this;
+        }
+
+        /**
+         * Averages over some of the ranks. On the others, {@link DistributedOptimizer#synchronize()} does
+         * nothing and {@link DistributedOptimizer#step()} takes this rank's own gradients.
+         */
+        public Builder processSet(ProcessSet ranks) {
+            this.set = ranks;
             return this;
         }
 

@@ -42,12 +42,12 @@ final class DivergenceGuard {
     DivergenceGuard(ProcessSet set, List<Parameter> parameters, int everySteps, String scope) {
         boolean onHost = parameters.stream()
                 .allMatch(parameter -> parameter.value().device().isCpu());
-        if (everySteps > 0 && !onHost && set.rank() == 0) {
+        if (everySteps > 0 && !onHost && set.included() && set.rank() == 0) {
             LOG.info("parameters on GPUs are not compared between ranks: there is no hash of GPU memory yet");
         }
         this.set = set;
         this.parameters = parameters;
-        this.everySteps = onHost && set.size() > 1 ? everySteps : 0;
+        this.everySteps = onHost && set.included() && set.size() > 1 ? everySteps : 0;
         this.scope = scope;
     }
 

@@ -229,6 +229,40 @@ class TorchGradientsTest {
         });
     }
 
+    /** As in training two nets against each other, where each step is one net's. */
+    @Test
+    void parametersMayBeFrozenInTurns() {
+        Hvd.spawn(2, hvd -> {
+            Models.Net net = new Models.Net(7);
+            DistributedOptimizer optimizer = distributed(net);
+            for (int step = 0; step < 4; step++) {
+                boolean first = step % 2 == 0;
+                net.dense1.weight().requires_grad_(first);
+                net.dense1.bias().requires_grad_(first);
+                net.dense2.weight().requires_grad_(!first);
+                net.dense2.bias().requires_grad_(!first);
+                float[] one = floats(net.dense1.weight());
+                float[] two = floats(net.dense2.weight());
+
+                optimizer.zeroGradients();
+                net.loss(2 * hvd.rank(), 2 * hvd.rank() + 2).backward();
+                optimizer.step();
+
+                assertThat(java.util.Arrays.equals(floats(net.dense1.weight()), one))
+                        .as("dense1 stays in step %s", step)
+                        .isEqualTo(!first);
+                assertThat(java.util.Arrays.equals(floats(net.dense2.weight()), two))
+                        .as("dense2 stays in step %s", step)
+                        .isEqualTo(first);
+                float[] mine = floats(net.dense1.weight());
+                assertThat(hvd.broadcast("frozen." + step, io.hvd.tensor.Tensor.of(mine), 0)
+                                .toFloatArray())
+                        .isEqualTo(mine);
+            }
+            return null;
+        });
+    }
+
     @Test
     void sparseGradientsAreRefusedWithTheNameAndTheRemedy() {
         Hvd.spawn(2, hvd -> {

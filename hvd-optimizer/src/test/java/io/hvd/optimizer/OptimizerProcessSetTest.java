@@ -1,0 +1,118 @@
+package io.hvd.optimizer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.Hvd;
+import io.hvd.ProcessSet;
+import io.hvd.error.HvdException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+
+/** Optimizers that average over some of the ranks. */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class OptimizerProcessSetTest {
+    @Test
+    void theMembersAverageAmongThemselvesAndTheOthersStepAlone() {
+        Hvd.spawn(4, hvd -> {
+            ProcessSet set = hvd.addProcessSet(List.of(1, 3));
+            float[] value = {0};
+            float[] gradient = {hvd.rank()};
+            DistributedOptimizer optimizer = DistributedOptimizer.wrap(
+                            new Sgd(new ArrayParameters().add("w", value, gradient), 1))
+                    .processSet(set)
+                    .build();
+
+            optimizer.gradientReady("w");
+            optimizer.synchronize();
+            assertThat(gradient).containsExactly(set.included() ? 2 : hvd.rank());
+            try (var skip = optimizer.skipSynchronize()) {
+                optimizer.step();
+            }
+            assertThat(value).containsExactly(set.included() ? -2 : -hvd.rank());
+            hvd.removeProcessSet(set);
+            return null;
+        });
+    }
+
+    @Test
+    void twoOptimizersOnOverlappingSetsUseTheSameNamesWithoutMeeting() {
+        Hvd.spawn(3, hvd -> {
+            ProcessSet first = hvd.addProcessSet(List.of(0, 1));
+            ProcessSet second = hvd.addProcessSet(List.of(1, 2));
+            List<ProcessSet> order = hvd.rank() == 1 ? List.of(second, first) : List.of(first, second);
+            for (int step = 0; step < 20; step++) {
+                List<float[]> gradients = new ArrayList<>();
+                for (ProcessSet set : order) {
+                    float[] gradient = {hvd.rank() + step};
+                    reduce(set, gradient);
+                    gradients.add(gradient);
+                }
+                for (int i = 0; i < 2; i++) {
+                    ProcessSet set = order.get(i);
+                    float mean = set.ranks().stream().mapToInt(rank -> rank).sum() / 2f;
+                    assertThat(gradients.get(i)).containsExactly((set.included() ? mean : hvd.rank()) + step);
+                }
+            }
+            return null;
+        });
+    }
+
+    private static void reduce(ProcessSet set, float[] gradient) {
+        ArrayParameters parameters = new ArrayParameters().add("w", new float[1], gradient);
+        DistributedOptimizer.wrap(new Sgd(parameters, 1))
+                .processSet(set)
+                .build()
+                .synchronize();
+    }
+
+    @Test
+    void theStateComesFromAGlobalRankOfTheSet() {
+        Hvd.spawn(4, hvd -> {
+            ProcessSet set = hvd.addProcessSet(List.of(1, 3));
+            float[] value = {hvd.rank()};
+            DistributedOptimizer optimizer = DistributedOptimizer.wrap(
+                            new Sgd(new ArrayParameters().add("w", value, new float[1]), 0.5 + hvd.rank()))
+                    .processSet(set)
+                    .build();
+            if (set.included()) {
+                optimizer.broadcastParameters(3);
+                optimizer.broadcastOptimizerState(3);
+                assertThat(value).containsExactly(3);
+                assertThat(optimizer.learningRate()).isEqualTo(3.5);
+            } else {
+                assertThatThrownBy(() -> optimizer.broadcastParameters(3))
+                        .isInstanceOf(HvdException.class)
+                        .hasMessageContaining("not in process set");
+            }
+            return null;
+        });
+    }
+
+    /** Two halves of one model on one rank: parameters of both are averaged with the other ranks' halves. */
+    @Test
+    void aModelInTwoPartsIsAveragedPartByPart() {
+        Hvd.spawn(2, hvd -> {
+            float[] lower = {hvd.rank()};
+            float[] upper = {10 * hvd.rank()};
+            DistributedOptimizer first = DistributedOptimizer.wrap(
+                            new Sgd(new ArrayParameters().add("w", new float[1], lower), 1))
+                    .scope("lower")
+                    .build();
+            DistributedOptimizer second = DistributedOptimizer.wrap(
+                            new Sgd(new ArrayParameters().add("w", new float[1], upper), 1))
+                    .scope("upper")
+                    .build();
+            second.gradientReady("w");
+            first.gradientReady("w");
+            first.step();
+            second.step();
+            assertThat(lower).containsExactly(0.5f);
+            assertThat(upper).containsExactly(5f);
+            return null;
+        });
+    }
+}
