@@ -45,10 +45,14 @@ final class AdjointHook extends FunctionPreHook {
         this.witness = witness;
     }
 
-    /** An output's shape and type, for the zeros of one that a loss does not use. */
-    private record Expected(long[] shape, ScalarType type) {
+    /**
+     * An output's shape and type, for the zeros of one that a loss does not use.
+     *
+     * @param connected false where the type has no gradients
+     */
+    private record Expected(long[] shape, ScalarType type, boolean connected) {
         static Expected of(Tensor output) {
-            return new Expected(output.sizes().vec().get(), output.scalar_type().intern());
+            return new Expected(output.sizes().vec().get(), output.scalar_type().intern(), output.is_floating_point());
         }
     }
 
@@ -69,7 +73,9 @@ final class AdjointHook extends FunctionPreHook {
             joined.add(witness);
             Node node = flat(joined).grad_fn();
             node.clear_input_metadata();
-            outputs.forEach(output -> torch.create_gradient_edge(output, node));
+            outputs.stream()
+                    .filter(Tensor::is_floating_point)
+                    .forEach(output -> torch.create_gradient_edge(output, node));
             var hook = new AdjointHook(outputs.stream().map(Expected::of).toList(), adjoint, witness);
             keep(hook);
             node.add_pre_hook(hook); // from here on the node owns the hook's native side
@@ -79,13 +85,18 @@ final class AdjointHook extends FunctionPreHook {
     @Override
     public TensorVector apply(TensorVector gradients) {
         try (PointerScope scope = new PointerScope()) {
-            List<Tensor> given = new ArrayList<>();
-            for (int i = 0; i < outputs.size(); i++) {
-                Tensor gradient = gradients.get(i);
-                given.add(gradient.defined() ? gradient : zeros(outputs.get(i)));
-            }
-            return deliver(new TensorVector(flat(adjoint.apply(given))));
+            return deliver(new TensorVector(flat(adjoint.apply(complete(gradients)))));
         }
+    }
+
+    private List<Tensor> complete(TensorVector gradients) {
+        List<Tensor> all = new ArrayList<>();
+        int next = 0;
+        for (Expected output : outputs) {
+            Tensor gradient = output.connected() ? gradients.get(next++) : null;
+            all.add(gradient != null && gradient.defined() ? gradient : zeros(output));
+        }
+        return all;
     }
 
     private Tensor zeros(Expected output) {
