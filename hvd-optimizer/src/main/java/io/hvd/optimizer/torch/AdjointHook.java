@@ -2,6 +2,7 @@ package io.hvd.optimizer.torch;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.FunctionPreHook;
@@ -63,11 +64,12 @@ final class AdjointHook extends FunctionPreHook {
      *     which would keep the graph alive for ever
      */
     static void connect(List<Tensor> inputs, List<Tensor> outputs, UnaryOperator<List<Tensor>> adjoint) {
-        if (!GradMode.is_enabled() || inputs.stream().noneMatch(Tensor::requires_grad)) {
+        Optional<Tensor> needy = inputs.stream().filter(Tensor::requires_grad).findFirst();
+        if (!GradMode.is_enabled() || needy.isEmpty()) {
             return;
         }
         try (PointerScope scope = new PointerScope()) {
-            Tensor witness = torch.zeros(new long[] {0}, inputs.get(0).options());
+            Tensor witness = torch.zeros(new long[] {0}, needy.get().options());
             witness.requires_grad_(true);
             List<Tensor> joined = new ArrayList<>(inputs);
             joined.add(witness);

@@ -128,22 +128,21 @@ class TorchAutogradTest {
     void theMembersOfAGroupMayBeOfDifferentTypes() {
         Hvd.spawn(2, hvd -> {
             Tensor whole = Models.tensor(4).to(ScalarType.Int);
-            List<Tensor> xs = List.of(leaf(1), leaf(2).to(ScalarType.Double), leaf(3).to(ScalarType.Half), whole);
-            xs.forEach(x -> {
-                if (x.is_floating_point()) {
-                    x.retain_grad();
-                }
-            });
-            List<Tensor> ys = new TorchCollectives(hvd).groupedAllreduce("group", xs, SUM);
+            Tensor single = leaf(1);
+            Tensor twice = GradientSamples.leaf(ScalarType.Double, 1, 1);
+            Tensor half = GradientSamples.leaf(ScalarType.Half, 2, 1);
+            List<Tensor> ys =
+                    new TorchCollectives(hvd).groupedAllreduce("group", List.of(whole, single, twice, half), SUM);
             assertThat(ys)
                     .extracting(y -> y.scalar_type().intern())
-                    .containsExactly(ScalarType.Float, ScalarType.Double, ScalarType.Half, ScalarType.Int);
-            assertThat(ys.get(3).requires_grad()).as("whole numbers").isFalse();
+                    .containsExactly(ScalarType.Int, ScalarType.Float, ScalarType.Double, ScalarType.Half);
+            assertThat(ys.get(0).requires_grad()).as("whole numbers").isFalse();
             double third = 1.0 / 3;
-            ys.get(0).add(ys.get(1).mul(new Scalar(third))).add(ys.get(2)).sum().backward();
-            assertThat(floats(xs.get(0).grad())).containsExactly(2);
-            assertThat(xs.get(1).grad().item_double()).isEqualTo(2 * third);
-            assertThat(floats(xs.get(2).grad())).containsExactly(2);
+            Tensor loss = ys.get(1).add(ys.get(2).mul(new Scalar(third))).add(ys.get(3));
+            loss.sum().backward();
+            assertThat(floats(single.grad())).containsExactly(2);
+            assertThat(twice.grad().item_double()).isEqualTo(2 * third);
+            assertThat(floats(half.grad())).containsExactly(2);
             return null;
         });
     }
