@@ -2,6 +2,7 @@ package io.hvd.optimizer.torch;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.FunctionPreHook;
@@ -45,10 +46,14 @@ final class AdjointHook extends FunctionPreHook {
         this.witness = witness;
     }
 
-    /** An output's shape and type, for the zeros of one that a loss does not use. */
-    private record Expected(long[] shape, ScalarType type) {
+    /**
+     * An output's shape and type, for the zeros of one that a loss does not use.
+     *
+     * @param connected false where the type has no gradients
+     */
+    private record Expected(long[] shape, ScalarType type, boolean connected) {
         static Expected of(Tensor output) {
-            return new Expected(output.sizes().vec().get(), output.scalar_type().intern());
+            return new Expected(output.sizes().vec().get(), output.scalar_type().intern(), output.is_floating_point());
         }
     }
 
@@ -59,17 +64,20 @@ final class AdjointHook extends FunctionPreHook {
      *     which would keep the graph alive for ever
      */
     static void connect(List<Tensor> inputs, List<Tensor> outputs, UnaryOperator<List<Tensor>> adjoint) {
-        if (!GradMode.is_enabled() || inputs.stream().noneMatch(Tensor::requires_grad)) {
+        Optional<Tensor> needy = inputs.stream().filter(Tensor::requires_grad).findFirst();
+        if (!GradMode.is_enabled() || needy.isEmpty()) {
             return;
         }
         try (PointerScope scope = new PointerScope()) {
-            Tensor witness = torch.zeros(new long[] {0}, inputs.get(0).options());
+            Tensor witness = torch.zeros(new long[] {0}, needy.get().options());
             witness.requires_grad_(true);
             List<Tensor> joined = new ArrayList<>(inputs);
             joined.add(witness);
             Node node = flat(joined).grad_fn();
             node.clear_input_metadata();
-            outputs.forEach(output -> torch.create_gradient_edge(output, node));
+            outputs.stream()
+                    .filter(Tensor::is_floating_point)
+                    .forEach(output -> torch.create_gradient_edge(output, node));
             var hook = new AdjointHook(outputs.stream().map(Expected::of).toList(), adjoint, witness);
             keep(hook);
             node.add_pre_hook(hook); // from here on the node owns the hook's native side
@@ -79,13 +87,18 @@ final class AdjointHook extends FunctionPreHook {
     @Override
     public TensorVector apply(TensorVector gradients) {
         try (PointerScope scope = new PointerScope()) {
-            List<Tensor> given = new ArrayList<>();
-            for (int i = 0; i < outputs.size(); i++) {
-                Tensor gradient = gradients.get(i);
-                given.add(gradient.defined() ? gradient : zeros(outputs.get(i)));
-            }
-            return deliver(new TensorVector(flat(adjoint.apply(given))));
+            return deliver(new TensorVector(flat(adjoint.apply(complete(gradients)))));
         }
+    }
+
+    private List<Tensor> complete(TensorVector gradients) {
+        List<Tensor> all = new ArrayList<>();
+        int next = 0;
+        for (Expected output : outputs) {
+            Tensor gradient = output.connected() ? gradients.get(next++) : null;
+            all.add(gradient != null && gradient.defined() ? gradient : zeros(output));
+        }
+        return all;
     }
 
     private Tensor zeros(Expected output) {

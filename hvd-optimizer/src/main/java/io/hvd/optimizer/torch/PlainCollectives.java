@@ -22,45 +22,45 @@ final class PlainCollectives {
 
     Tensor allreduce(String name, Tensor input, AllreduceOptions options) {
         Tensor output = copyOf(input);
-        set.allreduceInPlace(name, alias(output), options);
+        set.allreduceInPlace(name, alias(name, output), options);
         return output;
     }
 
     List<Tensor> groupedAllreduce(String name, List<Tensor> inputs, AllreduceOptions options) {
         List<Tensor> outputs = inputs.stream().map(PlainCollectives::copyOf).toList();
         set.groupedAllreduceInPlace(
-                name, outputs.stream().map(PlainCollectives::alias).toList(), options);
+                name, outputs.stream().map(output -> alias(name, output)).toList(), options);
         return outputs;
     }
 
     Tensor broadcast(String name, Tensor input, int root) {
         Tensor output = copyOf(input);
-        set.broadcastInPlace(name, alias(output), root);
+        set.broadcastInPlace(name, alias(name, output), root);
         return output;
     }
 
     Tensor allgather(String name, Tensor input) {
-        return like(input, reading(input, mine -> set.allgather(name, mine)));
+        return like(input, reading(name, input, mine -> set.allgather(name, mine)));
     }
 
     List<Tensor> groupedAllgather(String name, List<Tensor> inputs) {
-        return like(inputs, reading(inputs, mine -> set.groupedAllgather(name, mine)));
+        return like(inputs, reading(name, inputs, mine -> set.groupedAllgather(name, mine)));
     }
 
     Tensor reducescatter(String name, Tensor input, AllreduceOptions options) {
-        return like(input, reading(input, mine -> set.reducescatter(name, mine, options)));
+        return like(input, reading(name, input, mine -> set.reducescatter(name, mine, options)));
     }
 
     List<Tensor> groupedReducescatter(String name, List<Tensor> inputs, AllreduceOptions options) {
-        return like(inputs, reading(inputs, mine -> set.groupedReducescatter(name, mine, options)));
+        return like(inputs, reading(name, inputs, mine -> set.groupedReducescatter(name, mine, options)));
     }
 
     TorchCollectives.Received alltoall(String name, Tensor input) {
-        return received(input, reading(input, mine -> set.alltoall(name, mine)));
+        return received(input, reading(name, input, mine -> set.alltoall(name, mine)));
     }
 
     TorchCollectives.Received alltoall(String name, Tensor input, int[] splits) {
-        return received(input, reading(input, mine -> set.alltoall(name, mine, splits)));
+        return received(input, reading(name, input, mine -> set.alltoall(name, mine, splits)));
     }
 
     /** In each tensor, the row at which this rank's begin when the ranks' rows are concatenated. */
@@ -73,15 +73,15 @@ final class PlainCollectives {
         return first;
     }
 
-    private static <R> R reading(Tensor input, Function<io.hvd.tensor.Tensor, R> collective) {
-        return reading(List.of(input), all -> collective.apply(all.get(0)));
+    private static <R> R reading(String name, Tensor input, Function<io.hvd.tensor.Tensor, R> collective) {
+        return reading(name, List.of(input), all -> collective.apply(all.get(0)));
     }
 
     /** The scope holds on to the memory until the collective, which waits for the other ranks, is done with it. */
-    private static <R> R reading(List<Tensor> inputs, Function<List<io.hvd.tensor.Tensor>, R> collective) {
+    private static <R> R reading(String name, List<Tensor> inputs, Function<List<io.hvd.tensor.Tensor>, R> collective) {
         try (PointerScope scope = new PointerScope()) {
             return collective.apply(inputs.stream()
-                    .map(input -> alias(input.detach().contiguous()))
+                    .map(input -> alias(name, input.detach().contiguous()))
                     .toList());
         }
     }
@@ -101,7 +101,7 @@ final class PlainCollectives {
     /** The result as a LibTorch tensor of the input's kind. */
     private static Tensor like(Tensor input, io.hvd.tensor.Tensor result) {
         Tensor output = torch.empty(result.shape().toArray(), input.options(), new MemoryFormatOptional());
-        alias(output).copyFrom(result);
+        TorchTensors.alias("result", output).copyFrom(result);
         return output;
     }
 
@@ -111,7 +111,7 @@ final class PlainCollectives {
         }
     }
 
-    private static io.hvd.tensor.Tensor alias(Tensor tensor) {
-        return TorchTensors.alias("of a collective", tensor);
+    private static io.hvd.tensor.Tensor alias(String name, Tensor tensor) {
+        return TorchTensors.alias(name == null ? "without a name" : name, tensor);
     }
 }

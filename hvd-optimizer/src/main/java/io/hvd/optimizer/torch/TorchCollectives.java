@@ -23,8 +23,9 @@ import org.bytedeco.pytorch.global.torch;
  * <p>Backward waits for the other ranks as forward does. Each of them must therefore run backward through the same
  * collectives: their inputs need a gradient on all ranks or on none, and every rank's loss depends on
  * every output. A rank that has no use for one adds {@code output.sum().mul(new Scalar(0))} to its loss; an
- * output of a group that is not used counts as zeros by itself. LibTorch visits operations of one thread last
- * made, first visited, whatever the graph, so ranks that call forward in the same order agree in backward too.
+ * output of a group that is not used counts as zeros by itself. Otherwise the others wait until the stall check
+ * names that rank and ends the job. LibTorch visits the operations of one thread last made, first visited, whatever
+ * the graph, so ranks that call forward in the same order agree in backward too.
  *
  * <p>The gradients are those that Horovod's users know. With n ranks whose losses are l<sub>0</sub> to
  * l<sub>n-1</sub> they are, from first principles, those of
@@ -104,7 +105,11 @@ public final class TorchCollectives {
         return outputs;
     }
 
-    /** The root's tensor. Gradient: the average over the ranks on the root, zeros elsewhere. @param root global rank */
+    /**
+     * The root's tensor. Gradient: the average over the ranks on the root, zeros elsewhere.
+     *
+     * @param root global rank, also in a process set
+     */
     public Tensor broadcast(String name, Tensor input, int root) {
         Tensor output = plain.broadcast(name, input, root);
         boolean isRoot = set.ranks().get(set.rank()) == root;

@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.InsideMpirun;
 import io.hvd.testing.Job;
+import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -26,19 +28,18 @@ class DifferentiableIT {
     }
 
     @Test
-    void aRankWhoseLossLeavesAnOutputOutEndsTheJobByName() {
+    void aRankWhoseLossLeavesAnOutputOutEndsTheJobByName(@TempDir Path reports) {
         Job job = Job.horovodrun(
                 2,
                 Map.of(
-                        "HOROVOD_STALL_CHECK_TIME_SECONDS",
-                        "1",
-                        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
-                        "2",
-                        "HVD_THREADS_PER_RANK",
-                        "1"),
+                        "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
+                        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3",
+                        "HVD_REPORT_DIR", reports.toString(),
+                        "HVD_THREADS_PER_RANK", "1"),
                 UnusedOutput.class);
 
         assertThat(job.exitCode()).as(job.output()).isNotZero();
-        assertThat(job.output()).contains("features.grad").contains("[1]");
+        assertThat(job.lines("Missing: ")).anyMatch(line -> line.contains("rank 1 [features.grad]"));
+        assertThat(job.output()).contains("the job hangs: ");
     }
 }
