@@ -3,10 +3,12 @@ package io.hvd;
 import io.hvd.engine.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.monitor.Phase;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
 import io.hvd.timeline.Timeline;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -80,6 +82,16 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
 
     public boolean isOpen() {
         return membership().isOpen();
+    }
+
+    /**
+     * Known long work of this rank: the others' waiting for it neither warns nor counts until it ends or
+     * its budget is used up. To be closed when the work is done.
+     *
+     * @param what named in the report if it takes longer after all
+     */
+    public Phase phase(String what, Duration atMost) {
+        return membership().phase(what, atMost);
     }
 
     /** All process sets by number, this one included as number 0. */

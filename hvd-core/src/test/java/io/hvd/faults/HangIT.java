@@ -72,6 +72,19 @@ class HangIT {
     }
 
     @Test
+    void knownLongWorkIsNoHang() {
+        Map<String, String> settings = Map.of(
+                "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
+                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2");
+
+        Job job = Job.horovodrun(2, settings, HangProgram.class, "phase", "1");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.seconds()).isGreaterThan(5);
+        assertThat(job.output()).doesNotContain("HANG", "have waited for");
+    }
+
+    @Test
     void ranksThatAreThreadsGetTheSameExplanationAndSpawnThrowsIt() throws IOException {
         Map<String, String> settings = Map.of(
                 "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",

@@ -3,7 +3,9 @@ package io.hvd.faults;
 import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.monitor.Phase;
 import io.hvd.tensor.Tensor;
+import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
 /** A training loop that comes to a halt without anybody failing: one rank does not do what the others wait for. */
@@ -55,6 +57,11 @@ public final class HangProgram {
             }
             case "branch" -> hvd.broadcast("weights", Tensor.of(1f), 0);
             case "stuck" -> waitForALockThatNobodyGives();
+            case "phase" -> {
+                try (Phase phase = hvd.phase("evaluation", Duration.ofSeconds(60))) {
+                    LockSupport.parkNanos(5_000_000_000L);
+                }
+            }
             case "throw" -> throw new IllegalStateException("seen only when close() returns");
             default -> {}
         }
