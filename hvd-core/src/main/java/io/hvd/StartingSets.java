@@ -20,11 +20,12 @@ final class StartingSets {
      */
     static List<List<Integer>> agreed(List<List<Integer>> asked, Backend backend) {
         int size = backend.topology().size();
+        // Before anything else: a rank that finds a fault in its own list alone would leave the others waiting.
+        requireSame(asked.stream().map(set -> set.stream().sorted().toList()).toList(), backend);
         List<List<Integer>> sets = new ArrayList<>();
         for (int i = 0; i < asked.size(); i++) {
             sets.add(members("process set " + (i + 1), asked.get(i), size));
         }
-        requireSame(sets, backend);
         for (int i = 0; i < sets.size(); i++) {
             int earlier = sets.indexOf(sets.get(i));
             if (earlier < i || sets.get(i).size() == size) {

@@ -281,7 +281,10 @@ final class Negotiation {
             return false;
         }
         Request first = deciding.get(batch.ops().get(0).name()).first();
-        return first.kind() == OpKind.ALLREDUCE && first.device() == Device.Kind.CPU;
+        // A veto is one element more; eight bits could overflow, if very many ranks raise it at once.
+        return first.kind() == OpKind.ALLREDUCE
+                && first.device() == Device.Kind.CPU
+                && first.how().wire().bytes() > 1;
     }
 
     /** Whether the ranks want nothing at the moment but the next of these steps. */

@@ -154,6 +154,7 @@ class CoordinatorTest {
         assertThat(refused.verdict()).isEqualTo(Plan.Verdict.RANK_GONE);
         assertThat(refused.names()).containsExactly("a");
         assertThat(refused.error()).contains("\"a\"", "ranks {1} have closed");
+        assertThat(refused.sizes()).as("said to those who asked").containsExactly(0L, 2L);
         assertThat(three.next().isEmpty()).isTrue();
     }
 

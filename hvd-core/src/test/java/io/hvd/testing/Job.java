@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
  * @param endedMillis when it ended, in {@link System#currentTimeMillis()}
  */
 public record Job(int exitCode, String output, double seconds, long endedMillis) {
-    private static final long LIMIT_SECONDS = 180;
+    private static final long LIMIT_SECONDS = 300;
 
     /** Runs a main class of the test class path on {@code ranks} ranks under horovodrun. */
     public static Job horovodrun(int ranks, Map<String, String> environment, Class<?> main, String... args) {

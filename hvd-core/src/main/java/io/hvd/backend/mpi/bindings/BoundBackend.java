@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import mpi.Comm;
+import mpi.Group;
 import mpi.Intracomm;
 import mpi.MPI;
 import mpi.MPIException;
@@ -86,7 +87,12 @@ final class BoundBackend implements Backend {
     public Collectives collectives(List<Integer> members) {
         try {
             int[] ranks = members.stream().mapToInt(Integer::intValue).toArray();
-            return new MpiCollectives(comm.createGroup(comm.getGroup().incl(ranks), SET_TAG), config.stageBytes());
+            Group everybody = comm.getGroup();
+            Group some = everybody.incl(ranks);
+            Intracomm theirs = comm.createGroup(some, SET_TAG);
+            some.free();
+            everybody.free();
+            return new MpiCollectives(theirs, config.stageBytes());
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_create_group for ranks " + members + " failed: " + e, e);
         }
