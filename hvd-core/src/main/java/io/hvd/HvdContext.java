@@ -125,8 +125,8 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     public ProcessSet addProcessSet(List<Integer> ranks) {
         requireDynamicSets("addProcessSet");
         List<Integer> members = StartingSets.members("process set", ranks, size());
-        Request request = Request.addProcessSet(nameOr(null, "add_process_set"), members);
-        int id = submit(submission(request, null, null), true).number();
+        Request request = Request.addProcessSet(calls().nameOr(null, "add_process_set"), members);
+        int id = calls().submit(calls().submission(request, null, null), true).number();
         ProcessSet set = new ProcessSet(membership(), id, members);
         sets.put(id, set);
         return set;
@@ -135,9 +135,9 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     /** Takes a process set away; all ranks of the job call it. What it is still doing fails. */
     public void removeProcessSet(ProcessSet set) {
         requireDynamicSets("removeProcessSet");
-        Request request = Request.removeProcessSet(nameOr(null, "remove_process_set"), set.id());
-        submit(submission(request, null, null), true).synchronize();
-        set.unregister();
+        Request request = Request.removeProcessSet(calls().nameOr(null, "remove_process_set"), set.id());
+        calls().submit(calls().submission(request, null, null), true).synchronize();
+        set.calls().unregister();
         sets.remove(set.id());
     }
 

@@ -2,15 +2,11 @@ package io.hvd;
 
 import io.hvd.config.RankFacts;
 import io.hvd.engine.Engine.Submission;
-import io.hvd.engine.Outcome;
 import io.hvd.engine.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.OpKind;
-import io.hvd.spi.Reduction;
-import io.hvd.tensor.DType;
 import io.hvd.tensor.JoinDivisor;
-import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,9 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Some of a job's ranks and the collectives among them. {@link HvdContext} is the set of all ranks;
@@ -44,10 +37,7 @@ public class ProcessSet {
     private final int id;
     private final List<Integer> ranks;
     private final int globalRank;
-    /** How many operations of each kind have had no name so far. */
-    private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
-
-    private volatile boolean registered = true;
+    private final CollectiveCalls calls;
     private volatile boolean parametersBroadcast;
 
     ProcessSet(Membership membership, int id, List<Integer> ranks) {
@@ -55,6 +45,7 @@ public class ProcessSet {
         this.id = id;
         this.ranks = List.copyOf(ranks);
         this.globalRank = membership.topology().rank();
+        this.calls = new CollectiveCalls(membership, id, this.ranks);
     }
 
     /** 0 for the set of all ranks. */
@@ -74,7 +65,7 @@ public class ProcessSet {
 
     /** This rank's number within the set, 0 to {@link #size()} - 1. */
     public int rank() {
-        requireMember("rank()");
+        calls.requireMember("rank()");
         return ranks.indexOf(globalRank);
     }
 
@@ -89,23 +80,24 @@ public class ProcessSet {
     }
 
     public Tensor allreduce(String name, Tensor tensor, AllreduceOptions options) {
-        return reduction(name, OpKind.ALLREDUCE, tensor, outputLike(tensor), options, true)
+        return calls.reduction(name, OpKind.ALLREDUCE, tensor, CollectiveCalls.outputLike(tensor), options, true)
                 .synchronize();
     }
 
     /** Starts an allreduce into a new tensor of the same shape and type. */
     public Handle allreduceAsync(String name, Tensor tensor, AllreduceOptions options) {
-        return reduction(name, OpKind.ALLREDUCE, tensor, outputLike(tensor), options, false);
+        return calls.reduction(name, OpKind.ALLREDUCE, tensor, CollectiveCalls.outputLike(tensor), options, false);
     }
 
     /** Overwrites the tensor with the result, and returns it. */
     public Tensor allreduceInPlace(String name, Tensor tensor, AllreduceOptions options) {
-        return reduction(name, OpKind.ALLREDUCE, tensor, tensor, options, true).synchronize();
+        return calls.reduction(name, OpKind.ALLREDUCE, tensor, tensor, options, true)
+                .synchronize();
     }
 
     /** Starts an allreduce that overwrites the tensor, which must not be touched until the handle is done. */
     public Handle allreduceInPlaceAsync(String name, Tensor tensor, AllreduceOptions options) {
-        return reduction(name, OpKind.ALLREDUCE, tensor, tensor, options, false);
+        return calls.reduction(name, OpKind.ALLREDUCE, tensor, tensor, options, false);
     }
 
     /**
@@ -117,9 +109,9 @@ public class ProcessSet {
      */
     public List<Handle> allreduceInPlaceAsync(Map<String, Tensor> tensors, AllreduceOptions options) {
         List<Submission> all = new ArrayList<>(tensors.size());
-        tensors.forEach((name, tensor) ->
-                all.add(submission(reductionRequest(name, OpKind.ALLREDUCE, tensor, options, 0), tensor, tensor)));
-        return submit(all, true);
+        tensors.forEach((name, tensor) -> all.add(
+                calls.submission(calls.reductionRequest(name, OpKind.ALLREDUCE, tensor, options, 0), tensor, tensor)));
+        return calls.submit(all, true);
     }
 
     /**
@@ -129,22 +121,22 @@ public class ProcessSet {
      * @param name of the group; the tensors are called {@code name.0}, {@code name.1} and so on
      */
     public List<Tensor> groupedAllreduce(String name, List<Tensor> tensors, AllreduceOptions options) {
-        return synchronize(groupedAllreduceAsync(name, tensors, options));
+        return CollectiveCalls.synchronize(groupedAllreduceAsync(name, tensors, options));
     }
 
     /** Starts it; one handle per tensor, in their order. */
     public List<Handle> groupedAllreduceAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
-        List<Tensor> outputs = tensors.stream().map(ProcessSet::outputLike).toList();
-        return grouped(name, OpKind.ALLREDUCE, tensors, outputs, options);
+        List<Tensor> outputs = tensors.stream().map(CollectiveCalls::outputLike).toList();
+        return calls.grouped(name, OpKind.ALLREDUCE, tensors, outputs, options);
     }
 
     /** Overwrites the tensors. */
     public void groupedAllreduceInPlace(String name, List<Tensor> tensors, AllreduceOptions options) {
-        synchronize(groupedAllreduceInPlaceAsync(name, tensors, options));
+        CollectiveCalls.synchronize(groupedAllreduceInPlaceAsync(name, tensors, options));
     }
 
     public List<Handle> groupedAllreduceInPlaceAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
-        return grouped(name, OpKind.ALLREDUCE, tensors, tensors, options);
+        return calls.grouped(name, OpKind.ALLREDUCE, tensors, tensors, options);
     }
 
     /**
@@ -153,45 +145,47 @@ public class ProcessSet {
      * @throws HvdException if the tensor is a scalar
      */
     public Tensor allgather(String name, Tensor tensor) {
-        return gathering(name, tensor, true).synchronize();
+        return calls.gathering(name, tensor, true).synchronize();
     }
 
     public Handle allgatherAsync(String name, Tensor tensor) {
-        return gathering(name, tensor, false);
+        return calls.gathering(name, tensor, false);
     }
 
     /** Allgathers of tensors that belong together; none runs before all of them can. */
     public List<Tensor> groupedAllgather(String name, List<Tensor> tensors) {
-        return synchronize(groupedAllgatherAsync(name, tensors));
+        return CollectiveCalls.synchronize(groupedAllgatherAsync(name, tensors));
     }
 
     public List<Handle> groupedAllgatherAsync(String name, List<Tensor> tensors) {
-        Group group = new Group(nameOr(name, "grouped_allgather"), tensors.size());
+        CollectiveCalls.Group group =
+                new CollectiveCalls.Group(calls.nameOr(name, "grouped_allgather"), tensors.size());
         List<Submission> all = new ArrayList<>();
         for (Tensor tensor : tensors) {
             String own = group.next();
-            requireRows(own, OpKind.ALLGATHER, tensor);
-            all.add(submission(Request.allgather(own, tensor).in(group.asked()), tensor, null));
+            calls.requireRows(own, OpKind.ALLGATHER, tensor);
+            all.add(calls.submission(Request.allgather(own, tensor).in(group.asked()), tensor, null));
         }
-        return submit(all, true);
+        return calls.submit(all, true);
     }
 
     /** The root's tensor, in a new tensor on every rank. */
     public Tensor broadcast(String name, Tensor tensor, int root) {
-        return broadcasting(name, tensor, outputLike(tensor), root, true).synchronize();
+        return calls.broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, true)
+                .synchronize();
     }
 
     public Handle broadcastAsync(String name, Tensor tensor, int root) {
-        return broadcasting(name, tensor, outputLike(tensor), root, false);
+        return calls.broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, false);
     }
 
     /** Overwrites the tensor with the root's, and returns it. */
     public Tensor broadcastInPlace(String name, Tensor tensor, int root) {
-        return broadcasting(name, tensor, tensor, root, true).synchronize();
+        return calls.broadcasting(name, tensor, tensor, root, true).synchronize();
     }
 
     public Handle broadcastInPlaceAsync(String name, Tensor tensor, int root) {
-        return broadcasting(name, tensor, tensor, root, false);
+        return calls.broadcasting(name, tensor, tensor, root, false);
     }
 
     /**
@@ -204,17 +198,17 @@ public class ProcessSet {
     }
 
     public Handle alltoallAsync(String name, Tensor tensor) {
-        requireRows(name, OpKind.ALLTOALL, tensor);
+        calls.requireRows(name, OpKind.ALLTOALL, tensor);
         long rows = tensor.shape().dim(0);
         if (rows % size() != 0) {
-            throw bad(
+            throw calls.bad(
                     OpKind.ALLTOALL,
                     name,
                     "without splits the first dimension must be a multiple of the " + size() + " ranks, it is " + rows);
         }
         long[] splits = new long[size()];
         Arrays.fill(splits, rows / size());
-        return exchanging(name, tensor, splits);
+        return calls.exchanging(name, tensor, splits);
     }
 
     /**
@@ -227,25 +221,26 @@ public class ProcessSet {
     }
 
     public Handle alltoallAsync(String name, Tensor tensor, int... splits) {
-        requireRows(name, OpKind.ALLTOALL, tensor);
+        calls.requireRows(name, OpKind.ALLTOALL, tensor);
         if (splits.length != size()) {
-            throw bad(OpKind.ALLTOALL, name, splits.length + " splits are given for " + size() + " ranks");
+            throw calls.bad(OpKind.ALLTOALL, name, splits.length + " splits are given for " + size() + " ranks");
         }
         long sum = 0;
         for (int rows : splits) {
             if (rows < 0) {
-                throw bad(OpKind.ALLTOALL, name, "splits " + Arrays.toString(splits) + " hold a negative number");
+                throw calls.bad(OpKind.ALLTOALL, name, "splits " + Arrays.toString(splits) + " hold a negative number");
             }
             sum += rows;
         }
         if (sum > tensor.shape().dim(0)) {
-            throw bad(
+            throw calls.bad(
                     OpKind.ALLTOALL,
                     name,
                     "splits " + Arrays.toString(splits) + " add up to " + sum + ", the first dimension is "
                             + tensor.shape().dim(0));
         }
-        return exchanging(name, tensor, Arrays.stream(splits).asLongStream().toArray());
+        return calls.exchanging(
+                name, tensor, Arrays.stream(splits).asLongStream().toArray());
     }
 
     /**
@@ -255,37 +250,37 @@ public class ProcessSet {
      * @param options SUM or AVERAGE
      */
     public Tensor reducescatter(String name, Tensor tensor, AllreduceOptions options) {
-        return scattering(name, tensor, options, true).synchronize();
+        return calls.scattering(name, tensor, options, true).synchronize();
     }
 
     public Handle reducescatterAsync(String name, Tensor tensor, AllreduceOptions options) {
-        return scattering(name, tensor, options, false);
+        return calls.scattering(name, tensor, options, false);
     }
 
     /** Reducescatters of tensors that belong together; none runs before all of them can. */
     public List<Tensor> groupedReducescatter(String name, List<Tensor> tensors, AllreduceOptions options) {
-        return synchronize(groupedReducescatterAsync(name, tensors, options));
+        return CollectiveCalls.synchronize(groupedReducescatterAsync(name, tensors, options));
     }
 
     public List<Handle> groupedReducescatterAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
-        tensors.forEach(tensor -> requireScatters(name, tensor, options));
-        return grouped(name, OpKind.REDUCESCATTER, tensors, null, options);
+        tensors.forEach(tensor -> calls.requireScatters(name, tensor, options));
+        return calls.grouped(name, OpKind.REDUCESCATTER, tensors, null, options);
     }
 
     /** Reduces to one rank, which gets a new tensor; the others get null. */
     public Tensor reduce(String name, Tensor tensor, AllreduceOptions options, int root) {
-        int place = requireRoot(OpKind.REDUCE, name, root);
-        Request request = reductionRequest(name, OpKind.REDUCE, tensor, options, place);
-        Tensor output = root == globalRank ? outputLike(tensor) : null;
-        return submit(submission(request, tensor, output), true).synchronize();
+        int place = calls.requireRoot(OpKind.REDUCE, name, root);
+        Request request = calls.reductionRequest(name, OpKind.REDUCE, tensor, options, place);
+        Tensor output = root == globalRank ? CollectiveCalls.outputLike(tensor) : null;
+        return calls.submit(calls.submission(request, tensor, output), true).synchronize();
     }
 
     /** Concatenates the ranks' tensors on one rank; the others get null. */
     public Tensor gather(String name, Tensor tensor, int root) {
-        int place = requireRoot(OpKind.GATHER, name, root);
-        requireRows(name, OpKind.GATHER, tensor);
-        Request request = Request.gather(nameOr(name, "gather"), tensor, place);
-        return submit(submission(request, tensor, null), true).synchronize();
+        int place = calls.requireRoot(OpKind.GATHER, name, root);
+        calls.requireRows(name, OpKind.GATHER, tensor);
+        Request request = Request.gather(calls.nameOr(name, "gather"), tensor, place);
+        return calls.submit(calls.submission(request, tensor, null), true).synchronize();
     }
 
     /**
@@ -294,13 +289,13 @@ public class ProcessSet {
      * @param tensor looked at on the root only; null elsewhere
      */
     public Tensor scatter(String name, Tensor tensor, int root) {
-        int place = requireRoot(OpKind.SCATTER, name, root);
+        int place = calls.requireRoot(OpKind.SCATTER, name, root);
         Tensor mine = root == globalRank ? Objects.requireNonNull(tensor, "the root's tensor") : null;
         if (mine != null) {
-            requireRows(name, OpKind.SCATTER, mine);
+            calls.requireRows(name, OpKind.SCATTER, mine);
         }
-        Request request = Request.scatter(nameOr(name, "scatter"), mine, place);
-        return submit(submission(request, mine, null), true).synchronize();
+        Request request = Request.scatter(calls.nameOr(name, "scatter"), mine, place);
+        return calls.submit(calls.submission(request, mine, null), true).synchronize();
     }
 
     /** Sends a tensor to another rank, which calls {@link #receive} with the same tag; returns when it is there. */
@@ -309,7 +304,7 @@ public class ProcessSet {
     }
 
     public Handle sendAsync(Tensor tensor, int to, int tag) {
-        return transfer(OpKind.SEND, tensor, globalRank, to, to, tag);
+        return calls.transfer(OpKind.SEND, tensor, globalRank, to, to, tag);
     }
 
     /** Overwrites a tensor with the one that another rank sends; its type and shape must be the same. */
@@ -318,7 +313,7 @@ public class ProcessSet {
     }
 
     public Handle receiveAsync(Tensor tensor, int from, int tag) {
-        return transfer(OpKind.RECEIVE, tensor, from, globalRank, from, tag);
+        return calls.transfer(OpKind.RECEIVE, tensor, from, globalRank, from, tag);
     }
 
     /** Returns when every member has come here. */
@@ -327,7 +322,7 @@ public class ProcessSet {
     }
 
     public Handle barrierAsync() {
-        return submit(submission(Request.barrier(nameOr(null, "barrier"), 0), null, null), true);
+        return calls.submit(calls.submission(Request.barrier(calls.nameOr(null, "barrier"), 0), null, null), true);
     }
 
     /**
@@ -338,10 +333,10 @@ public class ProcessSet {
      */
     public void monitoredBarrier(Duration atMost) {
         if (atMost.toMillis() < 1) {
-            throw bad(OpKind.BARRIER, null, "the limit is " + atMost + ", expected at least a millisecond");
+            throw calls.bad(OpKind.BARRIER, null, "the limit is " + atMost + ", expected at least a millisecond");
         }
-        Request request = Request.barrier(nameOr(null, "monitored_barrier"), atMost.toMillis());
-        submit(submission(request, null, null), true).synchronize();
+        Request request = Request.barrier(calls.nameOr(null, "monitored_barrier"), atMost.toMillis());
+        calls.submit(calls.submission(request, null, null), true).synchronize();
     }
 
     /**
@@ -356,10 +351,10 @@ public class ProcessSet {
 
     /** @param divisor what averages are divided by meanwhile; the same on every rank */
     public int join(JoinDivisor divisor) {
-        int last = submit(submission(Request.join(JOIN, divisor), null, null), true)
+        int last = calls.submit(calls.submission(Request.join(JOIN, divisor), null, null), true)
                 .number();
         // The ranks have called a different number of operations; from here on they count alike again.
-        unnamed.clear();
+        calls.countAnew();
         return last;
     }
 
@@ -369,7 +364,7 @@ public class ProcessSet {
      * @param value looked at on the root only
      */
     public <T> T broadcastObject(String name, T value, ObjectCodec<T> codec, int root) {
-        String base = nameOr(name, "broadcast_object");
+        String base = calls.nameOr(name, "broadcast_object");
         boolean isRoot = globalRank == root;
         byte[] mine = isRoot ? codec.encode(value) : new byte[0];
         Tensor size = broadcast(base + ".sz", Tensor.of((long) mine.length), root);
@@ -380,7 +375,7 @@ public class ProcessSet {
 
     /** Gives every rank everybody's object, by rank. */
     public <T> List<T> allgatherObject(String name, T value, ObjectCodec<T> codec) {
-        String base = nameOr(name, "allgather_object");
+        String base = calls.nameOr(name, "allgather_object");
         byte[] mine = codec.encode(value);
         long[] sizes =
                 (long[]) allgather(base + ".sz", Tensor.of((long) mine.length)).toArray();
@@ -439,7 +434,7 @@ public class ProcessSet {
     public void requireSame(Map<String, String> values) {
         RankFacts mine = new RankFacts(new TreeMap<>(values));
         List<RankFacts> all =
-                allgatherObject(nameOr(null, "require_same"), mine.toBytes(), ObjectCodec.bytes()).stream()
+                allgatherObject(calls.nameOr(null, "require_same"), mine.toBytes(), ObjectCodec.bytes()).stream()
                         .map(RankFacts::of)
                         .toList();
         List<String> differences = RankFacts.differences(all, ranks);
@@ -449,195 +444,12 @@ public class ProcessSet {
         }
     }
 
-    /** From here on every collective of this set is refused. */
-    void unregister() {
-        registered = false;
-    }
-
     Membership membership() {
         return membership;
     }
 
-    Handle submit(Submission one, boolean hurry) {
-        requireMember(one.request().kind() + " of \"" + one.request().name() + "\"");
-        return handle(one, membership.open(one.request().kind().toString()).submit(one, hurry));
-    }
-
-    Submission submission(Request request, Tensor input, Tensor output) {
-        return new Submission(id, ranks, request, input, output);
-    }
-
-    String nameOr(String name, String operation) {
-        return name != null
-                ? name
-                : operation + ".noname."
-                        + unnamed.computeIfAbsent(operation, kind -> new AtomicLong())
-                                .getAndIncrement();
-    }
-
-    private List<Handle> submit(List<Submission> all, boolean hurry) {
-        requireMember("a group of collectives");
-        List<CompletableFuture<Outcome>> results =
-                membership.open("a group of collectives").submit(all, hurry);
-        List<Handle> handles = new ArrayList<>(results.size());
-        for (int i = 0; i < results.size(); i++) {
-            handles.add(handle(all.get(i), results.get(i)));
-        }
-        return handles;
-    }
-
-    private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
-        Request request = submission.request();
-        boolean mustBeRead = request.kind() == OpKind.ALLREDUCE && submission.output() != submission.input();
-        return new Handle(
-                id, request.name(), result, membership.engine(), mustBeRead ? membership.unreadResults() : null);
-    }
-
-    private Handle reduction(
-            String name, OpKind kind, Tensor input, Tensor output, AllreduceOptions options, boolean hurry) {
-        return submit(submission(reductionRequest(name, kind, input, options, 0), input, output), hurry);
-    }
-
-    private Request reductionRequest(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
-        Objects.requireNonNull(input, "tensor");
-        if (options.op() == ReduceOp.ADASUM) {
-            throw new HvdException(ErrorId.UNSUPPORTED, kind + " of " + name + ": ADASUM is not there yet");
-        }
-        input.dtype().refuses(options.op()).ifPresent(why -> {
-            throw bad(kind, name, why);
-        });
-        if (options.prescale() != 1 || options.postscale() != 1) {
-            input.dtype().refusesScaling().ifPresent(why -> {
-                throw bad(kind, name, why);
-            });
-        }
-        DType wire = options.compression().wireFor(input.dtype());
-        Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
-        return Request.reduction(nameOr(name, kind.toString()), kind, input, how, root);
-    }
-
-    /** @param outputs null where the operations make them */
-    private List<Handle> grouped(
-            String name, OpKind kind, List<Tensor> inputs, List<Tensor> outputs, AllreduceOptions options) {
-        if (inputs.stream().map(Tensor::device).distinct().count() > 1) {
-            throw bad(
-                    kind,
-                    name,
-                    "the tensors of a group lie on different devices: "
-                            + inputs.stream().map(Tensor::device).distinct().toList());
-        }
-        Group group = new Group(nameOr(name, "grouped_" + kind), inputs.size());
-        List<Submission> all = new ArrayList<>();
-        for (int i = 0; i < inputs.size(); i++) {
-            Request request = reductionRequest(group.next(), kind, inputs.get(i), options, 0);
-            all.add(submission(request.in(group.asked()), inputs.get(i), outputs == null ? null : outputs.get(i)));
-        }
-        return submit(all, true);
-    }
-
-    private Handle gathering(String name, Tensor input, boolean hurry) {
-        requireRows(name, OpKind.ALLGATHER, input);
-        return submit(submission(Request.allgather(nameOr(name, "allgather"), input), input, null), hurry);
-    }
-
-    private Handle broadcasting(String name, Tensor input, Tensor output, int root, boolean hurry) {
-        int place = requireRoot(OpKind.BROADCAST, name, root);
-        return submit(submission(Request.broadcast(nameOr(name, "broadcast"), input, place), input, output), hurry);
-    }
-
-    private Handle exchanging(String name, Tensor input, long[] splits) {
-        List<Long> rows = Arrays.stream(splits).boxed().toList();
-        return submit(submission(Request.alltoall(nameOr(name, "alltoall"), input, rows), input, null), true);
-    }
-
-    private Handle scattering(String name, Tensor input, AllreduceOptions options, boolean hurry) {
-        requireScatters(name, input, options);
-        return reduction(name, OpKind.REDUCESCATTER, input, null, options, hurry);
-    }
-
-    private Handle transfer(OpKind half, Tensor tensor, int from, int to, int peer, int tag) {
-        int place = ranks.indexOf(peer);
-        if (place < 0 || peer == globalRank) {
-            throw bad(
-                    half, null, "rank " + peer + (peer == globalRank ? " is this rank itself" : " is not in " + ranks));
-        }
-        String name = "transfer." + from + "." + to + "." + tag;
-        return submit(submission(Request.transfer(name, half, tensor, place), tensor, null), true);
-    }
-
-    private void requireMember(String call) {
-        if (!registered) {
-            throw new HvdException(
-                    ErrorId.UNKNOWN_PROCESS_SET,
-                    call + " on rank " + globalRank + ": process set " + id + " of ranks " + ranks
-                            + " is not registered; it has been removed");
-        }
-        if (!included()) {
-            throw new HvdException(
-                    ErrorId.NOT_A_MEMBER,
-                    call + " on rank " + globalRank + ", which is not in process set " + id + " of ranks " + ranks);
-        }
-    }
-
-    private int requireRoot(OpKind kind, String name, int root) {
-        int place = ranks.indexOf(root);
-        if (place < 0) {
-            throw bad(kind, name, "root rank " + root + " is not in process set " + id + " of ranks " + ranks);
-        }
-        return place;
-    }
-
-    private void requireRows(String name, OpKind kind, Tensor tensor) {
-        if (tensor.shape().rank() == 0) {
-            throw bad(kind, name, "the tensor is a scalar, it needs at least one dimension");
-        }
-    }
-
-    private void requireScatters(String name, Tensor tensor, AllreduceOptions options) {
-        requireRows(name, OpKind.REDUCESCATTER, tensor);
-        if (options.op() != ReduceOp.SUM && options.op() != ReduceOp.AVERAGE) {
-            throw bad(
-                    OpKind.REDUCESCATTER,
-                    name,
-                    "the reduce operation is " + options.op() + ", expected SUM or AVERAGE");
-        }
-    }
-
-    private HvdException bad(OpKind kind, String name, String why) {
-        return new HvdException(
-                ErrorId.BAD_ARGUMENT,
-                kind + (name == null ? "" : " of \"" + name + "\"") + " on rank " + globalRank + ": " + why);
-    }
-
-    private static List<Tensor> synchronize(List<Handle> handles) {
-        return handles.stream().map(Handle::synchronize).toList();
-    }
-
-    private static Tensor outputLike(Tensor tensor) {
-        if (tensor.device().isCpu()) {
-            return Tensor.zeros(tensor.dtype(), tensor.shape());
-        }
-        throw new HvdException(
-                ErrorId.UNSUPPORTED,
-                "an out-of-place collective on " + tensor.device()
-                        + " would have to allocate GPU memory; use the in-place form");
-    }
-
-    /** Names the operations of a group one after the other. */
-    private static final class Group {
-        private final Request.Group asked;
-        private int next;
-
-        Group(String name, int members) {
-            this.asked = new Request.Group(name, members);
-        }
-
-        Request.Group asked() {
-            return asked;
-        }
-
-        String next() {
-            return asked.name() + "." + next++;
-        }
+    /** The way in for operations that are not for users of a set. */
+    CollectiveCalls calls() {
+        return calls;
     }
 }

@@ -1,0 +1,231 @@
+package io.hvd;
+
+import io.hvd.engine.Engine.Submission;
+import io.hvd.engine.Outcome;
+import io.hvd.engine.Request;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Builds, checks and submits what is asked of a process set; {@link ProcessSet} is its face. */
+final class CollectiveCalls {
+    private final Membership membership;
+    private final int id;
+    private final List<Integer> ranks;
+    private final int globalRank;
+    /** How many operations of each kind have had no name so far. */
+    private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
+
+    private volatile boolean registered = true;
+
+    CollectiveCalls(Membership membership, int id, List<Integer> ranks) {
+        this.membership = membership;
+        this.id = id;
+        this.ranks = ranks;
+        this.globalRank = membership.topology().rank();
+    }
+
+    /** After a join the ranks have called a different number of operations; from here on they count alike again. */
+    void countAnew() {
+        unnamed.clear();
+    }
+
+    /** From here on every collective of this set is refused. */
+    void unregister() {
+        registered = false;
+    }
+
+    Handle submit(Submission one, boolean hurry) {
+        requireMember(one.request().kind() + " of \"" + one.request().name() + "\"");
+        return handle(one, membership.open(one.request().kind().toString()).submit(one, hurry));
+    }
+
+    Submission submission(Request request, Tensor input, Tensor output) {
+        return new Submission(id, ranks, request, input, output);
+    }
+
+    String nameOr(String name, String operation) {
+        return name != null
+                ? name
+                : operation + ".noname."
+                        + unnamed.computeIfAbsent(operation, kind -> new AtomicLong())
+                                .getAndIncrement();
+    }
+
+    List<Handle> submit(List<Submission> all, boolean hurry) {
+        requireMember("a group of collectives");
+        List<CompletableFuture<Outcome>> results =
+                membership.open("a group of collectives").submit(all, hurry);
+        List<Handle> handles = new ArrayList<>(results.size());
+        for (int i = 0; i < results.size(); i++) {
+            handles.add(handle(all.get(i), results.get(i)));
+        }
+        return handles;
+    }
+
+    private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
+        Request request = submission.request();
+        boolean mustBeRead = request.kind() == OpKind.ALLREDUCE && submission.output() != submission.input();
+        return new Handle(
+                id, request.name(), result, membership.engine(), mustBeRead ? membership.unreadResults() : null);
+    }
+
+    Handle reduction(String name, OpKind kind, Tensor input, Tensor output, AllreduceOptions options, boolean hurry) {
+        return submit(submission(reductionRequest(name, kind, input, options, 0), input, output), hurry);
+    }
+
+    Request reductionRequest(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
+        Objects.requireNonNull(input, "tensor");
+        if (options.op() == ReduceOp.ADASUM) {
+            throw new HvdException(ErrorId.UNSUPPORTED, kind + " of " + name + ": ADASUM is not there yet");
+        }
+        input.dtype().refuses(options.op()).ifPresent(why -> {
+            throw bad(kind, name, why);
+        });
+        if (options.prescale() != 1 || options.postscale() != 1) {
+            input.dtype().refusesScaling().ifPresent(why -> {
+                throw bad(kind, name, why);
+            });
+        }
+        DType wire = options.compression().wireFor(input.dtype());
+        Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
+        return Request.reduction(nameOr(name, kind.toString()), kind, input, how, root);
+    }
+
+    /** @param outputs null where the operations make them */
+    List<Handle> grouped(
+            String name, OpKind kind, List<Tensor> inputs, List<Tensor> outputs, AllreduceOptions options) {
+        if (inputs.stream().map(Tensor::device).distinct().count() > 1) {
+            throw bad(
+                    kind,
+                    name,
+                    "the tensors of a group lie on different devices: "
+                            + inputs.stream().map(Tensor::device).distinct().toList());
+        }
+        Group group = new Group(nameOr(name, "grouped_" + kind), inputs.size());
+        List<Submission> all = new ArrayList<>();
+        for (int i = 0; i < inputs.size(); i++) {
+            Request request = reductionRequest(group.next(), kind, inputs.get(i), options, 0);
+            all.add(submission(request.in(group.asked()), inputs.get(i), outputs == null ? null : outputs.get(i)));
+        }
+        return submit(all, true);
+    }
+
+    Handle gathering(String name, Tensor input, boolean hurry) {
+        requireRows(name, OpKind.ALLGATHER, input);
+        return submit(submission(Request.allgather(nameOr(name, "allgather"), input), input, null), hurry);
+    }
+
+    Handle broadcasting(String name, Tensor input, Tensor output, int root, boolean hurry) {
+        int place = requireRoot(OpKind.BROADCAST, name, root);
+        return submit(submission(Request.broadcast(nameOr(name, "broadcast"), input, place), input, output), hurry);
+    }
+
+    Handle exchanging(String name, Tensor input, long[] splits) {
+        List<Long> rows = Arrays.stream(splits).boxed().toList();
+        return submit(submission(Request.alltoall(nameOr(name, "alltoall"), input, rows), input, null), true);
+    }
+
+    Handle scattering(String name, Tensor input, AllreduceOptions options, boolean hurry) {
+        requireScatters(name, input, options);
+        return reduction(name, OpKind.REDUCESCATTER, input, null, options, hurry);
+    }
+
+    Handle transfer(OpKind half, Tensor tensor, int from, int to, int peer, int tag) {
+        int place = ranks.indexOf(peer);
+        if (place < 0 || peer == globalRank) {
+            throw bad(
+                    half, null, "rank " + peer + (peer == globalRank ? " is this rank itself" : " is not in " + ranks));
+        }
+        String name = "transfer." + from + "." + to + "." + tag;
+        return submit(submission(Request.transfer(name, half, tensor, place), tensor, null), true);
+    }
+
+    void requireMember(String call) {
+        if (!registered) {
+            throw new HvdException(
+                    ErrorId.UNKNOWN_PROCESS_SET,
+                    call + " on rank " + globalRank + ": process set " + id + " of ranks " + ranks
+                            + " is not registered; it has been removed");
+        }
+        if (!ranks.contains(globalRank)) {
+            throw new HvdException(
+                    ErrorId.NOT_A_MEMBER,
+                    call + " on rank " + globalRank + ", which is not in process set " + id + " of ranks " + ranks);
+        }
+    }
+
+    int requireRoot(OpKind kind, String name, int root) {
+        int place = ranks.indexOf(root);
+        if (place < 0) {
+            throw bad(kind, name, "root rank " + root + " is not in process set " + id + " of ranks " + ranks);
+        }
+        return place;
+    }
+
+    void requireRows(String name, OpKind kind, Tensor tensor) {
+        if (tensor.shape().rank() == 0) {
+            throw bad(kind, name, "the tensor is a scalar, it needs at least one dimension");
+        }
+    }
+
+    void requireScatters(String name, Tensor tensor, AllreduceOptions options) {
+        requireRows(name, OpKind.REDUCESCATTER, tensor);
+        if (options.op() != ReduceOp.SUM && options.op() != ReduceOp.AVERAGE) {
+            throw bad(
+                    OpKind.REDUCESCATTER,
+                    name,
+                    "the reduce operation is " + options.op() + ", expected SUM or AVERAGE");
+        }
+    }
+
+    HvdException bad(OpKind kind, String name, String why) {
+        return new HvdException(
+                ErrorId.BAD_ARGUMENT,
+                kind + (name == null ? "" : " of \"" + name + "\"") + " on rank " + globalRank + ": " + why);
+    }
+
+    static List<Tensor> synchronize(List<Handle> handles) {
+        return handles.stream().map(Handle::synchronize).toList();
+    }
+
+    static Tensor outputLike(Tensor tensor) {
+        if (tensor.device().isCpu()) {
+            return Tensor.zeros(tensor.dtype(), tensor.shape());
+        }
+        throw new HvdException(
+                ErrorId.UNSUPPORTED,
+                "an out-of-place collective on " + tensor.device()
+                        + " would have to allocate GPU memory; use the in-place form");
+    }
+
+    /** Names the operations of a group one after the other. */
+    static final class Group {
+        private final Request.Group asked;
+        private int next;
+
+        Group(String name, int members) {
+            this.asked = new Request.Group(name, members);
+        }
+
+        Request.Group asked() {
+            return asked;
+        }
+
+        String next() {
+            return asked.name() + "." + next++;
+        }
+    }
+}
