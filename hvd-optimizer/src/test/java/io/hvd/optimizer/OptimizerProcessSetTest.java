@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
+import io.hvd.InitOptions;
 import io.hvd.ProcessSet;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
@@ -17,7 +18,7 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 class OptimizerProcessSetTest {
     @Test
     void theMembersAverageAmongThemselvesAndTheOthersStepAlone() {
-        Hvd.spawn(4, hvd -> {
+        Hvd.spawn(4, InitOptions.standard().withDynamicProcessSets(), hvd -> {
             ProcessSet set = hvd.addProcessSet(List.of(1, 3));
             float[] value = {0};
             float[] gradient = {hvd.rank()};
@@ -40,7 +41,7 @@ class OptimizerProcessSetTest {
 
     @Test
     void twoOptimizersOnOverlappingSetsUseTheSameNamesWithoutMeeting() {
-        Hvd.spawn(3, hvd -> {
+        Hvd.spawn(3, InitOptions.standard().withDynamicProcessSets(), hvd -> {
             ProcessSet first = hvd.addProcessSet(List.of(0, 1));
             ProcessSet second = hvd.addProcessSet(List.of(1, 2));
             List<ProcessSet> order = hvd.rank() == 1 ? List.of(second, first) : List.of(first, second);
@@ -71,7 +72,7 @@ class OptimizerProcessSetTest {
 
     @Test
     void theStateComesFromAGlobalRankOfTheSet() {
-        Hvd.spawn(4, hvd -> {
+        Hvd.spawn(4, InitOptions.standard().withDynamicProcessSets(), hvd -> {
             ProcessSet set = hvd.addProcessSet(List.of(1, 3));
             float[] value = {hvd.rank()};
             DistributedOptimizer optimizer = DistributedOptimizer.wrap(
@@ -95,7 +96,7 @@ class OptimizerProcessSetTest {
     /** Two halves of one model on one rank: parameters of both are averaged with the other ranks' halves. */
     @Test
     void aModelInTwoPartsIsAveragedPartByPart() {
-        Hvd.spawn(2, hvd -> {
+        Hvd.spawn(2, InitOptions.standard().withDynamicProcessSets(), hvd -> {
             float[] lower = {hvd.rank()};
             float[] upper = {10 * hvd.rank()};
             DistributedOptimizer first = DistributedOptimizer.wrap(
