@@ -351,11 +351,13 @@ public class ProcessSet {
 
     /** @param divisor what averages are divided by meanwhile; the same on every rank */
     public int join(JoinDivisor divisor) {
-        int last = calls.submit(calls.submission(Request.join(JOIN, divisor), null, null), true)
-                .number();
-        // The ranks have called a different number of operations; from here on they count alike again.
-        calls.countAnew();
-        return last;
+        try {
+            return calls.submit(calls.submission(Request.join(JOIN, divisor), null, null), true)
+                    .number();
+        } finally {
+            // The ranks have called a different number of operations; from here on they count alike again.
+            calls.countAnew();
+        }
     }
 
     /**

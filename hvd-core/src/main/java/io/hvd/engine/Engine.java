@@ -449,8 +449,7 @@ public final class Engine {
         if (coordinator != null) {
             coordinator.unlock(set.id());
         }
-        queue.drainFresh();
-        announce(queue.pending());
+        announce(queue.drainAll());
     }
 
     private void execute(SetMember set, Batch batch) {

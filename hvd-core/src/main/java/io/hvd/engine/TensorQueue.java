@@ -102,8 +102,9 @@ final class TensorQueue {
         return drained;
     }
 
-    /** Everything that is on its way, in the order of submission. */
-    synchronized List<PendingOp> pending() {
+    /** Hands over everything that is on its way, fresh or not, in the order of submission, to be announced anew. */
+    synchronized List<PendingOp> drainAll() {
+        drainFresh();
         return List.copyOf(pending.values());
     }
 
