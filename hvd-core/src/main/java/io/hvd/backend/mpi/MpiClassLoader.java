@@ -9,7 +9,7 @@ import java.nio.file.Path;
  * Holds mpi.jar and those of our classes that are linked against it.
  *
  * <p>Keeping them apart makes {@code java -jar} work without flags: the JNI library is found here by
- * its real file name, so neither {@code java.library.path} nor a development package's link is
+ * its real file name, so neither the JVM's path of native libraries nor a development package's link is
  * needed, and one build serves whichever Open MPI the machine has.
  */
 final class MpiClassLoader extends URLClassLoader {

@@ -15,7 +15,7 @@ import jcuda.runtime.JCuda;
  * fixed names in {@code java.io.tmpdir} and takes a file that exists for a finished one, so that ranks
  * which start together load each other's half-written files and crash.
  *
- * <p>JCuda looks into {@code java.library.path} first and reads {@code java.io.tmpdir} at the moment of
+ * <p>JCuda looks into the JVM's path of native libraries first and reads {@code java.io.tmpdir} at the moment of
  * unpacking. So the libraries are unpacked safely into a cache folder of ours, and the property points
  * there while JCuda's runtime and driver classes initialise. Its other parts (NVRTC, cuBLAS and so on) are
  * the program's own business.
@@ -25,7 +25,7 @@ final class JCudaLibraries {
 
     private JCudaLibraries() {}
 
-    /** Throws LinkageError if a library is found neither in java.library.path nor in JCuda's jar of natives. */
+    /** Throws LinkageError if a library is found neither on the JVM's path of native libraries nor in JCuda's jar of natives. */
     static void load() {
         Map<String, byte[]> natives = packedNatives();
         if (natives.isEmpty()) {
