@@ -18,14 +18,23 @@ final class DataLog implements Activities {
         this.recorder = recorder;
     }
 
-    /** The data plane takes a batch up now; stand-ins of a rank that has joined leave no trace. */
+    /** The data plane takes up a batch for which all members have come; stand-ins of a joined rank leave no trace. */
     void start(List<PendingOp> ops) {
-        batch = ops.stream()
-                .map(PendingOp::call)
-                .filter(Objects::nonNull)
-                .findFirst()
-                .orElse(null);
-        ops.stream().map(PendingOp::call).filter(Objects::nonNull).forEach(call -> recorder.started(call, batch));
+        List<Call> calls = begin(ops);
+        calls.forEach(call -> recorder.started(call, batch));
+    }
+
+    /** The data plane takes up a step of the static plan, and meets the other members there. */
+    void enter(List<PendingOp> ops) {
+        List<Call> calls = begin(ops);
+        calls.forEach(call -> recorder.entered(call, batch));
+    }
+
+    private List<Call> begin(List<PendingOp> ops) {
+        List<Call> calls =
+                ops.stream().map(PendingOp::call).filter(Objects::nonNull).toList();
+        batch = calls.isEmpty() ? null : calls.get(0);
+        return calls;
     }
 
     @Override

@@ -413,7 +413,7 @@ public final class Engine {
         List<PendingOp> ops = steps.next().stream()
                 .map(name -> queue.find(ALL, name).orElseThrow())
                 .toList();
-        log.start(ops);
+        log.enter(ops);
         Batch batch = new Batch(
                 ops.stream().map(op -> Plan.Op.named(op.name())).toList(),
                 Verdict.RUN,

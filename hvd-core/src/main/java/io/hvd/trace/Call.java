@@ -59,7 +59,11 @@ public final class Call {
         return submittedNanos;
     }
 
-    /** When the data plane took it up: from here on this rank waits inside MPI, NCCL or a meeting of threads. */
+    /**
+     * When the data plane took it up knowing that all members had come: from here on this rank waits inside
+     * MPI, NCCL or a meeting of threads, and for nobody's program. 0 for a step of a static plan, where
+     * nobody knows who has come.
+     */
     public long startedNanos() {
         return startedNanos;
     }

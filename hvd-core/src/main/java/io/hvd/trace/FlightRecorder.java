@@ -64,14 +64,18 @@ public final class FlightRecorder {
     }
 
     /**
-     * The data plane takes it up now.
+     * The data plane takes it up now, because all members have come.
      *
      * @param batch as in {@link TraceListener#started}
      */
     public void started(Call call, Call batch) {
-        long now = System.nanoTime();
-        call.start(now);
-        tell(heard -> heard.started(call, batch, now));
+        call.start(System.nanoTime());
+        entered(call, batch);
+    }
+
+    /** The data plane takes it up now and waits there for whoever has not come yet: a step of a static plan. */
+    public void entered(Call call, Call batch) {
+        tell(heard -> heard.started(call, batch, System.nanoTime()));
     }
 
     /** The data plane has done a piece of work that began then. */

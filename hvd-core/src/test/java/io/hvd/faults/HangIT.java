@@ -11,12 +11,16 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A job that hangs ends non-zero, and says in one sentence which rank has not made which call and where it is instead. */
 class HangIT {
     private static final int RANKS = 4;
     /** The limit of 3 s, the start of the job, and as much again. */
     private static final double SOON_SECONDS = 40;
+
+    private static final Map<String, String> LIMIT = Map.of("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3");
 
     @TempDir
     Path folder;
@@ -64,6 +68,36 @@ class HangIT {
         assertThat(summary(job).get(0)).startsWith("hvd: HANG: rank 1 has not called allreduce \"b\"");
     }
 
+    /** Once the steps have settled, the others wait for it inside MPI. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2})
+    void aStuckRankIsNamedWhenNobodyNegotiatesAnyMore(int culprit) throws IOException {
+        Job job = hang("stuck", culprit, LIMIT, "settled");
+
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: rank " + culprit + " has not called allreduce \"gradient\": it is at ")
+                .containsPattern("HangProgram.waitForALockThatNobodyGives\\(HangProgram.java:\\d+\\)");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void aStoppedRankIsNamedWhenNobodyNegotiatesAnyMore(int culprit) throws IOException {
+        Job job = hang("stop", culprit, LIMIT, "settled");
+
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: rank " + culprit + " is stopped (process state T), process ");
+    }
+
+    /** It vetoes the next step, inside MPI, and nobody else comes there. */
+    @Test
+    void aRankInADifferentBranchIsNamedWhenNobodyNegotiatesAnyMore() throws IOException {
+        Job job = hang("branch", 2, LIMIT, "settled");
+
+        assertThat(summary(job).get(0))
+                .startsWith(
+                        "hvd: HANG: rank 2 has not called allreduce \"gradient\": it waits in broadcast \"weights\"");
+    }
+
     @Test
     void aRankThatThrowsAndWaitsInCloseSaysSoAndIsNamed() throws IOException {
         Job job = hang("throw", 1, Map.of("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "8"));
@@ -71,13 +105,14 @@ class HangIT {
         assertThat(job.lines("hvd: rank 1 on ")).singleElement().asString().contains("because of an exception");
     }
 
-    @Test
-    void knownLongWorkIsNoHang() {
+    @ParameterizedTest
+    @ValueSource(strings = {"negotiating", "settled"})
+    void knownLongWorkIsNoHang(String steps) {
         Map<String, String> settings = Map.of(
                 "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
                 "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2");
 
-        Job job = Job.horovodrun(2, settings, HangProgram.class, "phase", "1");
+        Job job = Job.horovodrun(2, settings, HangProgram.class, "phase", "1", steps);
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.seconds()).isGreaterThan(5);
@@ -102,14 +137,18 @@ class HangIT {
     }
 
     private Job hang(String fault, int culprit) throws IOException {
-        return hang(fault, culprit, Map.of("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "3"));
+        return hang(fault, culprit, LIMIT);
     }
 
     private Job hang(String fault, int culprit, Map<String, String> settings) throws IOException {
+        return hang(fault, culprit, settings, "negotiating");
+    }
+
+    private Job hang(String fault, int culprit, Map<String, String> settings, String steps) throws IOException {
         Map<String, String> environment = new java.util.HashMap<>(settings);
         environment.put("HOROVOD_STALL_CHECK_TIME_SECONDS", "1");
         environment.put("HVD_REPORT_DIR", folder.toString());
-        Job job = Job.horovodrun(RANKS, environment, HangProgram.class, fault, String.valueOf(culprit));
+        Job job = Job.horovodrun(RANKS, environment, HangProgram.class, fault, String.valueOf(culprit), steps);
 
         assertThat(job.exitCode()).as(job.output()).isNotZero();
         assertThat(job.seconds()).as(job.output()).isLessThan(SOON_SECONDS);

@@ -10,7 +10,10 @@ import java.util.concurrent.locks.LockSupport;
 
 /** A training loop that comes to a halt without anybody failing: one rank does not do what the others wait for. */
 public final class HangProgram {
-    private static final int HEALTHY_STEPS = 3;
+    /** Too few for a static plan. */
+    private static final int FEW_STEPS = 3;
+    /** Then the ranks no longer negotiate. */
+    private static final int MANY_STEPS = 15;
 
     private HangProgram() {}
 
@@ -22,13 +25,17 @@ public final class HangProgram {
         }
         try (HvdContext hvd = Hvd.init()) {
             System.out.println("PID " + ProcessHandle.current().pid());
-            for (int step = 0; step < HEALTHY_STEPS; step++) {
+            boolean settled = args.length > 2 && args[2].equals("settled");
+            for (int step = 0; step < (settled ? MANY_STEPS : FEW_STEPS); step++) {
                 average(hvd, "gradient");
             }
             if (hvd.rank() == culprit) {
                 misbehave(hvd, args[0]);
             } else if (args[0].equals("throw")) {
                 waitForALockThatNobodyGives();
+            }
+            if (settled) {
+                average(hvd, "gradient");
             }
             average(hvd, "a");
             if (!args[0].equals("skip") || hvd.rank() != culprit) {
