@@ -326,7 +326,8 @@ public class ProcessSet {
     }
 
     /**
-     * A barrier that does not wait for ever.
+     * A barrier that does not wait for ever. The limit holds as long as this rank and rank 0 have nothing
+     * else under way that waits for the missing ranks.
      *
      * @throws io.hvd.error.BarrierTimeoutException on all ranks, also on those that come later, if some have not
      *     come within the time after the first; it names all of them

@@ -3,7 +3,6 @@ package io.hvd.engine;
 import io.hvd.config.EngineSettings;
 import io.hvd.engine.Announcement.Wishes;
 import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Verdict;
 import io.hvd.error.BarrierTimeoutException;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -28,7 +27,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -41,13 +39,11 @@ import org.slf4j.LoggerFactory;
  * <p>The way is straight: drain what this rank asked for, announce it to rank 0, receive rank 0's
  * plan, carry it out. Only this thread talks to the {@link Backend}. Negotiation goes by name, so the
  * ranks may submit in any order. Once the steps repeat, the ranks carry them out without asking, until
- * one of them is asked for anything else ({@link StaticPlan}).
+ * one of them is asked for anything else ({@link StepFollower}).
  */
 public final class Engine {
     private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
     private static final int ALL = 0;
-    /** So long an operation may lie in an incomplete batch of the static plan before it is negotiated. */
-    private static final long STEP_PATIENCE_NANOS = 1_000_000_000;
 
     private final Backend backend;
     private final EngineSettings settings;
@@ -60,16 +56,13 @@ public final class Engine {
     private final DataLog log;
     private final Consumer<String> onFailure;
     private final Map<Integer, SetMember> sets = new TreeMap<>();
+    private final StepFollower steps;
     private final Queue<Plan> plans = new ArrayDeque<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final ControlChannel.Inbox inbox = new EngineInbox();
     private volatile boolean closing;
     private volatile Runnable farewell = () -> {};
     private volatile String failure = "";
-    /** Whether a static plan holds; written by the communication thread. */
-    private volatile boolean stepsHold;
-
-    private long lastSubmissionNanos;
     private boolean closingAnnounced;
     private boolean failureAnnounced;
 
@@ -98,6 +91,7 @@ public final class Engine {
         this.onFailure = onFailure;
         List<Integer> all = IntStream.range(0, size).boxed().toList();
         sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
+        this.steps = new StepFollower(sets.get(ALL), queue, log);
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
@@ -176,7 +170,7 @@ public final class Engine {
     /** Somebody waits for this operation: it is announced at once, and no static plan may hold it back. */
     public void hurry(int set, String name) {
         boolean first = queue.await(new PendingOp.Key(set, name));
-        if (queue.hurry() || (first && stepsHold)) {
+        if (queue.hurry() || (first && steps.follows())) {
             backend.control().wakeUp();
         }
     }
@@ -264,51 +258,19 @@ public final class Engine {
     }
 
     private long nanosUntilDue() {
-        long own = Math.min(queue.nanosUntilDue(), nanosOfStepPatience());
+        long own = Math.min(queue.nanosUntilDue(), steps.patienceNanos());
         return coordinator == null ? own : Math.min(own, coordinator.nanosUntilDue(System.nanoTime()));
     }
 
     /** What the program has submitted since goes to the coordinator, or into the static plan. */
     private void takeIn() {
-        SetMember all = sets.get(ALL);
-        if (all.steps() != null) {
-            followSteps(all);
-            if (failureIsNews()) {
-                announce(List.of());
+        if (steps.follows()) {
+            List<PendingOp> beside = steps.takeIn(closing);
+            if (failureIsNews() || !beside.isEmpty()) {
+                announce(beside);
             }
         } else if (queue.nanosUntilDue() == 0 || closing != closingAnnounced || failureIsNews()) {
             announce(queue.drainFresh());
-        }
-    }
-
-    private void followSteps(SetMember all) {
-        // In this order: whoever waits has submitted before, and that is drained then.
-        boolean awaited = queue.isAwaited();
-        List<PendingOp> fresh = queue.drainFresh();
-        fresh.forEach(op -> follow(all, op));
-        if (!fresh.isEmpty()) {
-            lastSubmissionNanos = System.nanoTime();
-        }
-        if (closing || (awaited && !all.steps().isDue()) || nanosOfStepPatience() == 0) {
-            all.steps().leave();
-        }
-    }
-
-    /** Time until an incomplete batch is given up, so that its operations are not held back for ever. */
-    private long nanosOfStepPatience() {
-        StaticPlan steps = sets.get(ALL).steps();
-        if (steps == null || steps.isDue() || steps.isIdle()) {
-            return Long.MAX_VALUE;
-        }
-        return Math.max(0, STEP_PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
-    }
-
-    private static void follow(SetMember set, PendingOp op) {
-        op.announce(false);
-        if (op.set() == set.id()) {
-            set.steps().submitted(op.request());
-        } else {
-            set.steps().leave();
         }
     }
 
@@ -318,7 +280,7 @@ public final class Engine {
 
     private void announce(List<PendingOp> ops) {
         // While a static plan holds, leaving it comes first; only a failure is told at once.
-        closingAnnounced = closing && sets.get(ALL).steps() == null;
+        closingAnnounced = closing && !steps.follows();
         failureAnnounced = !failure.isEmpty();
         ops.forEach(op -> op.announce(true));
         List<Wishes> wishes = new ArrayList<>();
@@ -385,71 +347,23 @@ public final class Engine {
         refuse(set, plan.batches().stream().filter(Batch::isRefusal).toList());
         plan.batches().forEach(batch -> execute(set, batch));
         if (!plan.lock().isEmpty()) {
-            set.lock(plan.lock(), queue.announced(set.id()));
-            lastSubmissionNanos = System.nanoTime();
-            stepsHold = true;
+            steps.begin(plan.lock());
         }
         if (!plan.failure().isEmpty()) {
             onFailure.accept(plan.failure());
         }
     }
 
-    /** Carries out one batch of the static plan, or leaves it; false if there is nothing to do yet. */
+    /** Takes the next step of the static plan; false if there is nothing to do yet. */
     private boolean tookStep() {
-        SetMember set = sets.get(ALL);
-        StaticPlan steps = set.steps();
-        if (steps == null || !(steps.isLeft() || steps.isDue())) {
-            return false;
+        boolean due = steps.isDue();
+        if (due && !steps.next()) {
+            if (coordinator != null) {
+                coordinator.unlock(ALL);
+            }
+            announce(queue.drainAll());
         }
-        if (steps.isLeft()) {
-            veto(set, steps);
-        } else if (!runStep(set, steps)) {
-            leaveSteps(set);
-        }
-        return true;
-    }
-
-    private boolean runStep(SetMember set, StaticPlan steps) {
-        List<PendingOp> ops = steps.next().stream()
-                .map(name -> queue.find(ALL, name).orElseThrow())
-                .toList();
-        log.enter(ops);
-        Batch batch = new Batch(
-                ops.stream().map(op -> Plan.Op.named(op.name())).toList(),
-                Verdict.RUN,
-                "",
-                List.of(),
-                List.of(),
-                set.size(),
-                false);
-        Execution execution = new Execution(set, ops, batch);
-        if (!guarded(ops, execution::runUnlessVetoed)) {
-            return false;
-        }
-        steps.advance();
-        // Off the queue first: whoever waits may submit the same name as soon as it is done.
-        ops.forEach(op -> queue.take(ALL, op.name()));
-        execution.complete();
-        return true;
-    }
-
-    private void veto(SetMember set, StaticPlan steps) {
-        List<Request> requests = steps.nextRequests();
-        long elements = requests.stream()
-                .mapToLong(request -> request.shape().elements())
-                .sum();
-        set.data().vetoAllreduce(elements, Execution.onTheWire(requests.get(0), 1));
-        leaveSteps(set);
-    }
-
-    /** Every rank comes here after the same batch, and announces anew what it has not got. */
-    private void leaveSteps(SetMember set) {
-        set.unlock();
-        stepsHold = false;
-        if (coordinator != null) {
-            coordinator.unlock(set.id());
-        }
-        announce(queue.drainAll());
+        return due;
     }
 
     private void execute(SetMember set, Batch batch) {
@@ -491,7 +405,7 @@ public final class Engine {
             return;
         }
         log.start(ops);
-        guarded(ops, () -> {
+        execution.guarded(() -> {
             switch (ops.get(0).request().kind()) {
                 case ADD_PROCESS_SET -> enterAgreed(batch, ops.get(0));
                 case REMOVE_PROCESS_SET -> leaveAgreed(batch, ops.get(0));
@@ -499,24 +413,6 @@ public final class Engine {
             }
             return true;
         });
-    }
-
-    /** An exception out of the data plane fails the operations, and then the job. */
-    private boolean guarded(List<PendingOp> ops, BooleanSupplier body) {
-        try {
-            return body.getAsBoolean();
-        } catch (ShutdownException consequence) {
-            ops.forEach(op -> op.fail(consequence));
-            throw consequence;
-        } catch (Throwable cause) {
-            HvdException error = new HvdException(
-                    ErrorId.BACK_END,
-                    ops.get(0).request().kind() + " of "
-                            + ops.stream().map(PendingOp::name).toList() + " failed on rank " + rank + ": " + cause,
-                    cause);
-            ops.forEach(op -> op.fail(error));
-            throw error;
-        }
     }
 
     /** All of them leave the queue before anybody hears of one, and submits the whole group again. */

@@ -1,6 +1,9 @@
 package io.hvd.engine;
 
 import io.hvd.engine.Plan.Batch;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
@@ -9,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /** Carries an agreed batch out over the data plane of its process set. */
 final class Execution {
@@ -54,7 +58,24 @@ final class Execution {
 
     /** A batch of a static plan, without completing it: false if a rank has vetoed it, and then nothing has happened. */
     boolean runUnlessVetoed() {
-        return data.allreduceUnlessVetoed(inputs(), outputs(), how());
+        return guarded(() -> data.allreduceUnlessVetoed(inputs(), outputs(), how()));
+    }
+
+    /** An exception out of the data plane fails the operations, and then the job. */
+    boolean guarded(BooleanSupplier body) {
+        try {
+            return body.getAsBoolean();
+        } catch (ShutdownException consequence) {
+            ops.forEach(op -> op.fail(consequence));
+            throw consequence;
+        } catch (Throwable cause) {
+            HvdException error = new HvdException(
+                    ErrorId.BACK_END,
+                    first.kind() + " of " + batch.names() + " failed on rank " + set.rank() + ": " + cause,
+                    cause);
+            ops.forEach(op -> op.fail(error));
+            throw error;
+        }
     }
 
     /** Tells those who wait, after {@link #runUnlessVetoed}. */

@@ -36,6 +36,12 @@ final class LateRanks {
         return true;
     }
 
+    /** From here on the ranks use names of the past again. */
+    void forget() {
+        expected.clear();
+        errors.clear();
+    }
+
     List<Batch> refusals() {
         List<Batch> due = List.copyOf(refusals);
         refusals.clear();

@@ -71,20 +71,21 @@ final class Negotiation {
     void announce(int rank, Announcement.Wishes wishes, long now) {
         int self = members.indexOf(rank);
         cache.seen(self, wishes.seen());
-        if (wishes.epoch() != epoch) {
-            return; // said before this rank knew of the change; it says it again
-        }
-        wishes.known().stream().forEach(number -> want(self, cache.request(number, self), number, now));
-        for (int i = 0; i < wishes.fresh().size(); i++) {
-            if (order == null) {
-                want(self, wishes.fresh().get(i), Plan.Op.UNKNOWN, now);
-            } else {
+        if (order != null) {
+            for (int i = 0; i < wishes.fresh().size(); i++) {
                 order.called(self, wishes.fresh().get(i), wishes.sites().get(i));
             }
-        }
-        if (order != null) {
             order.agreed().forEach(call -> want(call.rank(), call.request(), Plan.Op.UNKNOWN, now));
+            return;
         }
+        // What was said before this rank knew of the change it says again, but for what never waits for a change.
+        boolean counts = wishes.epoch() == epoch;
+        if (counts) {
+            wishes.known().stream().forEach(number -> want(self, cache.request(number, self), number, now));
+        }
+        wishes.fresh().stream()
+                .filter(request -> counts || request.hasLimit())
+                .forEach(request -> want(self, request, Plan.Op.UNKNOWN, now));
     }
 
     /** A rank has closed its context. */
@@ -109,7 +110,10 @@ final class Negotiation {
         List<Slot> agreed = new ArrayList<>();
         decide(agreed, batches);
         fuse(agreed, batches);
-        joining.finished().ifPresent(batches::add);
+        joining.finished().ifPresent(end -> {
+            batches.add(end);
+            late.forget();
+        });
         giveUpOnLateRanks(now, batches);
         refuseWhatWaitsForClosedRanks(batches);
         return plan(batches);
@@ -118,7 +122,7 @@ final class Negotiation {
     /** Nanoseconds until {@link #next} has something to say without a new announcement. */
     long nanosUntilDue(long now) {
         return waiting.values().stream()
-                .filter(Negotiation::hasLimit)
+                .filter(slot -> slot.first().hasLimit())
                 .mapToLong(slot -> Math.max(0, deadline(slot) - now))
                 .min()
                 .orElse(Long.MAX_VALUE);
@@ -296,7 +300,7 @@ final class Negotiation {
     private void giveUpOnLateRanks(long now, List<Batch> batches) {
         for (Iterator<Slot> all = waiting.values().iterator(); all.hasNext(); ) {
             Slot slot = all.next();
-            if (hasLimit(slot) && deadline(slot) <= now) {
+            if (slot.first().hasLimit() && deadline(slot) <= now) {
                 all.remove();
                 List<Integer> missing = slot.missing();
                 batches.add(late.gaveUp(
@@ -305,10 +309,6 @@ final class Negotiation {
                                 + RankSet.format(global(missing)) + " had not come"));
             }
         }
-    }
-
-    private static boolean hasLimit(Slot slot) {
-        return slot.first().kind() == OpKind.BARRIER && slot.first().argument() > 0;
     }
 
     private static long deadline(Slot slot) {

@@ -138,6 +138,11 @@ public record Request(
         return Math.toIntExact(argument);
     }
 
+    /** True for a barrier that does not wait for ever. */
+    boolean hasLimit() {
+        return kind == OpKind.BARRIER && argument > 0;
+    }
+
     /** Bytes that travel. */
     public long wireBytes() {
         return shape().elements() * how.wire().bytes();

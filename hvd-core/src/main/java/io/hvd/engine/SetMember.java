@@ -56,6 +56,11 @@ final class SetMember {
         return self;
     }
 
+    /** This rank's global number. */
+    int rank() {
+        return members.get(self);
+    }
+
     Collectives data() {
         return data;
     }

@@ -75,12 +75,17 @@ final class TensorQueue {
         return wake;
     }
 
-    /** Somebody waits for one operation. Returns true if nobody has waited for any so far. */
+    /**
+     * Somebody waits for one operation that a static plan may hold back.
+     *
+     * @return true if nobody has waited for any so far
+     */
     synchronized boolean await(PendingOp.Key key) {
-        return pending.containsKey(key) && awaited.add(key) && awaited.size() == 1;
+        PendingOp op = pending.get(key);
+        return op != null && !op.request().hasLimit() && awaited.add(key) && awaited.size() == 1;
     }
 
-    /** Whether somebody waits; asked before {@link #drainFresh}, that brings all that he has submitted. */
+    /** Whether somebody waits for such an operation; asked before {@link #drainFresh}, that brings all that he has submitted. */
     synchronized boolean isAwaited() {
         return !awaited.isEmpty();
     }
@@ -102,18 +107,25 @@ final class TensorQueue {
         return drained;
     }
 
-    /** Hands over everything that is on its way, fresh or not, in the order of submission, to be announced anew. */
+    /**
+     * Hands over what is to be announced when a static plan ends, in the order of submission: everything
+     * that is on its way but for what has been announced beside the plan.
+     */
     synchronized List<PendingOp> drainAll() {
-        drainFresh();
-        return List.copyOf(pending.values());
+        List<PendingOp> unannounced = drainFresh();
+        return pending.values().stream()
+                .filter(op -> !op.request().hasLimit() || unannounced.contains(op))
+                .toList();
     }
 
-    /** What a process set waits for, in the order of submission, without what is fresh still. */
+    /**
+     * What a process set waits for when a static plan begins, in the order of submission: without what is
+     * fresh still, and without what goes on beside the plan.
+     */
     synchronized List<PendingOp> announced(int set) {
-        List<PendingOp> announced = new ArrayList<>();
-        pending.values().stream().filter(op -> op.set() == set).forEach(announced::add);
-        announced.removeAll(fresh);
-        return announced;
+        return pending.values().stream()
+                .filter(op -> op.set() == set && !op.request().hasLimit() && !fresh.contains(op))
+                .toList();
     }
 
     /** Removes an operation; from here on its name may be submitted again. */

@@ -7,12 +7,14 @@ import io.hvd.AllreduceOptions;
 import io.hvd.Handle;
 import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
+import io.hvd.error.BarrierTimeoutException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntFunction;
@@ -261,6 +263,21 @@ class JoinContractTest extends Contract {
             }
             requireUsable(hvd, "set.join");
             hvd.removeProcessSet(set);
+            return null;
+        });
+    }
+
+    /** After a join, operations without a name are counted from the beginning again. */
+    @Test
+    void whoNeverCameToABarrierComesToTheNextOneAfterAJoin() throws Exception {
+        onAllOf(2, hvd -> {
+            if (hvd.rank() == 0) {
+                assertThatThrownBy(() -> hvd.monitoredBarrier(Duration.ofMillis(1)))
+                        .isInstanceOf(BarrierTimeoutException.class);
+            }
+            hvd.allreduceInPlace("join.late", Tensor.of(1f), SUM);
+            hvd.join();
+            hvd.monitoredBarrier(Duration.ofMinutes(1));
             return null;
         });
     }

@@ -8,11 +8,13 @@ import io.hvd.Compression;
 import io.hvd.Handle;
 import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
+import io.hvd.error.BarrierTimeoutException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -64,6 +66,31 @@ class StepContractTest extends Contract {
         onAll(hvd -> {
             for (int step = 0; step < STEPS; step++) {
                 step(hvd, "plain", step, 3, 1, 0, 700, 20);
+            }
+            return null;
+        });
+    }
+
+    /** The others meet in the coordinator, not in the data plane, where they would have to wait for the last rank. */
+    @Test
+    void aMonitoredBarrierKeepsItsLimitBetweenStepsThatAreNotNegotiated() throws Exception {
+        onAllOf(2, hvd -> {
+            int late = hvd.size() - 1;
+            for (int round = 0; round < 2; round++) {
+                for (int step = 0; step < 14; step++) {
+                    step(hvd, "limited", step, 3, 20);
+                    hvd.monitoredBarrier(Duration.ofMinutes(1));
+                }
+                Duration atMost = hvd.rank() == late ? Duration.ofMinutes(1) : Duration.ofMillis(30);
+                if (hvd.rank() == late) {
+                    hvd.allreduceInPlace("limited.release", Tensor.of(1f), AllreduceOptions.sum());
+                }
+                assertThatThrownBy(() -> hvd.monitoredBarrier(atMost))
+                        .isInstanceOf(BarrierTimeoutException.class)
+                        .hasMessageContainingAll("30 ms", "{" + late + "}");
+                if (hvd.rank() != late) {
+                    hvd.allreduceInPlace("limited.release", Tensor.of(1f), AllreduceOptions.sum());
+                }
             }
             return null;
         });
@@ -310,7 +337,7 @@ class StepContractTest extends Contract {
                 Tensor second = hvd.allreduce("ahead.second", Tensor.of(-step), AllreduceOptions.sum());
                 assertThat(second.item()).isEqualTo(-step * hvd.size());
             }
-            ahead.synchronize();
+            assertThat(ahead.synchronize().item()).isEqualTo(40 * hvd.size());
             return null;
         });
     }

@@ -127,6 +127,17 @@ class CoordinatorPlansTest {
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
     }
 
+    /** It is said once only, and may come before or after the rank has heard of the change. */
+    @Test
+    void aBarrierWithALimitCountsInEveryEpoch() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        coordinator.unlock(0);
+        bothWant(coordinator, Request.barrier("limited", 100));
+        assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("limited"));
+        bothWant(coordinator, Request.barrier("unlimited", 0));
+        assertThat(coordinator.next(0)).as("of the epoch before").isEmpty();
+    }
+
     @Test
     void whileAnotherProcessSetExistsNothingIsLocked() {
         Coordinator coordinator = new Coordinator(2, List.of(List.of(1)), settings(8, 2, false));

@@ -1,10 +1,12 @@
 package io.hvd.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
+import io.hvd.error.BarrierTimeoutException;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
@@ -115,6 +117,31 @@ class EngineStepsTest {
         int after = messages.get();
         step("a", "b");
         assertThat(messages.get()).isEqualTo(after);
+    }
+
+    /** One rank is missing, and the others do not wait in the data plane for it. */
+    @Test
+    void aBarrierWithALimitEndsBesideThePlanAndThePlanGoesOn() throws Exception {
+        settle();
+        List<CompletableFuture<Outcome>> early = List.of(barrier(0, 20), barrier(1, 20));
+        for (CompletableFuture<Outcome> one : early) {
+            assertThatThrownBy(() -> one.get(20, TimeUnit.SECONDS))
+                    .hasCauseInstanceOf(BarrierTimeoutException.class)
+                    .hasMessageContaining("{2}");
+        }
+        assertThatThrownBy(() -> barrier(2, 20_000).get(20, TimeUnit.SECONDS))
+                .hasCauseInstanceOf(BarrierTimeoutException.class);
+        int before = messages.get();
+        step("a", "b");
+        assertThat(messages.get()).as("the plan still holds").isEqualTo(before);
+    }
+
+    private CompletableFuture<Outcome> barrier(int rank, long limitMillis) {
+        Request request = Request.barrier("limited", limitMillis);
+        CompletableFuture<Outcome> result =
+                engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1, 2), request, null, null), true);
+        engines.get(rank).hurry(0, "limited");
+        return result;
     }
 
     @Test

@@ -1,0 +1,138 @@
+package io.hvd.engine;
+
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Verdict;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Takes this rank through the steps of a static plan: what the program submits goes into the steps,
+ * whatever else it wants makes the rank leave them. Used by the communication thread.
+ */
+final class StepFollower {
+    /** So long an operation may lie in an incomplete batch before it is negotiated. */
+    private static final long PATIENCE_NANOS = 1_000_000_000;
+
+    private final SetMember set;
+    private final TensorQueue queue;
+    private final DataLog log;
+    private long lastSubmissionNanos;
+    private volatile boolean follows;
+
+    /** @param set of all ranks */
+    StepFollower(SetMember set, TensorQueue queue, DataLog log) {
+        this.set = set;
+        this.queue = queue;
+        this.log = log;
+    }
+
+    /** Whether a static plan holds; any thread may ask. */
+    boolean follows() {
+        return follows;
+    }
+
+    /** From here on the step is carried out without plans. */
+    void begin(List<List<String>> batches) {
+        set.lock(batches, queue.announced(set.id()));
+        lastSubmissionNanos = System.nanoTime();
+        follows = true;
+    }
+
+    /**
+     * Takes what the program has submitted since into the steps.
+     *
+     * @param closing true when the rank has nothing more to submit
+     * @return what goes to the coordinator all the same, because the ranks do not meet in the data plane for it
+     */
+    List<PendingOp> takeIn(boolean closing) {
+        // In this order: whoever waits has submitted before, and that is drained then.
+        boolean awaited = queue.isAwaited();
+        List<PendingOp> fresh = queue.drainFresh();
+        List<PendingOp> beside = new ArrayList<>();
+        for (PendingOp op : fresh) {
+            if (op.request().hasLimit()) {
+                beside.add(op);
+            } else {
+                follow(op);
+            }
+        }
+        if (!fresh.isEmpty()) {
+            lastSubmissionNanos = System.nanoTime();
+        }
+        if (closing || (awaited && !set.steps().isDue()) || patienceNanos() == 0) {
+            set.steps().leave();
+        }
+        return beside;
+    }
+
+    private void follow(PendingOp op) {
+        op.announce(false);
+        if (op.set() == set.id()) {
+            set.steps().submitted(op.request());
+        } else {
+            set.steps().leave();
+        }
+    }
+
+    /** Time until an incomplete batch is given up, so that its operations are not held back for ever. */
+    long patienceNanos() {
+        if (!follows || set.steps().isDue() || set.steps().isIdle()) {
+            return Long.MAX_VALUE;
+        }
+        return Math.max(0, PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
+    }
+
+    /** Whether this rank has something to do in the data plane. */
+    boolean isDue() {
+        return follows && (set.steps().isLeft() || set.steps().isDue());
+    }
+
+    /**
+     * Carries the next batch out, or vetoes it.
+     *
+     * @return false if a rank has vetoed it: all ranks are back to negotiating, from the same batch on
+     */
+    boolean next() {
+        StaticPlan steps = set.steps();
+        if (steps.isLeft()) {
+            veto(steps);
+        } else if (run(steps)) {
+            return true;
+        }
+        set.unlock();
+        follows = false;
+        return false;
+    }
+
+    private boolean run(StaticPlan steps) {
+        List<PendingOp> ops = steps.next().stream()
+                .map(name -> queue.find(set.id(), name).orElseThrow())
+                .toList();
+        log.enter(ops);
+        Batch batch = new Batch(
+                ops.stream().map(op -> Plan.Op.named(op.name())).toList(),
+                Verdict.RUN,
+                "",
+                List.of(),
+                List.of(),
+                set.size(),
+                false);
+        Execution execution = new Execution(set, ops, batch);
+        if (!execution.runUnlessVetoed()) {
+            return false;
+        }
+        steps.advance();
+        // Off the queue first: whoever waits may submit the same name as soon as it is done.
+        ops.forEach(op -> queue.take(set.id(), op.name()));
+        execution.complete();
+        return true;
+    }
+
+    private void veto(StaticPlan steps) {
+        List<Request> requests = steps.nextRequests();
+        long elements = requests.stream()
+                .mapToLong(request -> request.shape().elements())
+                .sum();
+        set.data().vetoAllreduce(elements, Execution.onTheWire(requests.get(0), 1));
+    }
+}
