@@ -87,6 +87,13 @@ final class CollectiveCalls {
     }
 
     Request reductionRequest(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
+        requireReduces(name, kind, input, options);
+        DType wire = options.compression().wireFor(input.dtype());
+        Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
+        return Request.reduction(nameOr(name, kind.toString()), kind, input, how, root);
+    }
+
+    private void requireReduces(String name, OpKind kind, Tensor input, AllreduceOptions options) {
         Objects.requireNonNull(input, "tensor");
         if (options.op() == ReduceOp.ADASUM) {
             throw new HvdException(ErrorId.UNSUPPORTED, kind + " of " + name + ": ADASUM is not there yet");
@@ -99,9 +106,6 @@ final class CollectiveCalls {
                 throw bad(kind, name, why);
             });
         }
-        DType wire = options.compression().wireFor(input.dtype());
-        Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
-        return Request.reduction(nameOr(name, kind.toString()), kind, input, how, root);
     }
 
     /** @param outputs null where the operations make them */
@@ -114,6 +118,8 @@ final class CollectiveCalls {
                     "the tensors of a group lie on different devices: "
                             + inputs.stream().map(Tensor::device).distinct().toList());
         }
+        // All of them before the group gets its name: a call that fails here must not count on this rank alone.
+        inputs.forEach(input -> requireReduces(name, kind, input, options));
         Group group = new Group(nameOr(name, "grouped_" + kind), inputs.size());
         List<Submission> all = new ArrayList<>();
         for (int i = 0; i < inputs.size(); i++) {
@@ -126,6 +132,15 @@ final class CollectiveCalls {
     Handle gathering(String name, Tensor input, boolean hurry) {
         requireRows(name, OpKind.ALLGATHER, input);
         return submit(submission(Request.allgather(nameOr(name, "allgather"), input), input, null), hurry);
+    }
+
+    List<Handle> groupedGathering(String name, List<Tensor> inputs) {
+        inputs.forEach(input -> requireRows(name, OpKind.ALLGATHER, input));
+        Group group = new Group(nameOr(name, "grouped_allgather"), inputs.size());
+        List<Submission> all = inputs.stream()
+                .map(input -> submission(Request.allgather(group.next(), input).in(group.asked()), input, null))
+                .toList();
+        return submit(all, true);
     }
 
     Handle broadcasting(String name, Tensor input, Tensor output, int root, boolean hurry) {
@@ -149,8 +164,9 @@ final class CollectiveCalls {
             throw bad(
                     half, null, "rank " + peer + (peer == globalRank ? " is this rank itself" : " is not in " + ranks));
         }
-        String name = "transfer." + from + "." + to + "." + tag;
-        return submit(submission(Request.transfer(name, half, tensor, place), tensor, null), true);
+        String name = "rank " + from + " to rank " + to + ", tag " + tag;
+        Request request = Request.transfer(name, half, tensor, place);
+        return submit(new Submission(id, List.of(from, to), request, tensor, null), true);
     }
 
     void requireMember(String call) {
@@ -212,7 +228,7 @@ final class CollectiveCalls {
     }
 
     /** Names the operations of a group one after the other. */
-    static final class Group {
+    private static final class Group {
         private final Request.Group asked;
         private int next;
 

@@ -76,9 +76,7 @@ public final class Handle {
             return result.join();
         } catch (CompletionException e) {
             if (e.getCause() instanceof HvdException known) {
-                // It was made on the communication thread; whoever reads it wants to see the call that waited.
-                known.setStackTrace(new Throwable().getStackTrace());
-                throw known;
+                throw known.seenHere();
             }
             throw e;
         }

@@ -158,15 +158,7 @@ public class ProcessSet {
     }
 
     public List<Handle> groupedAllgatherAsync(String name, List<Tensor> tensors) {
-        CollectiveCalls.Group group =
-                new CollectiveCalls.Group(calls.nameOr(name, "grouped_allgather"), tensors.size());
-        List<Submission> all = new ArrayList<>();
-        for (Tensor tensor : tensors) {
-            String own = group.next();
-            calls.requireRows(own, OpKind.ALLGATHER, tensor);
-            all.add(calls.submission(Request.allgather(own, tensor).in(group.asked()), tensor, null));
-        }
-        return calls.submit(all, true);
+        return calls.groupedGathering(name, tensors);
     }
 
     /** The root's tensor, in a new tensor on every rank. */
@@ -270,8 +262,8 @@ public class ProcessSet {
     /** Reduces to one rank, which gets a new tensor; the others get null. */
     public Tensor reduce(String name, Tensor tensor, AllreduceOptions options, int root) {
         int place = calls.requireRoot(OpKind.REDUCE, name, root);
-        Request request = calls.reductionRequest(name, OpKind.REDUCE, tensor, options, place);
         Tensor output = root == globalRank ? CollectiveCalls.outputLike(tensor) : null;
+        Request request = calls.reductionRequest(name, OpKind.REDUCE, tensor, options, place);
         return calls.submit(calls.submission(request, tensor, output), true).synchronize();
     }
 

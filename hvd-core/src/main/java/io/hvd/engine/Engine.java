@@ -100,7 +100,7 @@ public final class Engine {
     /**
      * An operation to submit.
      *
-     * @param members global ranks of the process set
+     * @param members global ranks that take part: those of the process set, or the two of a transfer
      * @param input null where this rank brings nothing
      * @param output where the result goes, or null if the operation makes it
      */

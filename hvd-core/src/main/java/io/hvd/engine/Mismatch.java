@@ -29,7 +29,8 @@ final class Mismatch {
 
     private Optional<String> find() {
         Request first = first();
-        if (first.kind().isTransfer()) {
+        if (requests.stream()
+                .allMatch(request -> request == null || request.kind().isTransfer())) {
             return transfer();
         }
         return differs("operation", Request::kind)

@@ -44,7 +44,7 @@ final class TensorQueue {
      */
     synchronized boolean submit(List<PendingOp> ops, boolean hurry) {
         if (closed != null) {
-            throw closed;
+            throw closed.seenHere();
         }
         for (int i = 0; i < ops.size(); i++) {
             PendingOp op = ops.get(i);

@@ -7,4 +7,13 @@ public final class BarrierTimeoutException extends HvdException {
     public BarrierTimeoutException(String message) {
         super(ErrorId.BARRIER_TIMEOUT, message);
     }
+
+    private BarrierTimeoutException(BarrierTimeoutException original) {
+        super(original);
+    }
+
+    @Override
+    public BarrierTimeoutException seenHere() {
+        return new BarrierTimeoutException(this);
+    }
 }

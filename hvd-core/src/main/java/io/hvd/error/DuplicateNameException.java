@@ -7,4 +7,13 @@ public final class DuplicateNameException extends HvdException {
     public DuplicateNameException(String message) {
         super(ErrorId.DUPLICATE_NAME, message);
     }
+
+    private DuplicateNameException(DuplicateNameException original) {
+        super(original);
+    }
+
+    @Override
+    public DuplicateNameException seenHere() {
+        return new DuplicateNameException(this);
+    }
 }

@@ -7,4 +7,13 @@ public final class RankMismatchException extends HvdException {
     public RankMismatchException(String message) {
         super(ErrorId.RANK_MISMATCH, message);
     }
+
+    private RankMismatchException(RankMismatchException original) {
+        super(original);
+    }
+
+    @Override
+    public RankMismatchException seenHere() {
+        return new RankMismatchException(this);
+    }
 }

@@ -11,4 +11,13 @@ public final class ShutdownException extends HvdException {
     public ShutdownException(String message, Throwable cause) {
         super(ErrorId.SHUT_DOWN, message, cause);
     }
+
+    private ShutdownException(ShutdownException original) {
+        super(original);
+    }
+
+    @Override
+    public ShutdownException seenHere() {
+        return new ShutdownException(this);
+    }
 }

@@ -46,6 +46,20 @@ record Activity(List<CallView> pending, List<CallView> recent, PhaseView phase) 
         return pending.stream().mapToLong(CallView::submittedAgo).max().orElse(0);
     }
 
+    /** Time since it made a call or got a result; for ever if it never did. */
+    long idleMillis() {
+        return recent.stream()
+                .mapToLong(call -> call.isPending() ? call.submittedAgo() : call.endedAgo())
+                .min()
+                .orElse(Long.MAX_VALUE);
+    }
+
+    /** Whether it has run out of data, so that the others go on without it. */
+    boolean hasJoined(int processSet) {
+        return pending.stream()
+                .anyMatch(call -> call.key().isJoin() && call.key().processSet() == processSet);
+    }
+
     Optional<CallView> waitingIn(CallView.Key key) {
         return pending.stream().filter(call -> call.key().equals(key)).findFirst();
     }

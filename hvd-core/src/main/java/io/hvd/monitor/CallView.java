@@ -1,7 +1,9 @@
 package io.hvd.monitor;
 
+import io.hvd.spi.OpKind;
 import io.hvd.trace.Call;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -28,6 +30,23 @@ record CallView(
 
     /** What the ranks must have in common to meet. */
     record Key(int processSet, String kind, String name) {
+        private static final Set<String> HALVES = Set.of(OpKind.SEND.toString(), OpKind.RECEIVE.toString());
+
+        static Key of(Call.Operation operation) {
+            // A send waits for a receive.
+            String kind = HALVES.contains(operation.kind()) ? "transfer" : operation.kind();
+            return new Key(operation.processSet(), kind, operation.name());
+        }
+
+        /** Whether who has called it has nothing left to do and waits for the others to come to an end as well. */
+        boolean isLast() {
+            return isJoin() || kind.equals(CloseNotice.KIND);
+        }
+
+        boolean isJoin() {
+            return kind.equals(OpKind.JOIN.toString());
+        }
+
         @Override
         public String toString() {
             return kind + " \"" + name + "\"" + (processSet == 0 ? "" : " of process set " + processSet);
@@ -38,7 +57,7 @@ record CallView(
         Call.Operation operation = call.operation();
         return new CallView(
                 call.number(),
-                new Key(operation.processSet(), operation.kind(), operation.name()),
+                Key.of(operation),
                 operation.detail(),
                 operation.members(),
                 call.site(),

@@ -10,12 +10,13 @@ import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.LongStream;
 
 /**
  * A collective that some ranks wait in.
  *
  * @param waiting ranks that have called it, with their calls
- * @param missing members that have not; nobody once the data plane has begun, because it begins with all
+ * @param missing members that have not and must; nobody once the data plane has begun, because it begins with all
  * @param millis how long it has waited without an excuse
  */
 record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, long millis) {
@@ -87,28 +88,34 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
         if (waiting.values().stream().noneMatch(CallView::isStarted)) {
             waiting.values().forEach(call -> missing.addAll(call.members()));
             missing.removeAll(waiting.keySet());
+            missing.removeIf(rank ->
+                    ranks.containsKey(rank) && ranks.get(rank).activity().hasJoined(key.processSet()));
         }
-        return new Wait(key, waiting, missing, unexcusedMillis(waiting, missing, ranks));
+        return new Wait(key, waiting, missing, unexcusedMillis(key, waiting, missing, ranks));
     }
 
     /** Waited for the missing, less the time that all of them had excused; when nobody is missing, since the last came. */
     private static long unexcusedMillis(
-            SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, Map<Integer, RankView> ranks) {
+            CallView.Key key,
+            SortedMap<Integer, CallView> waiting,
+            SortedSet<Integer> missing,
+            Map<Integer, RankView> ranks) {
+        LongStream ages = waiting.values().stream().mapToLong(CallView::submittedAgo);
         if (missing.isEmpty()) {
-            return waiting.values().stream()
-                    .mapToLong(CallView::submittedAgo)
-                    .min()
-                    .orElse(0);
+            return ages.min().orElse(0);
         }
-        long oldest = waiting.values().stream()
-                .mapToLong(CallView::submittedAgo)
-                .max()
-                .orElse(0);
+        long oldest = ages.max().orElse(0);
         return missing.stream()
                 .mapToLong(rank -> ranks.containsKey(rank)
-                        ? ranks.get(rank).activity().phase().unexcused(oldest)
+                        ? unexcusedMillis(key, oldest, ranks.get(rank).activity())
                         : oldest)
                 .max()
                 .orElse(oldest);
+    }
+
+    /** Who is at its end waits patiently as long as the others make progress. */
+    private static long unexcusedMillis(CallView.Key key, long waited, Activity missing) {
+        long counted = key.isLast() ? Math.min(waited, missing.idleMillis()) : waited;
+        return missing.phase().unexcused(counted);
     }
 }

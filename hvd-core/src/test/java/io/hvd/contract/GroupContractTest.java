@@ -119,6 +119,27 @@ class GroupContractTest extends Contract {
         });
     }
 
+    /** Else the next group would have another number on that rank. */
+    @Test
+    void aGroupThatOneRankAloneCallsWronglyDoesNotCount() throws Exception {
+        onAllOf(2, hvd -> {
+            Tensor number = Tensor.of(1f);
+            Tensor truth = Tensor.copyOf(true);
+            if (hvd.rank() == 1) {
+                assertThatThrownBy(() -> hvd.groupedAllreduce(null, List.of(number, truth), AllreduceOptions.average()))
+                        .isInstanceOf(HvdException.class);
+                assertThatThrownBy(() ->
+                                hvd.groupedAllgather(null, List.of(number, Tensor.zeros(DType.FLOAT32, Shape.of()))))
+                        .isInstanceOf(HvdException.class);
+            }
+            assertThat(hvd.groupedAllreduce(null, List.of(number), SUM).get(0).item())
+                    .isEqualTo(hvd.size());
+            assertThat(hvd.groupedAllgather(null, List.of(number)).get(0).elements())
+                    .isEqualTo(hvd.size());
+            return null;
+        });
+    }
+
     @Test
     void aGroupIsGatheredWithOtherNumbersOfRowsOnEveryRank() throws Exception {
         onAll(hvd -> {

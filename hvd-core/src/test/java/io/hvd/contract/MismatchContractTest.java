@@ -16,6 +16,7 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -189,6 +190,35 @@ class MismatchContractTest extends Contract {
             requireUsable(hvd, "transfer");
             return null;
         });
+    }
+
+    /** A group fails with one error; everybody who waits for a part of it sees the line where he waits. */
+    @Test
+    void whoWaitsForAFailedOperationSeesHisOwnCall() throws Exception {
+        onAllOf(2, hvd -> {
+            boolean odd = hvd.rank() == 1;
+            List<Handle> handles = hvd.groupedAllreduceAsync("own", List.of(floats(2), floats(odd ? 3 : 2)), SUM);
+            RankMismatchException first = assertThrows(RankMismatchException.class, () -> awaitFirst(handles.get(0)));
+            RankMismatchException second = assertThrows(RankMismatchException.class, () -> awaitSecond(handles.get(1)));
+            assertThat(first).hasMessage(second.getMessage()).hasCauseInstanceOf(RankMismatchException.class);
+            assertThat(methods(first)).contains("awaitFirst").doesNotContain("awaitSecond");
+            assertThat(methods(second)).contains("awaitSecond").doesNotContain("awaitFirst");
+            return null;
+        });
+    }
+
+    private static void awaitFirst(Handle handle) {
+        handle.synchronize();
+    }
+
+    private static void awaitSecond(Handle handle) {
+        handle.synchronize();
+    }
+
+    private static List<String> methods(Throwable error) {
+        return Arrays.stream(error.getStackTrace())
+                .map(StackTraceElement::getMethodName)
+                .toList();
     }
 
     /** 3.8 */

@@ -7,6 +7,7 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -50,6 +51,15 @@ class MismatchTest {
         assertThat(oddOneOut(Requests.gather("x", DType.FLOAT32, 4), Requests.broadcast("x", 0, 4)))
                 .contains("\"x\"", "operation")
                 .contains("allgather on ranks {0, 2}", "broadcast on ranks {1}");
+    }
+
+    /** A program may choose for a tensor the very name that a transfer has. */
+    @Test
+    void aTransferAndAnotherOperation() {
+        Request half = Request.transfer("x", OpKind.SEND, Tensor.of(1f, 2f), 1);
+        assertThat(oddOneOut(half, Requests.gather("x", DType.FLOAT32, 2)))
+                .contains("\"x\"", "operation")
+                .contains("send on ranks {0, 2}", "allgather on ranks {1}");
     }
 
     @Test

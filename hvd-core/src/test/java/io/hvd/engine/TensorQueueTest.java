@@ -162,7 +162,7 @@ class TensorQueueTest {
             assertThatThrownBy(() -> op.result().join()).hasCause(cause);
         }
         assertThat(taken.result()).as("in other hands already").isNotDone();
-        assertThatThrownBy(() -> queue.submit(List.of(op("late", 4)), false)).isSameAs(cause);
+        assertThatThrownBy(() -> queue.submit(List.of(op("late", 4)), false)).hasCause(cause);
         assertThat(cause.id()).isEqualTo(ErrorId.SHUT_DOWN);
         assertThat(queue.drainFresh()).isEmpty();
         assertThat(queue.takeIfPending(0, "late")).isEmpty();
@@ -173,7 +173,7 @@ class TensorQueueTest {
         ShutdownException first = new ShutdownException("first");
         queue.close(first);
         queue.close(new ShutdownException("second"));
-        assertThatThrownBy(() -> queue.submit(List.of(op("a", 4)), false)).isSameAs(first);
+        assertThatThrownBy(() -> queue.submit(List.of(op("a", 4)), false)).hasCause(first);
     }
 
     @Test

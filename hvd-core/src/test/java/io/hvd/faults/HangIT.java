@@ -119,6 +119,29 @@ class HangIT {
         assertThat(job.output()).doesNotContain("HANG", "have waited for");
     }
 
+    /** It has joined, and is neither missing in what the others do nor hanging as long as they do something. */
+    @Test
+    void aRankThatHasRunOutOfDataWaitsLongerThanTheLimit() {
+        Map<String, String> settings = Map.of(
+                "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
+                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2");
+
+        Job job = Job.horovodrun(2, settings, HangProgram.class, "uneven", "1");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.seconds()).isGreaterThan(5);
+        assertThat(job.output()).doesNotContain("HANG", "have waited for");
+    }
+
+    @Test
+    void aReceiveWithoutASendNamesTheSenderAlone() throws IOException {
+        Job job = hang("receive", 1);
+
+        assertThat(job.output())
+                .containsPattern("Missing: rank 1 \\[a\\] .*, rank 2 \\[rank 2 to rank 1, tag 7\\] ")
+                .doesNotContain("rank 0 [", "rank 3 [");
+    }
+
     @Test
     void ranksThatAreThreadsGetTheSameExplanationAndSpawnThrowsIt() throws IOException {
         Map<String, String> settings = Map.of(

@@ -30,9 +30,11 @@ public final class HangProgram {
                 average(hvd, "gradient");
             }
             if (hvd.rank() == culprit) {
-                misbehave(hvd, args[0]);
+                misbehave(hvd, args[0], culprit);
             } else if (args[0].equals("throw")) {
                 waitForALockThatNobodyGives();
+            } else if (args[0].equals("uneven")) {
+                trainSlowly(hvd);
             }
             if (settled) {
                 average(hvd, "gradient");
@@ -55,7 +57,7 @@ public final class HangProgram {
         return null;
     }
 
-    private static void misbehave(HvdContext hvd, String fault) {
+    private static void misbehave(HvdContext hvd, String fault, int culprit) {
         switch (fault) {
             case "stop" -> {
                 // Long enough for the others to hear what was called last.
@@ -69,9 +71,20 @@ public final class HangProgram {
                     LockSupport.parkNanos(5_000_000_000L);
                 }
             }
+            case "uneven" -> hvd.join();
+            case "receive" -> hvd.receive(Tensor.of(1f), (culprit + 1) % hvd.size(), 7);
             case "throw" -> throw new IllegalStateException("seen only when close() returns");
             default -> {}
         }
+    }
+
+    /** The other rank has run out of data long before. */
+    private static void trainSlowly(HvdContext hvd) {
+        for (int step = 0; step < 10; step++) {
+            average(hvd, "gradient");
+            LockSupport.parkNanos(500_000_000L);
+        }
+        hvd.join();
     }
 
     /** kill -STOP: the process stands still, and MPI does not notice. */

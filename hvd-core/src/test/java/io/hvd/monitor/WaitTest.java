@@ -8,6 +8,7 @@ import static io.hvd.monitor.Views.silent;
 import static io.hvd.monitor.Views.waits;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.trace.Call;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -111,6 +112,62 @@ final class WaitTest {
                         elsewhere(0, PhaseView.NONE, ended("x", 50)),
                         silent(1, ProcessState.STOPPED, 100, call("x", 200)))))
                 .isEmpty();
+    }
+
+    @Test
+    void aRankThatHasJoinedIsNotMissingInItsProcessSet() {
+        List<Wait> waits = Wait.of(List.of(
+                waits(0, call("x", 3000)),
+                waits(1, call("join", "join.noname", 9000)),
+                waits(2, call("x", 2000)),
+                elsewhere(3, PhaseView.NONE, ended("w", 4000))));
+
+        assertThat(waits.get(0).key().name()).isEqualTo("x");
+        assertThat(waits.get(0).missing()).containsExactly(3);
+        CallView.Key ofSet = new CallView.Key(1, "allreduce", "y");
+        assertThat(Wait.of(List.of(
+                                waits(0, call(ofSet, List.of(0, 1), 10, CallView.NOT_YET)),
+                                waits(1, call("join", "join.noname", 9000))))
+                        .stream()
+                        .filter(wait -> wait.key().equals(ofSet))
+                        .findFirst()
+                        .orElseThrow()
+                        .missing())
+                .as("a join of all ranks does not take part for a smaller set")
+                .containsExactly(1);
+    }
+
+    @Test
+    void whoHasJoinedOrClosedWaitsPatientlyAsLongAsTheOthersGetOn() {
+        for (String last : List.of("join", "close")) {
+            RankView done = waits(0, call(last, "end", 9000));
+            RankView busy = elsewhere(1, PhaseView.NONE, ended("x", 700));
+            RankView busyToo = waits(2, call("x", 300));
+            assertThat(endOf(last, done, busy, busyToo, elsewhere(3, PhaseView.NONE, ended("x", 500))))
+                    .as(last)
+                    .isEqualTo(700);
+            assertThat(endOf(last, done, busy, busyToo, elsewhere(3, PhaseView.NONE)))
+                    .as("%s, and one has never called anything", last)
+                    .isEqualTo(9000);
+        }
+    }
+
+    private static long endOf(String kind, RankView... ranks) {
+        return Wait.of(List.of(ranks)).stream()
+                .filter(wait -> wait.key().kind().equals(kind))
+                .findFirst()
+                .orElseThrow()
+                .millis();
+    }
+
+    @Test
+    void aSendWaitsForTheReceiveOfTheOtherRank() {
+        Call.Operation send = new Call.Operation("send", "rank 0 to rank 1, tag 7", "", 0, List.of(0, 1));
+        Call.Operation receive = new Call.Operation("receive", send.name(), "", 0, List.of(0, 1));
+
+        assertThat(CallView.Key.of(send))
+                .isEqualTo(CallView.Key.of(receive))
+                .hasToString("transfer \"" + send.name() + "\"");
     }
 
     private static Iterable<Integer> missing(RankView silent) {
