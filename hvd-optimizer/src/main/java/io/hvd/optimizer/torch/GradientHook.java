@@ -46,9 +46,9 @@ final class GradientHook extends VoidTensorHook {
         synchronized (LIVING) {
             LIVING.values().removeIf(GradientHook::hasOutlivedItsParameter);
             Tensor parameter = receiver.slot().value();
-            LIVING.computeIfAbsent(parameter.unsafeGetTensorImpl().address(), address -> registered(parameter))
-                            .receiver =
-                    new WeakReference<>(receiver);
+            long address = parameter.unsafeGetTensorImpl().address();
+            GradientHook hook = LIVING.computeIfAbsent(address, key -> registered(parameter));
+            hook.receiver = new WeakReference<>(receiver);
         }
     }
 
