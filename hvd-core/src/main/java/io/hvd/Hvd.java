@@ -196,7 +196,7 @@ public final class Hvd {
                 ? SharedPeers.team(1, topology.host()).get(0)
                 : SocketPeers.connect(
                         Member.ofThisProcess(topology.rank(), topology.host()),
-                        HostAddress.of(topology, config.controlInterface()),
+                        () -> HostAddress.of(topology, config.controlInterface()),
                         backend::exchange);
     }
 
