@@ -3,8 +3,7 @@ package io.hvd.backend.local;
 import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
+import io.hvd.spi.HostAddress;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.stream.IntStream;
@@ -43,14 +42,6 @@ public final class LocalProvider implements BackendProvider {
 
     @Override
     public Backend open(HvdConfig config, List<Integer> ranks) {
-        return new LocalBackend(hub, rank, hostName());
-    }
-
-    private static String hostName() {
-        try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            return "localhost";
-        }
+        return new LocalBackend(hub, rank, HostAddress.localName());
     }
 }
