@@ -65,7 +65,17 @@ public record HvdConfig(
      */
     public static HvdConfig from(Map<String, String> environment) {
         List<String> notes = new ArrayList<>(OtherVariables.check(environment));
+        return read(new SettingReader(environment), environment, notes);
+    }
+
+    /** What each setting means to the reader, after all have been read. */
+    static SettingReader read(Map<String, String> environment) {
         SettingReader reader = new SettingReader(environment);
+        read(reader, environment, new ArrayList<>());
+        return reader;
+    }
+
+    private static HvdConfig read(SettingReader reader, Map<String, String> environment, List<String> notes) {
         return new HvdConfig(
                 reader.choice(Setting.BACKEND, BackendChoice.class),
                 reader.path(Setting.OPENMPI_HOME),
