@@ -65,7 +65,7 @@ public final class Hvd {
         }
         try {
             process = new ProcessJob(join(options, config, process.guard), process.guard);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             process.guard.notJoined(e);
             throw e;
         }

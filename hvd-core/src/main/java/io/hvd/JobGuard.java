@@ -6,11 +6,13 @@ import io.hvd.spi.Topology;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Collection;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 
 /**
  * Sees to it that a job never outlives one of its ranks: a rank that throws or exits says why, tells
@@ -46,7 +48,7 @@ final class JobGuard implements Membership.Events {
     }
 
     /** Init is about to throw. The record is left now, because the program may catch it and end in its own way. */
-    void notJoined(RuntimeException cause) {
+    void notJoined(Throwable cause) {
         notJoined = cause;
         report.recordOnly("init failed: " + cause, Thread.currentThread().getName(), stackOf(cause));
         install();
@@ -114,23 +116,17 @@ final class JobGuard implements Membership.Events {
         }
     }
 
-    private boolean isConsequence(Throwable cause) {
-        for (Throwable link = cause; link != null; link = link.getCause()) {
-            if (link instanceof ShutdownException) {
-                return true;
-            }
-        }
-        return false;
+    private static boolean isConsequence(Throwable cause) {
+        return chain(cause).anyMatch(ShutdownException.class::isInstance);
     }
 
     /** The record of which has been left already. */
     private boolean isInitFailure(Throwable cause) {
-        for (Throwable link = cause; link != null; link = link.getCause()) {
-            if (link == notJoined) {
-                return true;
-            }
-        }
-        return false;
+        return chain(cause).anyMatch(link -> link == notJoined);
+    }
+
+    private static Stream<Throwable> chain(Throwable cause) {
+        return Stream.iterate(cause, Objects::nonNull, Throwable::getCause);
     }
 
     private boolean isOpen() {
