@@ -226,7 +226,10 @@ class FaultsIT {
         assertNothingIsLeft(job);
     }
 
-    /** hvd has nothing in shared memory, and of its folders none may stay. */
+    /**
+     * Of hvd's files none may stay: it makes {@code hvd-failures-*} in the temporary folder and nothing in shared
+     * memory, where Open MPI leaves its {@code vader_segment.*} (5.0: {@code sm_segment.*}) after kill -9.
+     */
     private Job kill(Job job) throws IOException {
         assertThat(job.exitCode()).as(job.output()).isEqualTo(137);
         assertThat(secondsAfterTheKill(job)).as(job.output()).isLessThan(KILLED_SECONDS);
