@@ -60,18 +60,26 @@ public final class Hvd {
         HvdConfig config = HvdConfig.fromEnvironment();
         config.log().apply();
         requireDistinct(options.ranks());
-        runStartupHooks();
-        BackendProvider provider = choose(config);
-        JobGuard guard = process != null ? process.guard : new JobGuard(new FailureNotice(config));
-        Membership membership = Membership.join(
-                new Membership.Place(provider, config, backend -> monitors(backend, config), guard), options);
-        guard.watch(membership);
-        membership.pin(GpuAssignment.assign(membership.topology(), config));
-        process = new ProcessJob(
-                new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets()),
-                guard);
+        if (process == null) {
+            process = new ProcessJob(null, new JobGuard(new FailureNotice(config)));
+        }
+        try {
+            process = new ProcessJob(join(options, config, process.guard), process.guard);
+        } catch (RuntimeException | Error e) {
+            process.guard.notJoined(e);
+            throw e;
+        }
         logStart(process.context, config);
         return process.context;
+    }
+
+    private static HvdContext join(InitOptions options, HvdConfig config, JobGuard guard) {
+        runStartupHooks();
+        Membership membership = Membership.join(
+                new Membership.Place(choose(config), config, backend -> monitors(backend, config), guard), options);
+        guard.watch(membership);
+        membership.pin(GpuAssignment.assign(membership.topology(), config));
+        return new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets());
     }
 
     /**
@@ -173,7 +181,7 @@ public final class Hvd {
         return process != null ? process.context : null;
     }
 
-    /** This process's latest context, and the guard that watches it and its successors. */
+    /** This process's latest context, null before the first, and the guard that watches it and its successors. */
     private record ProcessJob(HvdContext context, JobGuard guard) {}
 
     private static BackendProvider choose(HvdConfig config) {
@@ -196,7 +204,7 @@ public final class Hvd {
                 ? SharedPeers.team(1, topology.host()).get(0)
                 : SocketPeers.connect(
                         Member.ofThisProcess(topology.rank(), topology.host()),
-                        HostAddress.of(topology, config.controlInterface()),
+                        () -> HostAddress.of(topology, config.controlInterface()),
                         backend::exchange);
     }
 

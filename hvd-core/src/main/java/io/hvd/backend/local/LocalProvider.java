@@ -5,8 +5,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
+import io.hvd.spi.HostAddress;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.stream.IntStream;
@@ -53,14 +52,6 @@ public final class LocalProvider implements BackendProvider {
                                 + "]; without a launcher such as horovodrun a job has one rank");
             }
         }
-        return new LocalBackend(hub, rank, hostName());
-    }
-
-    private static String hostName() {
-        try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            return "localhost";
-        }
+        return new LocalBackend(hub, rank, HostAddress.localName());
     }
 }
