@@ -57,7 +57,7 @@ public final class Hvd {
         if (current != null && current.isOpen()) {
             return current;
         }
-        HvdConfig config = HvdConfig.fromEnvironment();
+        HvdConfig config = settings();
         config.log().apply();
         requireDistinct(options.ranks());
         if (process == null) {
@@ -71,6 +71,15 @@ public final class Hvd {
         }
         logStart(process.context, config);
         return process.context;
+    }
+
+    private static HvdConfig settings() {
+        try {
+            return HvdConfig.fromEnvironment();
+        } catch (HvdException bad) {
+            new JobGuard(new FailureNotice(HvdConfig.ofLauncherOnly(System.getenv()))).notJoined(bad);
+            throw bad;
+        }
     }
 
     private static HvdContext join(InitOptions options, HvdConfig config, JobGuard guard) {
@@ -100,8 +109,11 @@ public final class Hvd {
                     ErrorId.BAD_ARGUMENT,
                     "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
         }
+        HvdConfig config = HvdConfig.fromEnvironment();
+        config.log().apply();
         runStartupHooks();
-        return new RankThreads(size, options, HvdConfig.fromEnvironment()).run(body);
+        config.notes().forEach(LoggerFactory.getLogger(Hvd.class)::warn);
+        return new RankThreads(size, options, config).run(body);
     }
 
     /** Leaves the job in order but lets {@link #init()} be called again; every rank must call it. */

@@ -2,6 +2,7 @@ package io.hvd.config;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -55,6 +56,15 @@ public record HvdConfig(
 
     public static HvdConfig fromEnvironment() {
         return from(System.getenv());
+    }
+
+    /** What the launcher says and nothing else, for a process whose settings cannot be read. */
+    public static HvdConfig ofLauncherOnly(Map<String, String> environment) {
+        Map<String, String> launchers = new HashMap<>(environment);
+        launchers
+                .keySet()
+                .removeIf(name -> OtherVariables.isOurs(name) && !name.equals(Setting.FAILURE_DIR.variable()));
+        return from(launchers);
     }
 
     /**
