@@ -67,9 +67,7 @@ final class Membership {
         this.backend = backend;
         this.divergenceSteps = config.debug().divergenceSteps();
         this.recorder = new FlightRecorder(config.debug().flightRecorderCalls());
-        Topology topology = backend.topology();
-        EngineSettings settings =
-                topology.homogeneous() ? config.engine().forRanksPerHost(topology.localSize()) : config.engine();
+        EngineSettings settings = settingsFor(backend.topology(), config.engine());
         this.processSets = StartingSets.agreed(processSets, backend);
         this.timeline = Timeline.open(backend, recorder, config.timeline());
         this.engine = new Engine(backend, this.processSets, settings, recorder, why -> {
@@ -82,6 +80,11 @@ final class Membership {
                 patience(config),
                 peers,
                 hang -> place.events.hung(this, hang));
+    }
+
+    /** Hosts with different numbers of ranks have no size in common that a fused operation could be cut into. */
+    static EngineSettings settingsFor(Topology topology, EngineSettings asked) {
+        return topology.homogeneous() ? asked.forRanksPerHost(topology.localSize()) : asked;
     }
 
     private static MonitorSettings patience(HvdConfig config) {

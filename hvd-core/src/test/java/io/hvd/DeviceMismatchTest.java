@@ -46,6 +46,21 @@ class DeviceMismatchTest {
         assertThat(afterwards).containsExactly(3f, 3f);
     }
 
+    @Test
+    void anAllreduceOnGpusBesideARankThatHasJoinedIsRefusedWithItsNumber() {
+        List<Float> afterwards = Hvd.spawn(2, hvd -> {
+            if (hvd.rank() == 0) {
+                assertThatThrownBy(() -> hvd.allreduceInPlace("weight.grad", onGpu(0), AllreduceOptions.sum()))
+                        .isInstanceOf(RankMismatchException.class)
+                        .hasMessageContainingAll("weight.grad", "allreduce on CUDA", "{1}", "joined", "on the host");
+            }
+            hvd.join();
+            return hvd.allreduce("next", Tensor.of(hvd.rank() + 1f), AllreduceOptions.sum())
+                    .item();
+        });
+        assertThat(afterwards).containsExactly(3f, 3f);
+    }
+
     private static void assertUnsupported(
             org.assertj.core.api.ThrowableAssert.ThrowingCallable call, String operation) {
         assertThatThrownBy(call)

@@ -8,6 +8,8 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
 import io.hvd.tensor.Tensor;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -53,6 +55,31 @@ class HvdTest {
         requireNotInitialised();
         assertThat(Hvd.isInitialized()).isFalse();
         Hvd.shutdown();
+    }
+
+    @Test
+    void theCapabilitiesAreKnownBeforeInitAndOfAJobWithoutMpi() {
+        requireCapabilitiesWithoutMpi();
+        try (HvdContext hvd = Hvd.init()) {
+            requireCapabilitiesWithoutMpi();
+        }
+    }
+
+    private static void requireCapabilitiesWithoutMpi() {
+        Capabilities here = Hvd.capabilities();
+        assertThat(List.of(
+                        here.mpiEnabled(),
+                        here.mpiThreadsSupported(),
+                        here.glooBuilt(),
+                        here.glooEnabled(),
+                        here.cclBuilt(),
+                        here.ddlBuilt(),
+                        here.rocmBuilt()))
+                .as("%s", here)
+                .containsOnly(false);
+        boolean driver = Files.exists(Path.of("/proc/driver/nvidia"));
+        assertThat(here.cudaBuilt()).as("a GPU needs its driver").isIn(false, driver);
+        assertThat(here.ncclBuilt() > 0).as("NCCL needs a GPU").isIn(false, here.cudaBuilt());
     }
 
     @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
 import io.hvd.error.ShutdownException;
@@ -21,6 +22,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -62,6 +64,31 @@ class SpawnTest {
         Hvd.spawn(2, hvd -> hvd.rank());
         assertThat(Hvd.isInitialized()).isFalse();
         assertThatThrownBy(Hvd::rank).isInstanceOf(NotInitialisedException.class);
+    }
+
+    /** 6.3 */
+    @Test
+    void processSetsThatMayNotComeOrGoNameTheVariableAndTheOptionAndStayAsTheyAre() {
+        InitOptions oneSet = InitOptions.standard().withProcessSets(List.of(List.of(0, 1)));
+        Hvd.spawn(3, oneSet, hvd -> {
+            ProcessSet there = hvd.processSet(1);
+            refusedWithoutDynamicSets("addProcessSet", () -> hvd.addProcessSet(List.of(1, 2)));
+            refusedWithoutDynamicSets("removeProcessSet", () -> hvd.removeProcessSet(there));
+            assertThat(hvd.processSets()).containsOnlyKeys(0, 1);
+            if (there.included()) {
+                assertThat(there.allreduce("pair", Tensor.of(1f), AllreduceOptions.sum())
+                                .item())
+                        .isEqualTo(2);
+            }
+            return null;
+        });
+    }
+
+    private static void refusedWithoutDynamicSets(String call, ThrowingCallable change) {
+        assertThatThrownBy(change)
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.BAD_SETTING))
+                .hasMessageContainingAll(call, "HOROVOD_DYNAMIC_PROCESS_SETS=1", "withDynamicProcessSets()");
     }
 
     @Test

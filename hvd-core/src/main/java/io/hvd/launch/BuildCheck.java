@@ -1,81 +1,75 @@
 package io.hvd.launch;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
+import io.hvd.backend.mpi.MpiProvider;
+import io.hvd.backend.nccl.NcclProvider;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.HvdException;
 import java.util.Map;
-import java.util.stream.Stream;
 
-/** What {@code --check-build} prints: what of hvd works here, one check box per item. */
-final class BuildCheck {
-
+/**
+ * What {@code --check-build} prints: what of hvd works here, one check box per item. MPI and NCCL are
+ * looked for as {@code Hvd.init()} and {@code Hvd.capabilities()} do it.
+ *
+ * @param openMpi version and mpirun, or empty
+ * @param mpiJar the one that fits Open MPI, or empty
+ * @param mpiObstacle why there is none; empty if there is
+ * @param nccl NCCL's version as a number, or 0 where it cannot be used
+ * @param gpus that can be seen
+ * @param libTorch whether its classes are on the class path
+ */
+record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, int nccl, int gpus, boolean libTorch) {
     private static final String LIBTORCH = "org.bytedeco.pytorch.Tensor";
-    private static final String NCCL = "org.bytedeco.cuda.global.nccl";
-    private static final String JCUDA = "jcuda.runtime.JCuda";
 
-    private final Map<String, String> environment;
-    private final Path repository;
-
-    /** @param repository the local Maven repository */
-    BuildCheck(Map<String, String> environment, Path repository) {
-        this.environment = environment;
-        this.repository = repository;
+    /** @throws HvdException if a setting is bad */
+    static BuildCheck look(Map<String, String> environment) {
+        HvdConfig config = HvdConfig.from(environment);
+        String jar = "";
+        String obstacle = "";
+        try {
+            jar = MpiProvider.jar(config).toString();
+        } catch (HvdException missing) {
+            obstacle = missing.getMessage();
+        }
+        return new BuildCheck(
+                openMpi(environment),
+                jar,
+                obstacle,
+                NcclProvider.installedVersion(),
+                NcclProvider.gpus(),
+                onClassPath(LIBTORCH));
     }
 
     String text(String version) {
-        String openMpi = openMpi();
-        List<String> jars = mpiJars();
-        boolean mpi = !openMpi.isEmpty();
         return String.join(
                         "\n",
                         "hvd " + version,
                         "",
                         "Controllers",
-                        box(mpi, "MPI", openMpi),
+                        box(!openMpi.isEmpty(), "MPI", openMpi),
                         "",
                         "Tensor operations",
-                        box(mpi && !jars.isEmpty(), "MPI", jars.isEmpty() ? "no mpi.jar" : ""),
-                        box(onClassPath(NCCL) && onClassPath(JCUDA), "NCCL", ""),
+                        box(mpiObstacle.isEmpty(), "MPI", mpiObstacle),
+                        box(nccl > 0, "NCCL", nccl > 0 ? "version " + nccl : gpus == 0 ? "no GPU" : "not usable"),
                         box(true, "local", ""),
                         "",
                         "Engines",
-                        box(onClassPath(LIBTORCH), "LibTorch", ""),
+                        box(libTorch, "LibTorch", ""),
                         box(true, "plain arrays", ""),
                         "",
                         "Versions",
                         line("JDK", System.getProperty("java.version") + ", " + System.getProperty("java.home")),
-                        line("Open MPI", mpi ? openMpi : "none found"),
-                        line("mpi.jar", jars.isEmpty() ? "none in " + jarFolder() : String.join(", ", jars)))
+                        line("Open MPI", openMpi.isEmpty() ? "none found" : openMpi),
+                        line("mpi.jar", mpiJar.isEmpty() ? "none that fits" : mpiJar))
                 + "\n";
     }
 
-    private String openMpi() {
+    private static String openMpi(Map<String, String> environment) {
         try {
             MpiInstall install = MpiInstall.find(environment);
             return install.version().text() + ", " + install.mpirun();
         } catch (UsageException e) {
             return "";
         }
-    }
-
-    private Path jarFolder() {
-        return repository.resolve("org/open-mpi/mpi-java");
-    }
-
-    private List<String> mpiJars() {
-        List<String> versions = new ArrayList<>();
-        try (Stream<Path> folders = Files.list(jarFolder())) {
-            folders.map(folder -> folder.getFileName().toString()).sorted().forEach(version -> {
-                if (Files.exists(jarFolder().resolve(version).resolve("mpi-java-" + version + ".jar"))) {
-                    versions.add(version);
-                }
-            });
-        } catch (IOException e) {
-            return List.of();
-        }
-        return versions;
     }
 
     private static boolean onClassPath(String name) {

@@ -1,6 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
+import io.hvd.error.HvdException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
@@ -32,7 +33,7 @@ public final class Horovodrun {
     int run(String... args) throws IOException, InterruptedException {
         try {
             return perform(LaunchOptions.parse(args));
-        } catch (UsageException e) {
+        } catch (UsageException | HvdException e) {
             err.println("horovodrun: " + e.getMessage());
             return USAGE;
         }
@@ -42,7 +43,7 @@ public final class Horovodrun {
         switch (settings.action()) {
             case HELP -> out.print(LaunchOptions.help());
             case VERSION -> out.println(version());
-            case CHECK_BUILD -> out.print(new BuildCheck(environment, localRepository()).text(version()));
+            case CHECK_BUILD -> out.print(BuildCheck.look(environment).text(version()));
             case DRY_RUN ->
                 out.print(line(settings, MpiInstall.find(environment)).explained());
             case RUN -> {
@@ -88,10 +89,6 @@ public final class Horovodrun {
     private MpirunLine line(LaunchSettings settings, MpiInstall install) {
         Machine machine = new MachineSurvey(Path.of("/"), install.environment()).survey(settings.hosts());
         return MpirunLine.of(install.command(), new Job(settings, machine, install.version()));
-    }
-
-    private static Path localRepository() {
-        return Path.of(System.getProperty("user.home"), ".m2", "repository");
     }
 
     private static String version() {

@@ -5,6 +5,7 @@ import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -21,24 +22,34 @@ public final class HostAddress {
         if (topology.localSize() == topology.size()) {
             return InetAddress.getLoopbackAddress();
         }
-        List<NetworkInterface> interfaces = NetworkInterface.networkInterfaces().toList();
-        for (NetworkInterface candidate : interfaces) {
-            boolean wanted = interfaceName
-                    .map(candidate.getName()::equals)
-                    .orElse(candidate.isUp() && !candidate.isLoopback() && !isBridge(candidate.getName()));
-            if (wanted) {
-                var found = candidate
-                        .inetAddresses()
-                        .filter(Inet4Address.class::isInstance)
-                        .findFirst();
-                if (found.isPresent()) {
-                    return found.get();
-                }
-            }
+        List<Candidate> candidates = new ArrayList<>();
+        for (NetworkInterface there : NetworkInterface.networkInterfaces().toList()) {
+            candidates.add(new Candidate(
+                    there.getName(),
+                    there.isUp() && !there.isLoopback(),
+                    there.inetAddresses().filter(Inet4Address.class::isInstance).findFirst()));
         }
-        throw new IOException("no usable network interface"
-                + interfaceName.map(name -> " named " + name).orElse("") + " among "
-                + interfaces.stream().map(NetworkInterface::getName).toList());
+        return choose(candidates, interfaceName);
+    }
+
+    /**
+     * A network interface of this host.
+     *
+     * @param leadsOut whether it is up and more than the loopback
+     * @param address its first of version 4
+     */
+    record Candidate(String name, boolean leadsOut, Optional<InetAddress> address) {}
+
+    static InetAddress choose(List<Candidate> candidates, Optional<String> interfaceName) throws IOException {
+        return candidates.stream()
+                .filter(candidate -> interfaceName
+                        .map(candidate.name()::equals)
+                        .orElse(candidate.leadsOut() && !isBridge(candidate.name())))
+                .flatMap(candidate -> candidate.address().stream())
+                .findFirst()
+                .orElseThrow(() -> new IOException("no usable network interface"
+                        + interfaceName.map(name -> " named " + name).orElse("") + " among "
+                        + candidates.stream().map(Candidate::name).toList()));
     }
 
     /** What this host calls itself. */

@@ -19,9 +19,12 @@ public final class FlightRecorder {
     private volatile TraceListener listener;
     private long calls;
 
-    /** @param keep how many calls are remembered after they have ended */
+    /**
+     * @param keep how many calls are remembered; the last one always is, because it tells how long a rank
+     *     has been idle and on which thread it trains
+     */
     public FlightRecorder(int keep) {
-        this.keep = keep;
+        this.keep = Math.max(1, keep);
     }
 
     /** From here on this one is told; null for nobody. */

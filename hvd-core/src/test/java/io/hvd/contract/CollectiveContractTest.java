@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
 import io.hvd.Handle;
+import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.error.BarrierTimeoutException;
@@ -47,8 +48,40 @@ class CollectiveContractTest extends Contract {
             assertThat(hvd.localSize()).isEqualTo(hvd.size());
             assertThat(hvd.crossRank()).isZero();
             assertThat(hvd.crossSize()).isEqualTo(1);
+            assertThat(hvd.isHomogeneous()).isTrue();
             return null;
         });
+    }
+
+    @Test
+    void theCapabilitiesSayWhetherThisJobRunsOnMpi() throws Exception {
+        boolean processes = ranks instanceof Ranks.Processes;
+        onAll(hvd -> {
+            assertThat(Hvd.capabilities().mpiEnabled()).as(hvd.backend()).isEqualTo(processes);
+            assertThat(Hvd.capabilities().mpiBuilt() || !processes)
+                    .as("an MPI that is in use is there")
+                    .isTrue();
+            return null;
+        });
+    }
+
+    /** The number starts again wherever the ranks have joined. */
+    @Test
+    void anOperationWithoutANameGetsOneFromItsKindAndNumber() throws Exception {
+        onAll(hvd -> {
+            hvd.join();
+            requireNamed(hvd.allreduceAsync(null, Tensor.of(1f), AllreduceOptions.sum()), "allreduce.noname.0");
+            requireNamed(hvd.allreduceAsync(null, Tensor.of(1f), AllreduceOptions.sum()), "allreduce.noname.1");
+            requireNamed(hvd.allgatherAsync(null, Tensor.of(1f)), "allgather.noname.0");
+            requireNamed(hvd.broadcastAsync(null, Tensor.of(1f), 0), "broadcast.noname.0");
+            requireNamed(hvd.allreduceAsync("own", Tensor.of(1f), AllreduceOptions.sum()), "own");
+            return null;
+        });
+    }
+
+    private static void requireNamed(Handle handle, String name) {
+        assertThat(handle.name()).isEqualTo(name);
+        assertThat(handle.synchronize().toFloatArray()).doesNotContain(0f);
     }
 
     @Test

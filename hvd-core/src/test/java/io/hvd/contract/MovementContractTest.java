@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.AlltoallResult;
+import io.hvd.Compression;
 import io.hvd.Handle;
 import io.hvd.HvdContext;
 import io.hvd.error.HvdException;
@@ -226,6 +227,40 @@ class MovementContractTest extends Contract {
             int[] truncated = (int[]) hvd.reducescatter("rs.int", Tensor.of(whole), AllreduceOptions.average())
                     .toArray();
             assertThat(truncated).containsExactly((n - 1) / 2);
+            return null;
+        });
+    }
+
+    /** 1 + 2^-12 is a float32, but neither a binary16 nor a bfloat16; integers are not converted. */
+    @Test
+    void reducescatterAndReduceCompressOnTheWireAndKeepTheType() throws Exception {
+        onAll(hvd -> {
+            int n = hvd.size();
+            float fine = 1 + 0x1p-12f;
+            float[] floats = new float[n];
+            double[] doubles = new double[n];
+            int[] integers = new int[n];
+            Arrays.fill(floats, fine);
+            Arrays.fill(doubles, fine);
+            Arrays.fill(integers, 70_001);
+            for (Compression kind : Compression.values()) {
+                AllreduceOptions options = SUM.withCompression(kind);
+                float expected = kind == Compression.NONE ? n * fine : n;
+
+                Tensor scattered = hvd.reducescatter("rs.half." + kind, Tensor.of(floats), options);
+                assertThat(scattered.dtype()).isEqualTo(DType.FLOAT32);
+                assertThat(scattered.item()).as(kind.name()).isEqualTo(expected);
+                Tensor wide = hvd.reducescatter("rs.half.double." + kind, Tensor.of(doubles), options);
+                assertThat((double[]) wide.toArray()).as(kind.name()).containsExactly(expected);
+                Tensor whole = hvd.reducescatter("rs.half.int." + kind, Tensor.of(integers), options);
+                assertThat((int[]) whole.toArray()).as(kind.name()).containsExactly(n * 70_001);
+
+                Tensor reduced = hvd.reduce("reduce.half." + kind, Tensor.of(floats), options, n - 1);
+                if (hvd.rank() == n - 1) {
+                    assertThat(reduced.dtype()).isEqualTo(DType.FLOAT32);
+                    assertThat(reduced.toFloatArray()).as(kind.name()).containsOnly(expected);
+                }
+            }
             return null;
         });
     }

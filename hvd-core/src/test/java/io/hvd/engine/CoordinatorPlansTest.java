@@ -92,7 +92,9 @@ class CoordinatorPlansTest {
         coordinator.announce(0, known(0, 1, 0), 0);
         bothWant(coordinator, sum("b", 4));
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("b"));
-        assertThat(coordinator.warning()).isPresent();
+        assertThat(coordinator.warning())
+                .hasValueSatisfying(
+                        text -> assertThat(text).contains("more than 1 different requests", "HOROVOD_CACHE_CAPACITY"));
         assertThat(coordinator.warning()).as("said once").isEmpty();
 
         coordinator.announce(1, known(0, 1, 0), 0);
@@ -207,6 +209,24 @@ class CoordinatorPlansTest {
                 .extracting(Batch::names, Batch::verdict)
                 .containsExactlyInAnyOrder(
                         tuple(List.of("g.0"), Verdict.MISMATCH), tuple(List.of("g.1"), Verdict.MISMATCH));
+    }
+
+    @Test
+    void aGroupTravelsAsOneBeyondTheFusionThresholdUnlessThatIsDisabled() {
+        assertThat(batchesOfAGroup(true)).containsExactly(List.of("g.0", "g.1", "g.2"));
+        assertThat(batchesOfAGroup(false)).containsExactly(List.of("g.0", "g.1"), List.of("g.2"));
+    }
+
+    /** Three tensors of four bytes where eight may travel together. */
+    private static List<List<String>> batchesOfAGroup(boolean groupFusion) {
+        Coordinator coordinator = two(new EngineSettings(8, groupFusion, 0, 8, 0, true, false));
+        Request.Group group = new Request.Group("g", 3);
+        bothWant(
+                coordinator,
+                sum("g.0", 4).in(group),
+                sum("g.1", 4).in(group),
+                sum("g.2", 4).in(group));
+        return batches(coordinator).stream().map(Batch::names).toList();
     }
 
     @Test

@@ -176,7 +176,7 @@ class EngineStepsTest {
         }
     }
 
-    private record Counted(Backend inner, AtomicInteger messages) implements Backend, ControlChannel {
+    record Counted(Backend inner, AtomicInteger messages) implements Backend, ControlChannel {
         @Override
         public void send(int rank, ByteBuffer message) {
             messages.incrementAndGet();

@@ -119,6 +119,20 @@ class HangIT {
         assertThat(job.output()).doesNotContain("HANG", "have waited for");
     }
 
+    @Test
+    void withoutTheStallCheckALateRankIsNeitherNamedNorTheEndOfTheJob() {
+        Map<String, String> settings = Map.of(
+                "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
+                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2",
+                "HOROVOD_STALL_CHECK_DISABLE", "1");
+
+        Job job = Job.horovodrun(2, settings, HangProgram.class, "late", "1");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.seconds()).isGreaterThan(4);
+        assertThat(job.output()).doesNotContain("HANG", "have waited for");
+    }
+
     /** It has joined, and is neither missing in what the others do nor hanging as long as they do something. */
     @Test
     void aRankThatHasRunOutOfDataWaitsLongerThanTheLimit() {
@@ -147,6 +161,7 @@ class HangIT {
         Map<String, String> settings = Map.of(
                 "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
                 "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2",
+                "HVD_FLIGHT_RECORDER", "0",
                 "HVD_REPORT_DIR", folder.toString());
 
         Job job = Job.run(Job.program(HangProgram.class, "threads", "1"), settings);
@@ -154,9 +169,14 @@ class HangIT {
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(summary(job).get(0))
                 .startsWith("hvd: HANG: rank 1 has not called allreduce \"a\"")
-                .contains("HangProgram.waitForALockThatNobodyGives(HangProgram.java:");
+                .contains("HangProgram.waitForALockThatNobodyGives(HangProgram.java:")
+                .contains("its last collective, allreduce \"gradient\", ended ");
         assertThat(job.output()).contains("Exception in thread \"main\"", "HvdException");
-        assertThat(report()).contains("hvd-rank-1");
+        String report = report();
+        assertThat(report).contains("hvd-rank-1");
+        assertThat(report.lines().filter(line -> line.matches("  \\d+\\. allreduce .*")))
+                .as("each rank's last call, and none before it")
+                .hasSize(3);
     }
 
     private Job hang(String fault, int culprit) throws IOException {

@@ -71,6 +71,7 @@ public final class HangProgram {
                     LockSupport.parkNanos(5_000_000_000L);
                 }
             }
+            case "late" -> LockSupport.parkNanos(4_000_000_000L);
             case "uneven" -> hvd.join();
             case "receive" -> hvd.receive(Tensor.of(1f), (culprit + 1) % hvd.size(), 7);
             case "throw" -> throw new IllegalStateException("seen only when close() returns");

@@ -1,8 +1,11 @@
 package io.hvd.faults;
 
+import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.NotInitialisedException;
+import io.hvd.error.ShutdownException;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 
@@ -31,17 +34,32 @@ public final class LifecycleProgram {
         for (int life = 0; life < 3; life++) {
             HvdContext hvd = Hvd.init();
             require(Hvd.init() == hvd, "init is not idempotent");
-            float sum = hvd.allreduce("life", Tensor.of(1f), io.hvd.AllreduceOptions.sum())
-                    .item();
+            float sum =
+                    hvd.allreduce("life", Tensor.of(1f), AllreduceOptions.sum()).item();
             require(sum == hvd.size(), "sum is " + sum);
+            Handle pending = hvd.rank() == 0 && hvd.size() > 1
+                    ? hvd.allreduceAsync("never.complete", Tensor.of(1f), AllreduceOptions.sum())
+                    : null;
             if (life == 2 && closeAtTheEnd) {
                 hvd.close();
             } else {
                 Hvd.shutdown();
             }
             require(!Hvd.isInitialized(), "initialised after shutdown");
+            if (pending != null) {
+                requireShutDown(pending);
+            }
         }
         System.out.println("THREE LIVES");
+    }
+
+    private static void requireShutDown(Handle pending) {
+        try {
+            pending.synchronize();
+            throw new AssertionError("what was pending has a result after shutdown");
+        } catch (ShutdownException e) {
+            require(e.getMessage().contains("never.complete"), e.getMessage());
+        }
     }
 
     /** World ranks 2 and 1, in this order, form a job of their own; 0 and 3 form another. */

@@ -75,6 +75,17 @@ class SettingsIT {
         }
     }
 
+    /** MPI says itself which level it has; every life of the job uses it. */
+    @ParameterizedTest
+    @CsvSource({"0, MPI_THREAD_FUNNELED", "1, MPI_THREAD_SINGLE"})
+    void theJobRunsOnTheThreadLevelThatItAskedFor(String disabled, String level) {
+        Job job = Job.horovodrun(2, Map.of("HOROVOD_MPI_THREADS_DISABLE", disabled), LifecycleProgram.class, "again");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("THREE LIVES")).hasSize(2);
+        assertThat(job.lines("rank(s) on")).hasSize(3).allMatch(line -> line.contains(", " + level + ")"));
+    }
+
     @Test
     void trueMeansOnForEverySwitch() {
         Job job = Job.horovodrun(2, Map.of("HOROVOD_AUTOTUNE", "true"), FaultyProgram.class, "none", "-1");

@@ -193,7 +193,24 @@ final class HorovodrunIT {
         assertThat(outcome.exitCode()).as(outcome.err()).isZero();
         assertThat(outcome.out())
                 .contains(
-                        "[X] MPI (Open MPI ", "[X] local", "[X] plain arrays", "NCCL", "LibTorch", "JDK ", "mpi.jar ");
+                        "[X] MPI (Open MPI ",
+                        "[X] MPI\n",
+                        "[X] local",
+                        "[X] plain arrays",
+                        "NCCL",
+                        "LibTorch",
+                        "JDK ",
+                        "mpi.jar ");
+    }
+
+    @Test
+    void checkBuildRefusesABadSettingInOneLine() throws Exception {
+        start(command("--check-build"), Map.of("HOROVOD_CACHE_CAPACITY", "many"));
+
+        Outcome outcome = finish();
+
+        assertThat(outcome.exitCode()).isEqualTo(2);
+        assertThat(outcome.err().lines()).singleElement().asString().contains("HOROVOD_CACHE_CAPACITY", "many");
     }
 
     @Test

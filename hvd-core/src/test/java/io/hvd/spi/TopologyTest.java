@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class TopologyTest {
     private static List<Integer> all(ToIntFunction<Topology> what, String... nodes) {
@@ -44,6 +46,17 @@ class TopologyTest {
         assertThat(all(Topology::localRank, nodes)).containsExactly(0, 0, 1, 1);
         assertThat(all(Topology::crossRank, nodes)).containsExactly(0, 1, 0, 1);
         assertThat(all(Topology::crossSize, nodes)).containsExactly(2, 2, 2, 2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"a a b, false", "a b b, false", "a b c a b a, false", "a a b b, true", "a b a b, true", "a b c, true"})
+    void aJobIsHomogeneousWhereAllNodesHaveAsManyRanks(String nodes, boolean homogeneous) {
+        List<String> byRank = List.of(nodes.split(" "));
+        for (int rank = 0; rank < byRank.size(); rank++) {
+            assertThat(Topology.of(rank, byRank, byRank).homogeneous())
+                    .as("seen by rank " + rank)
+                    .isEqualTo(homogeneous);
+        }
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.hvd.timeline;
 
 import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
 import io.hvd.Handle;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
@@ -22,6 +23,7 @@ public final class TimelineProgram {
 
     public static void main(String[] args) throws InterruptedException {
         try (HvdContext hvd = Hvd.init()) {
+            callEverythingOnce(hvd);
             hvd.barrier();
             hvd.markStep();
             for (int step = 0; step < STEPS; step++) {
@@ -33,6 +35,26 @@ public final class TimelineProgram {
                 exchange(hvd);
                 hvd.markStep();
             }
+        }
+    }
+
+    /** Before the steps, which consist of allreduces only. */
+    private static void callEverythingOnce(HvdContext hvd) {
+        int n = hvd.size();
+        hvd.broadcast("broadcast", Tensor.of(1f), 0);
+        hvd.allgather("allgather", Tensor.of(1f));
+        hvd.alltoall("alltoall", Tensor.of(new float[n]));
+        hvd.reducescatter("reducescatter", Tensor.of(new float[n]), AllreduceOptions.sum());
+        hvd.reduce("reduce", Tensor.of(1f), AllreduceOptions.sum(), 0);
+        hvd.gather("gather", Tensor.of(1f), 0);
+        hvd.scatter("scatter", Tensor.of(new float[n]), 0);
+        AllreduceOptions halves = AllreduceOptions.sum().withCompression(Compression.FP16);
+        hvd.allreduce("halves", Tensor.of(1f), halves).item();
+        if (hvd.rank() < 2) {
+            int peer = 1 - hvd.rank();
+            Handle receiving = hvd.receiveAsync(Tensor.of(0f), peer, 1);
+            hvd.send(Tensor.of(1f), peer, 1);
+            receiving.synchronize();
         }
     }
 

@@ -19,6 +19,8 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
@@ -74,9 +76,9 @@ public record TraceFile(List<JsonObject> events) {
                 .toList();
     }
 
-    /** The slices that lie in another one on some line: inner name to outer name. */
-    public Map<String, String> nesting() {
-        Map<String, String> nesting = new HashMap<>();
+    /** The slices that lie in another one on some line, such as {@code MPI_ALLREDUCE in ALLREDUCE}. */
+    public Set<String> nesting() {
+        Set<String> nesting = new TreeSet<>();
         Map<Integer, Deque<String>> open = new HashMap<>();
         for (JsonObject event : events) {
             String phase = string(event, "ph");
@@ -90,7 +92,7 @@ public record TraceFile(List<JsonObject> events) {
                 }
             } else {
                 if (!line.isEmpty()) {
-                    nesting.put(string(event, "name"), line.peek());
+                    nesting.add(string(event, "name") + " in " + line.peek());
                 }
                 if (phase.equals("B")) {
                     line.push(string(event, "name"));

@@ -73,10 +73,19 @@ public final class MpiProvider implements BackendProvider {
         }
     }
 
+    /**
+     * The mpi.jar of the Open MPI that would be used.
+     *
+     * @throws HvdException saying what is missing, or which versions do not fit together
+     */
+    public static Path jar(HvdConfig config) {
+        return MpiJar.matching(OpenMpi.locate(config), config);
+    }
+
     /** Whether an Open MPI and the mpi.jar of its version are there. */
     public static boolean isInstalled(HvdConfig config) {
         try {
-            MpiJar.matching(OpenMpi.locate(config), config);
+            jar(config);
             return true;
         } catch (HvdException missing) {
             return false;

@@ -23,6 +23,7 @@ final class BoundBackend implements Backend {
     private static final int SET_TAG = 4712;
 
     private final Intracomm comm;
+    private final ThreadLevel level;
     private final HvdConfig config;
     private final int rank;
     private final int size;
@@ -31,8 +32,9 @@ final class BoundBackend implements Backend {
     private final MpiCollectives collectives;
     private final List<SocketControl> further = new ArrayList<>();
 
-    BoundBackend(Intracomm comm, HvdConfig config) throws MPIException {
+    BoundBackend(Intracomm comm, ThreadLevel level, HvdConfig config) throws MPIException {
         this.comm = comm;
+        this.level = level;
         this.config = config;
         this.rank = comm.getRank();
         this.size = comm.getSize();
@@ -58,7 +60,7 @@ final class BoundBackend implements Backend {
 
     @Override
     public String description() {
-        return "mpi (" + MPI.getLibVersion().split(",")[0] + ")";
+        return "mpi (" + MPI.getLibVersion().split(",")[0] + ", " + level + ")";
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
 import java.util.List;
+import java.util.stream.Stream;
 import mpi.Group;
 import mpi.Intracomm;
 import mpi.MPI;
@@ -16,22 +17,18 @@ public final class BoundSession implements MpiSession {
     /** createGroup needs a tag that all members share; nothing else of ours uses it. */
     private static final int GROUP_TAG = 4711;
 
+    private final ThreadLevel provided;
+
     public BoundSession(HvdConfig config) throws MPIException {
-        int wanted = config.mpiThreadsDisabled() ? MPI.THREAD_SINGLE : MPI.THREAD_FUNNELED;
-        int provided = MPI.isInitialized() ? MPI.queryThread() : MPI.InitThread(new String[0], wanted);
-        if (provided < wanted || !MPI.isThreadMain()) {
-            throw new HvdException(
-                    ErrorId.MPI_LEVEL,
-                    "MPI was initialised before hvd, or offers too little: thread level " + level(provided)
-                            + (MPI.isThreadMain() ? "" : " on another thread") + ", hvd needs " + level(wanted)
-                            + " on its own communication thread. Call Hvd.init() first");
-        }
+        ThreadLevel wanted = ThreadLevel.wantedBy(config);
+        this.provided = level(MPI.isInitialized() ? MPI.queryThread() : MPI.InitThread(new String[0], number(wanted)));
+        ThreadLevel.require(wanted, provided, MPI.isThreadMain());
     }
 
     @Override
     public Backend open(HvdConfig config, List<Integer> ranks) {
         try {
-            return new BoundBackend(communicator(ranks), config);
+            return new BoundBackend(communicator(ranks), provided, config);
         } catch (MPIException e) {
             throw new HvdException(ErrorId.INIT_FAILED, "MPI could not make a communicator: " + e, e);
         }
@@ -70,13 +67,19 @@ public final class BoundSession implements MpiSession {
         return MPI.COMM_WORLD.createGroup(group, GROUP_TAG);
     }
 
-    private static String level(int level) {
-        if (level == MPI.THREAD_SINGLE) {
-            return "MPI_THREAD_SINGLE";
-        }
-        if (level == MPI.THREAD_FUNNELED) {
-            return "MPI_THREAD_FUNNELED";
-        }
-        return level == MPI.THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED" : "MPI_THREAD_MULTIPLE";
+    private static int number(ThreadLevel level) {
+        return switch (level) {
+            case SINGLE -> MPI.THREAD_SINGLE;
+            case FUNNELED -> MPI.THREAD_FUNNELED;
+            case SERIALIZED -> MPI.THREAD_SERIALIZED;
+            case MULTIPLE -> MPI.THREAD_MULTIPLE;
+        };
+    }
+
+    private static ThreadLevel level(int number) {
+        return Stream.of(ThreadLevel.values())
+                .filter(level -> number(level) == number)
+                .findFirst()
+                .orElseThrow();
     }
 }
