@@ -85,7 +85,9 @@ public final class Engine {
         this.rank = backend.topology().rank();
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
         int size = backend.topology().size();
-        this.coordinator = rank == 0 ? new Coordinator(size, processSets, settings, this::ready) : null;
+        this.coordinator = rank == 0
+                ? new Coordinator(size, processSets, settings, this::ready, backend.collectives()::takesVetoes)
+                : null;
         this.recorder = recorder;
         this.log = new DataLog(recorder);
         this.onFailure = onFailure;

@@ -7,6 +7,7 @@ import io.hvd.error.ShutdownException;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -98,8 +99,9 @@ final class Execution {
                 complete(Outcome.of(output));
             }
             case REDUCE -> {
-                data.reduce(op.input(), op.output(), how(), first.root());
-                complete(Outcome.of(op.output()));
+                Tensor output = isRoot() ? output(op) : null;
+                data.reduce(op.input(), output, how(), first.root());
+                complete(Outcome.of(output));
             }
             case GATHER -> {
                 Tensor output = isRoot() ? made(totalRows(batch.sizes())) : null;
@@ -135,7 +137,7 @@ final class Execution {
     private void scatter(PendingOp op) {
         Request given = batch.templates().get(0);
         List<Long> rows = evenly(given.shape().dim(0));
-        Tensor output = Tensor.zeros(given.dtype(), given.shape().withFirst(rows.get(set.self())));
+        Tensor output = data.output(given.device(), given.dtype(), given.shape().withFirst(rows.get(set.self())));
         long row = given.shape().rowElements();
         data.scatter(
                 op.input(),
@@ -159,8 +161,12 @@ final class Execution {
     }
 
     private Tensor made(long rows) {
+        return made(first.shape().withFirst(rows));
+    }
+
+    private Tensor made(Shape shape) {
         long begun = set.log().begin();
-        Tensor output = Tensor.zeros(first.dtype(), first.shape().withFirst(rows));
+        Tensor output = data.output(first.device(), first.dtype(), shape);
         set.log().end("ALLOCATE_OUTPUT", begun);
         return output;
     }
@@ -189,7 +195,15 @@ final class Execution {
     }
 
     private List<Tensor> outputs() {
-        return ops.stream().map(PendingOp::output).toList();
+        return ops.stream().map(this::output).toList();
+    }
+
+    /** Where the result goes; made here, if nobody has brought it. */
+    private Tensor output(PendingOp op) {
+        if (op.output() == null) {
+            op.provide(made(op.request().shape()));
+        }
+        return op.output();
     }
 
     private void complete(Outcome outcome) {

@@ -133,6 +133,7 @@ final class StepFollower {
         long elements = requests.stream()
                 .mapToLong(request -> request.shape().elements())
                 .sum();
-        set.data().vetoAllreduce(elements, Execution.onTheWire(requests.get(0), 1));
+        Request first = requests.get(0);
+        set.data().vetoAllreduce(first.device(), elements, Execution.onTheWire(first, 1));
     }
 }

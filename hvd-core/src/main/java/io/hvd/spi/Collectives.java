@@ -2,6 +2,7 @@ package io.hvd.spi;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Optional;
@@ -31,6 +32,11 @@ public interface Collectives extends AutoCloseable {
         return reaches(device) ? Optional.empty() : Optional.of("it reaches no tensors on " + device);
     }
 
+    /** A new tensor for what an operation gives out, on this rank's device of that kind. */
+    default Tensor output(Device.Kind device, DType dtype, Shape shape) {
+        return Tensor.zeros(dtype, shape);
+    }
+
     /**
      * Reduces every tensor over the ranks. Inputs are only read, unless the output is the same tensor.
      *
@@ -56,9 +62,10 @@ public interface Collectives extends AutoCloseable {
     /**
      * Takes part in the allreduce into which the other ranks go, so that it fails for all of them.
      *
+     * @param device where its tensors lie
      * @param elements number of elements of all its tensors
      */
-    default void vetoAllreduce(long elements, Reduction how) {
+    default void vetoAllreduce(Device.Kind device, long elements, Reduction how) {
         throw new UnsupportedOperationException("no vetoes on this back end");
     }
 

@@ -87,6 +87,8 @@ class EngineRefusalTest {
                     return method.invoke(local.collectives(), args);
                 case "report":
                     return null;
+                case "takesVetoes":
+                    return false;
                 default:
                     throw new AssertionError(method + " is not expected");
             }

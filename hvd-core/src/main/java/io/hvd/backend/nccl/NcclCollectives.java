@@ -48,8 +48,8 @@ final class NcclCollectives implements Collectives {
     }
 
     @Override
-    public void vetoAllreduce(long elements, Reduction how) {
-        host.vetoAllreduce(elements, how);
+    public void vetoAllreduce(Device.Kind device, long elements, Reduction how) {
+        host.vetoAllreduce(device, elements, how);
     }
 
     @Override
