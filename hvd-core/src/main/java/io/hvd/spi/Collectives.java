@@ -10,7 +10,8 @@ import java.util.Optional;
 /**
  * The data plane of one process set. Every member makes the same calls in the same order with agreed
  * types and sizes, all of them on the communication thread; a call returns when the outputs may be
- * read. Ranks are numbered within the set here, and arrays of counts go by these numbers.
+ * read, or leaves a {@link Completion} behind. Ranks are numbered within the set here, and arrays of
+ * counts go by these numbers.
  *
  * <p>Some calls are handed the list of a batch's tensors. A back end may pack them into one buffer or
  * stream them chunk by chunk without one. What it cannot do it says beforehand: the engine asks
@@ -109,6 +110,17 @@ public interface Collectives extends AutoCloseable {
     void send(Tensor tensor, int to);
 
     void receive(Tensor tensor, int from);
+
+    /** What the last call has left to a device: until it is done, outputs must not be read nor inputs changed. Null for nothing. */
+    default Completion completion() {
+        return null;
+    }
+
+    /** Work that a device does meanwhile. */
+    interface Completion {
+        /** Throws if the work has failed. */
+        boolean isDone();
+    }
 
     /** Gives back what belongs to this set alone; every member calls it. */
     @Override
