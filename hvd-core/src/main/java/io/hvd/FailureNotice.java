@@ -2,6 +2,7 @@ package io.hvd;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
+import io.hvd.spi.HostAddress;
 import io.hvd.spi.Topology;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,17 +20,22 @@ final class FailureNotice {
     private static final long POLL_MILLIS = 10;
     private static final long PRINT_MILLIS = 100;
 
+    private static final int NOT_NUMBERED = -1;
+
     private final HvdConfig config;
     private final AtomicBoolean begun = new AtomicBoolean();
     private final CountDownLatch said = new CountDownLatch(1);
     private volatile String who = "this rank";
-    private volatile int rank = -1;
-    private volatile String host = "unknown";
+    private volatile int rank;
+    /** Empty until it is known. */
+    private volatile String host = "";
 
     FailureNotice(HvdConfig config) {
         this.config = config;
+        this.rank = config.launcherRank().orElse(NOT_NUMBERED);
     }
 
+    /** Until then it is the rank that the launcher gave. */
     void speakFor(Topology topology) {
         rank = topology.rank();
         host = topology.host();
@@ -44,8 +50,19 @@ final class FailureNotice {
     /** This rank's own failure, with a stack that is worth reading. */
     void failure(String why, String thread, String stack) {
         begun.set(true);
+        print(why, stack);
+        leaveRecord(why, thread, stack, false);
+        said.countDown();
+    }
+
+    /** The same where the record has been left already. */
+    void print(String why, String stack) {
         String head = "hvd: FAILED: " + sentence(why);
         print(stack.isEmpty() ? head : head + System.lineSeparator() + stack);
+    }
+
+    /** This rank's own failure, for the launcher; the program is yet to say something, or to go on. */
+    void recordOnly(String why, String thread, String stack) {
         leaveRecord(why, thread, stack, false);
     }
 
@@ -54,6 +71,7 @@ final class FailureNotice {
         if (begun.compareAndSet(false, true)) {
             print("hvd: consequence on " + sentence(why));
             leaveRecord(why, thread, "", true);
+            said.countDown();
         }
     }
 
@@ -61,6 +79,7 @@ final class FailureNotice {
     void quietly(String why, String thread, boolean consequence) {
         begun.set(true);
         leaveRecord(why, thread, "", consequence);
+        said.countDown();
     }
 
     /** Waits until this rank has said and recorded something; false if it has not in time. */
@@ -94,7 +113,6 @@ final class FailureNotice {
 
     private void leaveRecord(String why, String thread, String stack, boolean consequence) {
         config.failureDirectory().ifPresent(folder -> leaveRecord(folder, why, thread, stack, consequence));
-        said.countDown();
     }
 
     /** On another host the launcher's folder does not exist; then what was printed has to do. */
@@ -103,9 +121,12 @@ final class FailureNotice {
             return;
         }
         try {
-            new FailureRecord(Instant.now(), rank, host, ProcessHandle.current().pid(), thread, why, stack, consequence)
+            String where = host.isEmpty() ? HostAddress.localName() : host;
+            new FailureRecord(
+                            Instant.now(), rank, where, ProcessHandle.current().pid(), thread, why, stack, consequence)
                     .write(folder);
-        } catch (IOException e) {
+        } catch (IOException | LinkageError e) {
+            // Without a free file descriptor not even the record's class may be readable.
             System.err.println("hvd: the failure record could not be written to " + folder + ": " + e);
         }
     }

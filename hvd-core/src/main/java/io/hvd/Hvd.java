@@ -57,21 +57,38 @@ public final class Hvd {
         if (current != null && current.isOpen()) {
             return current;
         }
-        HvdConfig config = HvdConfig.fromEnvironment();
+        HvdConfig config = settings();
         config.log().apply();
         requireDistinct(options.ranks());
-        runStartupHooks();
-        BackendProvider provider = choose(config);
-        JobGuard guard = process != null ? process.guard : new JobGuard(new FailureNotice(config));
-        Membership membership = Membership.join(
-                new Membership.Place(provider, config, backend -> monitors(backend, config), guard), options);
-        guard.watch(membership);
-        membership.pin(GpuAssignment.assign(membership.topology(), config));
-        process = new ProcessJob(
-                new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets()),
-                guard);
+        if (process == null) {
+            process = new ProcessJob(null, new JobGuard(new FailureNotice(config)));
+        }
+        try {
+            process = new ProcessJob(join(options, config, process.guard), process.guard);
+        } catch (RuntimeException | Error e) {
+            process.guard.notJoined(e);
+            throw e;
+        }
         logStart(process.context, config);
         return process.context;
+    }
+
+    private static HvdConfig settings() {
+        try {
+            return HvdConfig.fromEnvironment();
+        } catch (HvdException bad) {
+            new JobGuard(new FailureNotice(HvdConfig.ofLauncherOnly(System.getenv()))).notJoined(bad);
+            throw bad;
+        }
+    }
+
+    private static HvdContext join(InitOptions options, HvdConfig config, JobGuard guard) {
+        runStartupHooks();
+        Membership membership = Membership.join(
+                new Membership.Place(choose(config), config, backend -> monitors(backend, config), guard), options);
+        guard.watch(membership);
+        membership.pin(GpuAssignment.assign(membership.topology(), config));
+        return new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets());
     }
 
     /**
@@ -92,8 +109,11 @@ public final class Hvd {
                     ErrorId.BAD_ARGUMENT,
                     "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
         }
+        HvdConfig config = HvdConfig.fromEnvironment();
+        config.log().apply();
         runStartupHooks();
-        return new RankThreads(size, options, HvdConfig.fromEnvironment()).run(body);
+        config.notes().forEach(LoggerFactory.getLogger(Hvd.class)::warn);
+        return new RankThreads(size, options, config).run(body);
     }
 
     /** Leaves the job in order but lets {@link #init()} be called again; every rank must call it. */
@@ -173,7 +193,7 @@ public final class Hvd {
         return process != null ? process.context : null;
     }
 
-    /** This process's latest context, and the guard that watches it and its successors. */
+    /** This process's latest context, null before the first, and the guard that watches it and its successors. */
     private record ProcessJob(HvdContext context, JobGuard guard) {}
 
     private static BackendProvider choose(HvdConfig config) {
@@ -196,7 +216,7 @@ public final class Hvd {
                 ? SharedPeers.team(1, topology.host()).get(0)
                 : SocketPeers.connect(
                         Member.ofThisProcess(topology.rank(), topology.host()),
-                        HostAddress.of(topology, config.controlInterface()),
+                        () -> HostAddress.of(topology, config.controlInterface()),
                         backend::exchange);
     }
 

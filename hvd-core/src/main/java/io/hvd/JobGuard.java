@@ -2,14 +2,17 @@ package io.hvd;
 
 import io.hvd.error.ShutdownException;
 import io.hvd.monitor.HangReport;
+import io.hvd.spi.Topology;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Collection;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 
 /**
  * Sees to it that a job never outlives one of its ranks: a rank that throws or exits says why, tells
@@ -24,7 +27,11 @@ final class JobGuard implements Membership.Events {
     private final FailureNotice report;
     private final Survivor survivor;
     private final AtomicBoolean failing = new AtomicBoolean();
+    private boolean installed;
+    /** Null until this rank has joined. */
     private volatile Membership membership;
+    /** What init threw; null if it did not. */
+    private volatile Throwable notJoined;
 
     JobGuard(FailureNotice report) {
         this.report = report;
@@ -36,24 +43,35 @@ final class JobGuard implements Membership.Events {
      * the context still open. Called again after a shutdown, for the next context.
      */
     void watch(Membership watched) {
-        boolean first = membership == null;
         membership = watched;
-        report.speakFor(watched.topology());
-        if (first) {
-            install();
-        }
+        install();
     }
 
-    private void install() {
+    /** Init is about to throw. The record is left now, because the program may catch it and end in its own way. */
+    void notJoined(Throwable cause) {
+        notJoined = cause;
+        report.recordOnly("init failed: " + cause, Thread.currentThread().getName(), stackOf(cause));
+        install();
+    }
+
+    private synchronized void install() {
+        if (installed) {
+            return;
+        }
+        installed = true;
         Thread.UncaughtExceptionHandler previous = Thread.getDefaultUncaughtExceptionHandler();
         Thread.setDefaultUncaughtExceptionHandler((thread, cause) -> uncaught(previous, thread, cause));
         Runtime.getRuntime().addShutdownHook(new Thread(this::exiting, "hvd-exit"));
     }
 
+    @Override
+    public void placed(Topology topology) {
+        report.speakFor(topology);
+    }
+
     /** The engine has learned that the job cannot go on. If nobody ends this process, it ends itself. */
     @Override
     public void failed(Membership member, String why) {
-        report.speakFor(member.topology());
         Thread last = new Thread(
                 () -> {
                     survivor.leave(member, why);
@@ -67,7 +85,6 @@ final class JobGuard implements Membership.Events {
     /** The reporter's record is the cause that the launcher shows; stderr has had its summary. */
     @Override
     public void hung(Membership member, HangReport hang) {
-        report.speakFor(member.topology());
         boolean reporter = hang.reporter() == member.topology().rank();
         report.quietly(
                 reporter
@@ -84,23 +101,37 @@ final class JobGuard implements Membership.Events {
             report.consequence(why, thread.getName());
             // If this process left first, its exit code would be the job's.
             Survivor.sleepUntilEnded();
+        } else if (isInitFailure(cause)) {
+            report.print(why, stackOf(cause));
         } else {
             report.failure(why, thread.getName(), stackOf(cause));
         }
-        if (membership.isOpen()) {
+        if (isOpen()) {
             endJob(why);
+        } else if (isInitFailure(cause)) {
+            // Other threads may live on, and would keep this process in the job.
+            System.exit(EXIT_CODE);
         } else if (previous != null) {
             previous.uncaughtException(thread, cause);
         }
     }
 
-    private boolean isConsequence(Throwable cause) {
-        for (Throwable link = cause; link != null; link = link.getCause()) {
-            if (link instanceof ShutdownException) {
-                return true;
-            }
-        }
-        return false;
+    private static boolean isConsequence(Throwable cause) {
+        return chain(cause).anyMatch(ShutdownException.class::isInstance);
+    }
+
+    /** The record of which has been left already. */
+    private boolean isInitFailure(Throwable cause) {
+        return chain(cause).anyMatch(link -> link == notJoined);
+    }
+
+    private static Stream<Throwable> chain(Throwable cause) {
+        return Stream.iterate(cause, Objects::nonNull, Throwable::getCause);
+    }
+
+    private boolean isOpen() {
+        Membership watched = membership;
+        return watched != null && watched.isOpen();
     }
 
     private void endJob(String why) {
@@ -118,6 +149,9 @@ final class JobGuard implements Membership.Events {
 
     /** In the exit hook. MPI_Finalize is never called here while the context is open: it would hang. */
     private void exiting() {
+        if (membership == null) {
+            return;
+        }
         if (!membership.isOpen()) {
             finishWhatShutdownLeft();
             return;

@@ -45,6 +45,9 @@ final class Membership {
 
     /** Who must know how it goes with the job. */
     interface Events {
+        /** This rank knows its place among the others; told on the communication thread. */
+        default void placed(Topology topology) {}
+
         /** The job cannot go on; told once, on the communication thread. */
         void failed(Membership member, String why);
 
@@ -104,6 +107,7 @@ final class Membership {
             Membership membership;
             try {
                 Backend backend = place.provider.open(place.config, options.ranks());
+                place.events.placed(backend.topology());
                 SameOnAllRanks.require(backend);
                 membership = new Membership(
                         place, options.processSets(), backend, place.peers.connect(backend), initialiser);

@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** Checks the process sets that a program names at the start: sound in themselves, and the same on all ranks. */
 final class StartingSets {
@@ -57,21 +59,35 @@ final class StartingSets {
     }
 
     private static void requireSame(List<List<Integer>> mine, Backend backend) {
-        List<byte[]> all = backend.exchange(mine.toString().getBytes(StandardCharsets.UTF_8));
-        Map<String, List<Integer>> ranksByValue = new LinkedHashMap<>();
-        for (int rank = 0; rank < all.size(); rank++) {
+        List<List<String>> all = backend.exchange(text(mine).getBytes(StandardCharsets.UTF_8)).stream()
+                .map(bytes -> new String(bytes, StandardCharsets.UTF_8).lines().toList())
+                .toList();
+        requireSame("number of process sets", all, List::size);
+        for (int i = 0; i < mine.size(); i++) {
+            int index = i;
+            requireSame("process set " + (index + 1), all, sets -> sets.get(index));
+        }
+    }
+
+    /** One line for each set. */
+    private static String text(List<List<Integer>> sets) {
+        return sets.stream().map(List::toString).collect(Collectors.joining("\n"));
+    }
+
+    private static void requireSame(String what, List<List<String>> byRank, Function<List<String>, Object> value) {
+        Map<Object, List<Integer>> ranksByValue = new LinkedHashMap<>();
+        for (int rank = 0; rank < byRank.size(); rank++) {
             ranksByValue
-                    .computeIfAbsent(new String(all.get(rank), StandardCharsets.UTF_8), sets -> new ArrayList<>())
+                    .computeIfAbsent(value.apply(byRank.get(rank)), found -> new ArrayList<>())
                     .add(rank);
         }
         if (ranksByValue.size() > 1) {
-            StringBuilder text = new StringBuilder();
-            ranksByValue.forEach((sets, ranks) -> text.append(text.isEmpty() ? "" : "; ")
-                    .append(sets)
-                    .append(" on ranks ")
-                    .append(ranks));
             throw new HvdException(
-                    ErrorId.DIFFERENT_SETTINGS, "the ranks name different process sets at the start: " + text);
+                    ErrorId.DIFFERENT_SETTINGS,
+                    "the ranks name different process sets at the start: " + what + ": "
+                            + ranksByValue.entrySet().stream()
+                                    .map(found -> found.getKey() + " on ranks " + found.getValue())
+                                    .collect(Collectors.joining("; ")));
         }
     }
 

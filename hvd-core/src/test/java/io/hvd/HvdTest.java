@@ -113,6 +113,16 @@ class HvdTest {
     }
 
     @Test
+    void aRankThatDoesNotExistIsRefusedWithoutALauncherToo() {
+        assertThatThrownBy(() -> Hvd.init(List.of(0, 3)))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContainingAll("HVD-202", "[0, 3]", "rank 3 is not in [0, 0]");
+        try (HvdContext hvd = Hvd.init(List.of(0))) {
+            assertThat(hvd.size()).isEqualTo(1);
+        }
+    }
+
+    @Test
     void aRankThatIsNamedTwiceIsRefused() {
         assertThatThrownBy(() -> Hvd.init(List.of(2, 0, 2)))
                 .isInstanceOfSatisfying(

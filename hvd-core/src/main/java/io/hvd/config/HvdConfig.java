@@ -2,13 +2,17 @@ package io.hvd.config;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * All settings, read from the environment once and checked.
  *
+ * @param launcherRank this process's number among those that a launcher started; empty without one, -1 if it
+ *     cannot be read
  * @param notes what the user should know of the settings, to be logged once, by rank 0
  */
 public record HvdConfig(
@@ -30,7 +34,7 @@ public record HvdConfig(
         LogSettings log,
         TimelineSettings timeline,
         AutotuneSettings autotune,
-        boolean startedByLauncher,
+        OptionalInt launcherRank,
         List<String> notes) {
 
     /** Which back end to open. */
@@ -54,6 +58,15 @@ public record HvdConfig(
         return from(System.getenv());
     }
 
+    /** What the launcher says and nothing else, for a process whose settings cannot be read. */
+    public static HvdConfig ofLauncherOnly(Map<String, String> environment) {
+        Map<String, String> launchers = new HashMap<>(environment);
+        launchers
+                .keySet()
+                .removeIf(name -> OtherVariables.isOurs(name) && !name.equals(Setting.FAILURE_DIR.variable()));
+        return from(launchers);
+    }
+
     /**
      * Reads the settings out of a map of environment variables.
      *
@@ -62,7 +75,17 @@ public record HvdConfig(
      */
     public static HvdConfig from(Map<String, String> environment) {
         List<String> notes = new ArrayList<>(OtherVariables.check(environment));
+        return read(new SettingReader(environment), environment, notes);
+    }
+
+    /** What each setting means to the reader, after all have been read. */
+    static SettingReader read(Map<String, String> environment) {
         SettingReader reader = new SettingReader(environment);
+        read(reader, environment, new ArrayList<>());
+        return reader;
+    }
+
+    private static HvdConfig read(SettingReader reader, Map<String, String> environment, List<String> notes) {
         return new HvdConfig(
                 reader.choice(Setting.BACKEND, BackendChoice.class),
                 reader.path(Setting.OPENMPI_HOME),
@@ -82,12 +105,32 @@ public record HvdConfig(
                 LogSettings.from(reader),
                 TimelineSettings.from(reader),
                 AutotuneSettings.from(reader, notes),
-                LAUNCHER_VARIABLES.stream().anyMatch(environment::containsKey),
+                launcherRank(environment),
                 notes);
     }
 
     public HvdConfig {
         notes = List.copyOf(notes);
+    }
+
+    /** Whether mpirun, srun or the like has started this process. */
+    public boolean startedByLauncher() {
+        return launcherRank.isPresent();
+    }
+
+    private static OptionalInt launcherRank(Map<String, String> environment) {
+        return LAUNCHER_VARIABLES.stream()
+                .filter(environment::containsKey)
+                .mapToInt(name -> rank(environment.get(name)))
+                .findFirst();
+    }
+
+    private static int rank(String text) {
+        try {
+            return Integer.parseInt(text.trim());
+        } catch (NumberFormatException e) {
+            return -1;
+        }
     }
 
     public long fusionThresholdBytes() {

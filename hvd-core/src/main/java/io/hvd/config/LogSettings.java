@@ -31,9 +31,9 @@ public record LogSettings(Optional<Level> level, boolean hideTime) {
 
     /** Hands the level to slf4j-simple, for loggers made from now on; other logging libraries do not look there. */
     public void apply() {
-        level.ifPresent(wanted -> {
-            System.setProperty(SIMPLE + "log.io.hvd", wanted.simple);
+        level.ifPresent(wanted -> System.setProperty(SIMPLE + "log.io.hvd", wanted.simple));
+        if (level.isPresent() || hideTime) {
             System.setProperty(SIMPLE + "showDateTime", String.valueOf(!hideTime));
-        });
+        }
     }
 }

@@ -82,7 +82,7 @@ final class OtherVariables {
         Set<String> known = known();
         Map<String, String> ours = new TreeMap<>();
         environment.forEach((name, value) -> {
-            if (name.startsWith("HOROVOD_") || name.startsWith("HVD_")) {
+            if (isOurs(name)) {
                 ours.put(name, value.trim());
             }
         });
@@ -95,6 +95,10 @@ final class OtherVariables {
             note(name, value).ifPresent(notes::add);
         });
         return notes;
+    }
+
+    static boolean isOurs(String name) {
+        return name.startsWith("HOROVOD_") || name.startsWith("HVD_");
     }
 
     static Set<String> known() {

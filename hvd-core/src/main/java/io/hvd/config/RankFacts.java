@@ -2,6 +2,7 @@ package io.hvd.config;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URISyntaxException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -13,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Properties;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -21,8 +23,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * What one rank brings to the comparison at init: the settings that must agree, as they were set, and the
- * code and the Java that it runs. Ranks hand each other {@link #toBytes} and compare what they got.
+ * What one rank brings to the comparison at init: the settings that must agree, and the code, the libraries
+ * and the Java that it runs. Ranks hand each other {@link #toBytes} and compare what they got.
  *
  * @param values by key, in the order of the keys
  */
@@ -34,22 +36,31 @@ public record RankFacts(SortedMap<String, String> values) {
     private static final String JAVA = "Java version";
 
     private static final String ARCHITECTURE = "processor architecture";
+    /** Optional on the class path; by artifact, what the message calls their versions. */
+    private static final Map<String, String> LIBRARIES = Map.of(
+            "pytorch", "LibTorch version",
+            "javacpp", "JavaCPP version");
 
     public RankFacts {
         values = Collections.unmodifiableSortedMap(new TreeMap<>(values));
     }
 
-    /** The facts of this process. A setting that is set to its default counts as not set. */
+    /**
+     * The facts of this process. A setting counts as what it means, however it is written, and one that
+     * means its default as not set.
+     */
     public static RankFacts gather(Map<String, String> environment) {
         SortedMap<String, String> values = new TreeMap<>();
-        SettingReader reader = new SettingReader(environment);
+        SettingReader set = HvdConfig.read(environment);
+        SettingReader unset = HvdConfig.read(Map.of());
         for (Setting setting : Setting.values()) {
-            if (setting.scope() == Setting.Scope.JOB) {
-                reader.text(setting)
-                        .filter(text -> !text.equals(setting.defaultValue()))
-                        .ifPresent(text -> values.put(setting.variable(), text));
+            String meaning = set.meaning(setting);
+            if (setting.scope() == Setting.Scope.JOB && !meaning.equals(unset.meaning(setting))) {
+                values.put(setting.variable(), meaning);
             }
         }
+        LIBRARIES.forEach(
+                (artifact, library) -> versionOf(artifact).ifPresent(version -> values.put(library, version)));
         values.put(VERSION, version());
         values.put(CODE, code());
         values.put(JAVA_MAJOR, Integer.toString(Runtime.version().feature()));
@@ -143,6 +154,21 @@ public record RankFacts(SortedMap<String, String> values) {
     private static String version() {
         return Optional.ofNullable(RankFacts.class.getPackage().getImplementationVersion())
                 .orElse("not packaged");
+    }
+
+    /** Of one of bytedeco's jars, read from what Maven left in it: no class of it is touched, nothing native loaded. */
+    private static Optional<String> versionOf(String artifact) {
+        String file = "META-INF/maven/org.bytedeco/" + artifact + "/pom.properties";
+        try (InputStream in = RankFacts.class.getClassLoader().getResourceAsStream(file)) {
+            if (in == null) {
+                return Optional.empty();
+            }
+            Properties properties = new Properties();
+            properties.load(in);
+            return Optional.ofNullable(properties.getProperty("version"));
+        } catch (IOException e) {
+            return Optional.of("not readable");
+        }
     }
 
     private static String code() {

@@ -4,13 +4,34 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Reads one setting at a time and names the variable, what was found and what was expected if it cannot. */
-record SettingReader(Map<String, String> environment) {
+/**
+ * Reads one setting at a time and names the variable, what was found and what was expected if it cannot. It
+ * remembers what each value means, so that two ways to write the same are seen to be the same.
+ */
+final class SettingReader {
+    private final Map<String, String> environment;
+    private final Map<Setting, String> meanings = new EnumMap<>(Setting.class);
+
+    SettingReader(Map<String, String> environment) {
+        this.environment = environment;
+    }
+
+    /** The value as it was read: a switch as true or false, a number in Java's form; empty if it is not set. */
+    String meaning(Setting setting) {
+        return meanings.getOrDefault(setting, value(setting));
+    }
+
+    private <T> T meant(Setting setting, T value) {
+        meanings.put(setting, value.toString());
+        return value;
+    }
+
     /** A variable that is set to blanks counts as not set. */
     Optional<String> text(Setting setting) {
         return Optional.ofNullable(environment.get(setting.variable()))
@@ -33,6 +54,7 @@ record SettingReader(Map<String, String> environment) {
         return Arrays.stream(all)
                 .filter(choice -> choice.name().equalsIgnoreCase(value))
                 .findFirst()
+                .map(choice -> meant(setting, choice))
                 .orElseThrow(() -> bad(
                         setting,
                         value,
@@ -44,7 +66,7 @@ record SettingReader(Map<String, String> environment) {
     /** Stricter than Horovod, which reads "true" as 0. */
     boolean flag(Setting setting) {
         String value = value(setting);
-        return Switches.parse(value).orElseThrow(() -> bad(setting, value, Switches.WORDS));
+        return meant(setting, Switches.parse(value).orElseThrow(() -> bad(setting, value, Switches.WORDS)));
     }
 
     long atLeast(Setting setting, long least) {
@@ -52,7 +74,7 @@ record SettingReader(Map<String, String> environment) {
         try {
             long number = Long.parseLong(value);
             if (number >= least) {
-                return number;
+                return meant(setting, number);
             }
         } catch (NumberFormatException e) {
             // answered below, like a number that is too small
@@ -65,7 +87,7 @@ record SettingReader(Map<String, String> environment) {
         try {
             int number = Integer.parseInt(value);
             if (number >= least && number <= most) {
-                return number;
+                return meant(setting, number);
             }
         } catch (NumberFormatException e) {
             // answered below, like a number out of range
@@ -78,7 +100,7 @@ record SettingReader(Map<String, String> environment) {
         try {
             double number = Double.parseDouble(value);
             if (number >= least && number <= most) {
-                return number;
+                return meant(setting, number);
             }
         } catch (NumberFormatException e) {
             // answered below, like a number out of range

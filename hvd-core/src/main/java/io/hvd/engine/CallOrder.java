@@ -22,6 +22,7 @@ final class CallOrder {
     private final List<Integer> members;
     private final List<Deque<Call>> calls = new ArrayList<>();
     private final Set<Integer> joined = new HashSet<>();
+    private final Set<Integer> closed = new TreeSet<>();
     private final List<Call> agreed = new ArrayList<>();
     private final List<Batch> refusals = new ArrayList<>();
     private long place;
@@ -40,8 +41,8 @@ final class CallOrder {
 
     void called(int rank, Request request, String site) {
         Call call = new Call(rank, request, site);
-        if (request.kind().isTransfer()) {
-            agreed.add(call); // two ranks' business
+        if (request.kind().isTransfer() || request.hasLimit()) {
+            agreed.add(call); // two ranks' business, or one that is to end although ranks are missing
         } else if (request.kind() == OpKind.JOIN) {
             agreed.add(call);
             joined.add(rank);
@@ -51,6 +52,12 @@ final class CallOrder {
         } else {
             calls.get(rank).add(call);
         }
+        compareHeads();
+    }
+
+    /** A rank calls nothing more. */
+    void close(int rank) {
+        closed.add(rank);
         compareHeads();
     }
 
@@ -78,6 +85,26 @@ final class CallOrder {
             } else {
                 refuse(heads);
             }
+        }
+        refuseWhatWaitsForClosedRanks();
+    }
+
+    private void refuseWhatWaitsForClosedRanks() {
+        List<Integer> gone = closed.stream()
+                .filter(rank -> calls.get(rank).isEmpty())
+                .map(members::get)
+                .toList();
+        if (gone.isEmpty()) {
+            return;
+        }
+        for (Deque<Call> queue : calls) {
+            queue.forEach(call -> refusals.add(Batch.refuse(
+                    call.request().name(),
+                    Verdict.RANK_GONE,
+                    call.what() + " at " + call.site() + " can never be complete: ranks " + RankSet.format(gone)
+                            + " have closed their context without calling it",
+                    List.of(call.rank()))));
+            queue.clear();
         }
     }
 

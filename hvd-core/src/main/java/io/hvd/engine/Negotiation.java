@@ -94,7 +94,11 @@ final class Negotiation {
 
     /** A rank has closed its context. */
     void close(int rank) {
-        closed.add(members.indexOf(rank));
+        int self = members.indexOf(rank);
+        closed.add(self);
+        if (order != null) {
+            order.close(self);
+        }
     }
 
     /** All ranks have left the static plan. */

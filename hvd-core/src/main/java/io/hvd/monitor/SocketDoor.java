@@ -1,5 +1,6 @@
 package io.hvd.monitor;
 
+import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -14,6 +15,8 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,13 +55,29 @@ final class SocketDoor implements AutoCloseable {
         this.datagrams = datagrams;
     }
 
+    /** Opens both sockets, or neither. */
     static SocketDoor open(InetAddress address) throws IOException {
-        Selector selector = Selector.open();
-        ServerSocketChannel listener = ServerSocketChannel.open().bind(new InetSocketAddress(address, 0));
-        DatagramChannel datagrams = DatagramChannel.open().bind(new InetSocketAddress(address, 0));
-        listener.configureBlocking(false).register(selector, SelectionKey.OP_ACCEPT);
-        datagrams.configureBlocking(false).register(selector, SelectionKey.OP_READ);
-        return new SocketDoor(selector, listener, datagrams);
+        List<Closeable> opened = new ArrayList<>();
+        try {
+            Selector selector = noted(opened, Selector.open());
+            ServerSocketChannel listener = noted(opened, ServerSocketChannel.open());
+            DatagramChannel datagrams = noted(opened, DatagramChannel.open());
+            listener.bind(new InetSocketAddress(address, 0));
+            datagrams.bind(new InetSocketAddress(address, 0));
+            listener.configureBlocking(false).register(selector, SelectionKey.OP_ACCEPT);
+            datagrams.configureBlocking(false).register(selector, SelectionKey.OP_READ);
+            return new SocketDoor(selector, listener, datagrams);
+        } catch (IOException | RuntimeException e) {
+            for (Closeable one : opened) {
+                one.close();
+            }
+            throw e;
+        }
+    }
+
+    private static <C extends Closeable> C noted(List<Closeable> opened, C one) {
+        opened.add(one);
+        return one;
     }
 
     InetSocketAddress questions() throws IOException {

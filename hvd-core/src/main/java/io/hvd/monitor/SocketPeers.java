@@ -1,5 +1,7 @@
 package io.hvd.monitor;
 
+import io.hvd.error.HvdException;
+import io.hvd.spi.RollCall;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -47,21 +49,39 @@ public final class SocketPeers implements Peers {
         this.questions = new Questions("hvd-monitor-" + self + "-asks", all, seal);
     }
 
+    /** Where the other ranks reach this host. */
+    public interface Reachable {
+        InetAddress address() throws IOException;
+    }
+
     /**
      * Opens this rank's sockets and learns where the others' are; all ranks call it together.
      *
-     * @param address under which the other ranks reach this host
      * @param exchange gives every rank everybody's bytes, by rank
+     * @throws HvdException on all ranks if one of them has no address or cannot open its sockets
      */
-    public static SocketPeers connect(Member self, InetAddress address, Function<byte[], List<byte[]>> exchange)
+    public static SocketPeers connect(Member self, Reachable host, Function<byte[], List<byte[]>> exchange)
             throws IOException {
-        SocketDoor door = SocketDoor.open(address);
-        Introduction own = new Introduction(self, door.questions(), door.beats(), Seal.share());
-        List<Introduction> all = new ArrayList<>();
-        for (byte[] bytes : exchange.apply(own.encode())) {
-            all.add(Introduction.decode(bytes));
+        SocketDoor[] door = new SocketDoor[1];
+        try {
+            List<byte[]> told = RollCall.hold(
+                    "rank " + self.rank() + " (" + self.host() + ") could not open its monitor's sockets",
+                    () -> {
+                        door[0] = SocketDoor.open(host.address());
+                        return new Introduction(self, door[0].questions(), door[0].beats(), Seal.share()).encode();
+                    },
+                    exchange);
+            List<Introduction> all = new ArrayList<>();
+            for (byte[] bytes : told) {
+                all.add(Introduction.decode(bytes));
+            }
+            return new SocketPeers(self.rank(), List.copyOf(all), door[0]);
+        } catch (IOException | RuntimeException e) {
+            if (door[0] != null) {
+                door[0].close();
+            }
+            throw e;
         }
-        return new SocketPeers(self.rank(), List.copyOf(all), door);
     }
 
     @Override

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
+import java.net.UnknownHostException;
 import java.util.List;
 import java.util.Optional;
 
@@ -38,6 +39,15 @@ public final class HostAddress {
         throw new IOException("no usable network interface"
                 + interfaceName.map(name -> " named " + name).orElse("") + " among "
                 + interfaces.stream().map(NetworkInterface::getName).toList());
+    }
+
+    /** What this host calls itself. */
+    public static String localName() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            return "localhost";
+        }
     }
 
     /** Bridges of containers and virtual machines lead nowhere else. */

@@ -19,6 +19,8 @@ public final class Tensor {
     private final Memory memory;
     /** Null unless somebody expects this tensor to be read; set before the tensor is handed over. */
     private ReadWatch watch;
+    /** Never read; while it is here, the garbage collector leaves it alone. */
+    private Object memoryOwner;
 
     private Tensor(DType dtype, Shape shape, Memory memory) {
         long needed = bytes(dtype, shape);
@@ -149,6 +151,17 @@ public final class Tensor {
     public Memory memory() {
         markRead();
         return memory;
+    }
+
+    /**
+     * Keeps an object from becoming garbage as long as this tensor is none, because its end would be the
+     * end of the memory: a direct buffer that native code has made knows nothing of the object that frees it.
+     *
+     * @return this tensor
+     */
+    public Tensor keeping(Object owner) {
+        memoryOwner = Objects.requireNonNull(owner);
+        return this;
     }
 
     /**

@@ -3,12 +3,15 @@ package io.hvd.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.hvd.error.HvdException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class RankFactsTest {
@@ -65,15 +68,34 @@ class RankFactsTest {
                 .contains("Java major version", "\"99\" on ranks {1}");
     }
 
+    /** A value that is right and not the default. */
+    private static String other(Setting setting) {
+        return Stream.of("mpi", "info", "0", "5000", "1")
+                .filter(value -> isRight(setting, value) && !value.equals(setting.defaultValue()))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static boolean isRight(Setting setting, String value) {
+        try {
+            HvdConfig.from(Map.of(setting.variable(), value));
+            return true;
+        } catch (HvdException bad) {
+            return false;
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(Setting.class)
     void onlySettingsOfTheWholeJobAreCompared(Setting setting) {
-        String value = setting.defaultValue() + "7";
-        RankFacts with = RankFacts.gather(Map.of(setting.variable(), " " + value + " "));
+        RankFacts with = RankFacts.gather(Map.of(setting.variable(), " " + other(setting) + " "));
         RankFacts without = RankFacts.gather(Map.of());
         if (setting.scope() == Setting.Scope.JOB) {
             assertThat(RankFacts.differences(List.of(with, without)))
-                    .containsExactly(setting.variable() + ": \"" + value + "\" on ranks {0}; not set on ranks {1}");
+                    .singleElement()
+                    .asString()
+                    .startsWith(setting.variable() + ": \"")
+                    .endsWith("\" on ranks {0}; not set on ranks {1}");
         } else {
             assertThat(with).isEqualTo(without);
         }
@@ -84,6 +106,42 @@ class RankFactsTest {
     void aSettingThatIsSetToItsDefaultCountsAsNotSet(Setting setting) {
         assertThat(RankFacts.gather(Map.of(setting.variable(), setting.defaultValue())))
                 .isEqualTo(RankFacts.gather(Map.of()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "HVD_STRICT, 1, true",
+        "HVD_STRICT, yes, ON",
+        "HVD_PIN_GPU, 0, off",
+        "HVD_BACKEND, mpi, MPI",
+        "HOROVOD_CYCLE_TIME, 2, 2.0",
+        "HOROVOD_CACHE_CAPACITY, 7, +07"
+    })
+    void theSameSettingInOtherWordsIsNoDifference(String variable, String one, String other) {
+        RankFacts first = RankFacts.gather(Map.of(variable, one));
+        assertThat(first).isEqualTo(RankFacts.gather(Map.of(variable, other)));
+        assertThat(first).as("it is set at all").isNotEqualTo(RankFacts.gather(Map.of()));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"HVD_STRICT, false", "HVD_PIN_GPU, true", "HOROVOD_CYCLE_TIME, 1", "HVD_BACKEND, AUTO"})
+    void theDefaultInOtherWordsCountsAsNotSet(String variable, String words) {
+        assertThat(RankFacts.gather(Map.of(variable, words))).isEqualTo(RankFacts.gather(Map.of()));
+    }
+
+    /** JavaCPP is on this module's class path, LibTorch is not. */
+    @Test
+    void theLibrariesOnTheClassPathAreAmongTheFacts() {
+        RankFacts here = RankFacts.gather(Map.of());
+        assertThat(here.values().get("JavaCPP version")).matches("\\d+\\.\\d+.*");
+        assertThat(here.values()).doesNotContainKey("LibTorch version");
+        RankFacts elsewhere = here.with("JavaCPP version", "1.5.9").with("LibTorch version", "2.0.1-1.5.9");
+        assertThat(RankFacts.differences(List.of(here, elsewhere)))
+                .hasSize(2)
+                .anySatisfy(difference ->
+                        assertThat(difference).contains("JavaCPP version", "on ranks {0}", "\"1.5.9\" on ranks {1}"))
+                .anySatisfy(difference ->
+                        assertThat(difference).contains("LibTorch version: \"2.0.1-1.5.9\" on ranks {1}"));
     }
 
     @Test

@@ -21,9 +21,13 @@ public final class StartingSetsProgram {
         refused(List.of(List.of(3, 2, 1, 0)), "process set 1", "twice", "number 0");
         refused(List.of(List.of(0, 4)), "process set 1", "rank 4", "[0, 3]");
         List<Integer> second = rank == 3 ? List.of(2, 3) : List.of(1, 2);
-        refused(List.of(List.of(0, 1), second), "[[0, 1], [1, 2]] on ranks [0, 1, 2]", "[[0, 1], [2, 3]] on ranks [3]");
-        refused(rank == 3 ? List.of() : List.of(List.of(0, 1)), "[[0, 1]] on ranks [0, 1, 2]", "[] on ranks [3]");
-        refused(List.of(rank == 3 ? List.of(0, 4) : List.of(0, 1)), "[[0, 1]] on", "[[0, 4]] on ranks [3]");
+        refused(List.of(List.of(0, 1), second), "start: process set 2: [1, 2] on ranks [0, 1, 2]; [2, 3] on ranks [3]");
+        refused(
+                rank == 3 ? List.of() : List.of(List.of(0, 1)),
+                "start: number of process sets: 1 on ranks [0, 1, 2]; 0 on ranks [3]");
+        refused(
+                List.of(rank == 3 ? List.of(0, 4) : List.of(0, 1)),
+                "start: process set 1: [0, 1] on ranks [0, 1, 2]; [0, 4] on ranks [3]");
         try (HvdContext hvd = Hvd.init(options(List.of(List.of(1, 0), List.of(1, 3), List.of(2))))) {
             use(hvd);
         }

@@ -244,6 +244,39 @@ class CoordinatorPlansTest {
     }
 
     @Test
+    void strictModeTellsWhoWaitsForARankThatHasClosed() {
+        for (boolean before : List.of(true, false)) {
+            Coordinator coordinator = two(settings(8, 0, true));
+            if (before) {
+                coordinator.announce(1, closes(), 0);
+            }
+            coordinator.announce(0, called(sum("b", 4), "Train.two(Train.java:2)"), 0);
+            if (!before) {
+                assertThat(coordinator.next(0)).isEmpty();
+                coordinator.announce(1, closes(), 0);
+            }
+            assertThat(batches(coordinator)).singleElement().satisfies(batch -> {
+                assertThat(batch.verdict()).isEqualTo(Verdict.RANK_GONE);
+                assertThat(batch.error()).contains("\"b\" at Train.two(Train.java:2)", "{1}", "closed");
+            });
+        }
+    }
+
+    @Test
+    void strictModeGivesUpABarrierInTime() {
+        Coordinator coordinator = two(settings(8, 0, true));
+        coordinator.announce(0, called(Request.barrier("limited", 10), "Train.two(Train.java:2)"), 0);
+        assertThat(coordinator.nanosUntilDue(0)).isEqualTo(TimeUnit.MILLISECONDS.toNanos(10));
+        assertThat(coordinator.next(TimeUnit.MILLISECONDS.toNanos(10)))
+                .flatMap(Plan::batches)
+                .singleElement()
+                .satisfies(batch -> {
+                    assertThat(batch.verdict()).isEqualTo(Verdict.TIMED_OUT);
+                    assertThat(batch.error()).contains("10 ms", "{1}");
+                });
+    }
+
+    @Test
     void processSetsComeAndGoInTheOrderOfThePlans() {
         Coordinator coordinator = new Coordinator(3, List.of(), settings(8, 0, false));
         for (int rank = 0; rank < 3; rank++) {

@@ -9,25 +9,30 @@ import java.util.concurrent.locks.LockSupport;
 
 /** A training loop in which one rank misbehaves in the way its argument says; the others do everything right. */
 public final class FaultyProgram {
-    private static final int HEALTHY_STEPS = 3;
+    /** Too few for a static plan. */
+    private static final int FEW_STEPS = 3;
+    /** Then the ranks no longer negotiate, and wait for each other inside MPI. */
+    private static final int MANY_STEPS = 15;
 
     private FaultyProgram() {}
 
+    /** The fault, the culprit's rank, and {@code settled} if there are to be many healthy steps before. */
     public static void main(String[] args) {
         String fault = args[0];
         int culprit = Integer.parseInt(args[1]);
+        int steps = args.length > 2 && args[2].equals("settled") ? MANY_STEPS : FEW_STEPS;
         if (fault.equals("unclosed")) {
-            train(Hvd.init(), fault, culprit);
+            train(Hvd.init(), steps, fault, culprit);
             return;
         }
         try (HvdContext hvd = Hvd.init()) {
-            train(hvd, fault, culprit);
+            train(hvd, steps, fault, culprit);
         }
     }
 
-    private static void train(HvdContext hvd, String fault, int culprit) {
+    private static void train(HvdContext hvd, int steps, String fault, int culprit) {
         System.out.println("PID " + ProcessHandle.current().pid());
-        for (int step = 0; step < HEALTHY_STEPS; step++) {
+        for (int step = 0; step < steps; step++) {
             average(hvd, "gradient", 4);
         }
         if (hvd.rank() == culprit) {
@@ -35,6 +40,10 @@ public final class FaultyProgram {
         }
         if (fault.equals("two-shapes")) {
             recover(hvd, culprit);
+            return;
+        }
+        if (fault.equals("other-order")) {
+            callInOwnOrder(hvd, culprit);
             return;
         }
         while (!fault.equals("none") && !fault.equals("unclosed")) {
@@ -85,6 +94,23 @@ public final class FaultyProgram {
             System.out.println("CAUGHT " + e.getMessage());
         }
         average(hvd, "fc1.weight", 4);
+        System.out.println("WENT ON");
+    }
+
+    /** In strict mode the first calls are refused already. */
+    private static void callInOwnOrder(HvdContext hvd, int culprit) {
+        Tensor tensor = Tensor.of(new float[4]);
+        try {
+            if (hvd.rank() == culprit) {
+                hvd.allreduce("bias", tensor);
+            } else {
+                hvd.broadcast("weight", tensor, 0);
+            }
+            System.out.println("LET THROUGH");
+        } catch (RankMismatchException e) {
+            System.out.println("CAUGHT " + e.getMessage());
+        }
+        average(hvd, "gradient", 4);
         System.out.println("WENT ON");
     }
 

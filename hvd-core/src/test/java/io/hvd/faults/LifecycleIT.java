@@ -7,6 +7,7 @@ import io.hvd.testing.Mpirun;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.jar.Attributes;
@@ -15,10 +16,13 @@ import java.util.jar.Manifest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Beginning and end of a job under real mpirun. */
 class LifecycleIT {
+    private static final double SOON_SECONDS = 30;
+
     @ParameterizedTest
     @ValueSource(strings = {"again", "again-without-close"})
     void initShutdownAndInitAgainWork(String variant) {
@@ -50,6 +54,7 @@ class LifecycleIT {
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(job.output()).contains("HVD-105", "3.1.6", foreign.toString(), "mpirun-scripts/setup.sh");
         assertThat(job.output()).containsPattern("Open MPI \\d+\\.\\d+\\.\\d+ ");
+        assertThat(job.output()).containsPattern("first failure: rank [01] on .*\\s+init failed: .*HVD-105");
     }
 
     @Test
@@ -84,5 +89,30 @@ class LifecycleIT {
 
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(job.output()).contains("HVD-104", "mpirun-scripts/setup.sh");
+    }
+
+    /** The others would wait for it inside MPI, and no process would end by itself. */
+    @ParameterizedTest
+    @CsvSource({
+        "1, 0, could not open its control plane",
+        "0, 2, could not open its control plane",
+        "1, 5, could not open its monitor's sockets"
+    })
+    void aRankThatCannotOpenASocketIsNamedOnEveryRankAndEndsTheJob(int culprit, int free, String what) {
+        List<String> program = Job.program(FullTableProgram.class, String.valueOf(culprit), String.valueOf(free));
+        List<String> rank = new ArrayList<>(List.of("sh", "-c", "ulimit -n 200 && exec \"$@\"", "sh"));
+        rank.addAll(program);
+
+        Job job = Job.horovodrun(2, Map.of(), rank);
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.seconds()).isLessThan(SOON_SECONDS);
+        assertThat(job.lines(" THREW "))
+                .as(job.output())
+                .hasSize(2)
+                .allSatisfy(line ->
+                        assertThat(line).contains("[HVD-102] rank " + culprit + " (", what, "Too many open files"));
+        assertThat(job.output())
+                .containsPattern("first failure: rank [01] on .*\\s+init failed: .*rank " + culprit + " \\(");
     }
 }

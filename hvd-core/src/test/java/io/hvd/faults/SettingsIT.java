@@ -2,6 +2,7 @@ package io.hvd.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.Hvd;
 import io.hvd.testing.Job;
 import io.hvd.testing.Mpirun;
 import java.util.ArrayList;
@@ -45,6 +46,33 @@ class SettingsIT {
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.output()).contains("HVD-103", variable, fact);
+    }
+
+    /** It is none of the job's settings that horovodrun would look at itself. */
+    @Test
+    void horovodrunShowsABadSettingAsTheFirstFailure() {
+        Job job = Job.horovodrun(2, Map.of("HVD_FLIGHT_RECORDER", "few"), FaultyProgram.class, "none", "-1");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output().substring(job.output().lastIndexOf("first failure")))
+                .contains("HVD-103", "HVD_FLIGHT_RECORDER", "few");
+    }
+
+    @Test
+    void ranksThatAreThreadsSayWhatHasNoEffectAndObeyTheLogLevel() {
+        Map<String, String> idle = Map.of("HOROVOD_TORUS_ALLREDUCE", "1");
+        Map<String, String> quiet = Map.of("HOROVOD_TORUS_ALLREDUCE", "1", "HOROVOD_LOG_LEVEL", "error");
+
+        assertThat(Job.run(Job.program(ThreadsProgram.class), idle).lines("HOROVOD_TORUS_ALLREDUCE"))
+                .hasSize(1);
+        assertThat(Job.run(Job.program(ThreadsProgram.class), quiet).output()).doesNotContain("TORUS");
+    }
+
+    /** Two ranks in one JVM. */
+    public static final class ThreadsProgram {
+        public static void main(String[] args) {
+            Hvd.spawn(2, hvd -> null);
+        }
     }
 
     @Test

@@ -2,6 +2,8 @@ package io.hvd.monitor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.error.HvdException;
+import io.hvd.testing.Exchange;
 import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
 import java.io.IOException;
@@ -13,7 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -136,6 +138,18 @@ final class MonitorTest {
     }
 
     @Test
+    void aRankWithoutAnAddressKeepsNobodyWaitingAndIsNamedOnEveryRank() {
+        for (CompletableFuture<Peers> rank : connecting(2)) {
+            assertThat(rank)
+                    .failsWithin(Duration.ofSeconds(LIMIT_SECONDS))
+                    .withThrowableOfType(ExecutionException.class)
+                    .withCauseInstanceOf(HvdException.class)
+                    .withMessageContaining("[HVD-102] rank 2 (here) could not open its monitor's sockets")
+                    .withMessageContaining("no usable network interface");
+        }
+    }
+
+    @Test
     void strangersAreNotAnswered() throws Exception {
         SocketDoor door = SocketDoor.open(InetAddress.getLoopbackAddress());
         open.add(door);
@@ -192,39 +206,36 @@ final class MonitorTest {
 
     /** Peers of all ranks; those whose member is not given are this process. */
     private List<Peers> sockets(Member... given) throws Exception {
-        byte[][] said = new byte[SIZE][];
-        CyclicBarrier met = new CyclicBarrier(SIZE);
-        List<CompletableFuture<Peers>> connecting = new ArrayList<>();
-        for (int i = 0; i < SIZE; i++) {
-            Member member = i < given.length ? given[i] : Member.ofThisProcess(i, "here");
-            CompletableFuture<Peers> connected = new CompletableFuture<>();
-            connecting.add(connected);
-            new Thread(() -> {
-                        try {
-                            connected.complete(SocketPeers.connect(member, InetAddress.getLoopbackAddress(), mine -> {
-                                said[member.rank()] = mine;
-                                await(met);
-                                return List.of(said);
-                            }));
-                        } catch (IOException | RuntimeException e) {
-                            connected.completeExceptionally(e);
-                        }
-                    })
-                    .start();
-        }
         List<Peers> peers = new ArrayList<>();
-        for (CompletableFuture<Peers> connected : connecting) {
+        for (CompletableFuture<Peers> connected : connecting(SIZE, given)) {
             peers.add(connected.get(LIMIT_SECONDS, TimeUnit.SECONDS));
         }
         open.addAll(peers);
         return peers;
     }
 
-    private static void await(CyclicBarrier barrier) {
-        try {
-            barrier.await(LIMIT_SECONDS, TimeUnit.SECONDS);
-        } catch (Exception e) {
-            throw new AssertionError(e);
+    /** The ranks from {@code firstWithoutAddress} on cannot open their sockets. */
+    private static List<CompletableFuture<Peers>> connecting(int firstWithoutAddress, Member... given) {
+        Exchange exchange = new Exchange(SIZE);
+        List<CompletableFuture<Peers>> connecting = new ArrayList<>();
+        for (int i = 0; i < SIZE; i++) {
+            Member member = i < given.length ? given[i] : Member.ofThisProcess(i, "here");
+            SocketPeers.Reachable host = i < firstWithoutAddress
+                    ? InetAddress::getLoopbackAddress
+                    : () -> {
+                        throw new IOException("no usable network interface");
+                    };
+            CompletableFuture<Peers> connected = new CompletableFuture<>();
+            connecting.add(connected);
+            new Thread(() -> {
+                        try {
+                            connected.complete(SocketPeers.connect(member, host, exchange.of(member.rank())));
+                        } catch (IOException | RuntimeException e) {
+                            connected.completeExceptionally(e);
+                        }
+                    })
+                    .start();
         }
+        return connecting;
     }
 }

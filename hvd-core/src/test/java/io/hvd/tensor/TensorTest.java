@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.tensor.Samples.Place;
+import java.lang.ref.Reference;
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
@@ -197,6 +199,17 @@ class TensorTest {
         assertThatThrownBy(tensor::hostMemory)
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContainingAll("cuda:1", "cpu");
+    }
+
+    @Test
+    void theOwnerOfTheMemoryIsNoGarbageAsLongAsTheTensorIsNone() {
+        Object owner = new Object();
+        WeakReference<Object> seen = new WeakReference<>(owner);
+        Tensor tensor = Tensor.of(1f).keeping(owner);
+        owner = null;
+        System.gc();
+        assertThat(seen.get()).isNotNull();
+        Reference.reachabilityFence(tensor);
     }
 
     @Test

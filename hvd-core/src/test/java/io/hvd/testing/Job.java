@@ -24,10 +24,15 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
 
     /** Runs a main class of the test class path on {@code ranks} ranks under horovodrun. */
     public static Job horovodrun(int ranks, Map<String, String> environment, Class<?> main, String... args) {
+        return horovodrun(ranks, environment, program(main, args));
+    }
+
+    /** The same for any program. */
+    public static Job horovodrun(int ranks, Map<String, String> environment, List<String> program) {
         List<String> command = java();
         command.add("io.hvd.launch.Horovodrun");
         command.addAll(List.of("-np", String.valueOf(ranks)));
-        command.addAll(program(main, args));
+        command.addAll(program);
         return run(command, environment);
     }
 

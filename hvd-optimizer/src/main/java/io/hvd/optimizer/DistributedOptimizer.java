@@ -2,7 +2,6 @@ package io.hvd.optimizer;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
-import io.hvd.Handle;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
@@ -11,13 +10,10 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -40,17 +36,9 @@ public final class DistributedOptimizer implements Optimizer {
 
     private final ProcessSet set;
     private final List<Parameter> parameters;
-    private final AllreduceOptions options;
-    private final LocalReduction localReduction;
-    private final Buckets buckets;
-    private final String scope;
+    private final GradientExchange exchange;
     private final boolean alone;
     private final DivergenceGuard guard;
-    private final int[] passes;
-    private final boolean[] submitted;
-    private final int[] missing;
-    private final List<Flight> flights = new ArrayList<>();
-    private int passesPerStep;
     private boolean synchronizedAlready;
     private boolean skipping;
     private boolean stepped;
@@ -60,22 +48,17 @@ public final class DistributedOptimizer implements Optimizer {
         this.inner = builder.inner;
         this.set = builder.set != null ? builder.set : Hvd.context();
         this.parameters = OptimizerCheck.requireUsable(inner.parameters());
-        this.localReduction = builder.localReduction;
-        this.passesPerStep = builder.passesPerStep;
-        this.scope = builder.scope;
-        AllreduceOptions asked = OptimizerCheck.options(builder.op, builder.predivide, builder.compression);
-        this.options = set.size() == 1 ? AllreduceOptions.of(builder.op) : asked;
-        this.buckets = new Buckets(parameters, builder.bucketBytes);
-        this.alone = !set.included() || (set.size() == 1 && localReduction == LocalReduction.SUM);
+        this.alone = !set.included() || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
+        this.exchange = new GradientExchange(
+                builder.allreduce(set),
+                parameters,
+                new Buckets(parameters, builder.bucketBytes),
+                builder.passesPerStep);
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
-        this.guard = new DivergenceGuard(set, parameters, compareEvery, scope);
-        this.passes = new int[parameters.size()];
-        this.submitted = new boolean[parameters.size()];
-        this.missing = new int[buckets.count()];
+        this.guard = new DivergenceGuard(set, parameters, compareEvery, builder.scope);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
-        startOver();
         if (source != null) {
-            source.listen(new Listener());
+            source.listen(exchange);
         }
     }
 
@@ -98,16 +81,17 @@ public final class DistributedOptimizer implements Optimizer {
             gatherOwn();
             return;
         }
+        synchronizedAlready = false;
         long backwardEnded = System.nanoTime();
-        submitTheRest();
-        awaitAll();
+        exchange.submitRest(source != null ? source::stage : parameter -> {});
+        exchange.awaitAll();
         if (source != null) {
             for (int i = 0; i < parameters.size(); i++) {
                 source.adopt(i);
             }
         }
-        lastStep = stats(backwardEnded);
-        startOver();
+        lastStep = exchange.stats(backwardEnded);
+        exchange.startOver();
         synchronizedAlready = true;
     }
 
@@ -181,18 +165,21 @@ public final class DistributedOptimizer implements Optimizer {
      */
     @Override
     public void zeroGradients() {
-        if (isInFlight()) {
+        List<String> inFlight = exchange.inFlight();
+        if (!inFlight.isEmpty()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
                     "zeroGradients() was called after backward and before step() or synchronize(), while gradients of "
-                            + flights.stream()
-                                    .map(flight -> flight.parameter.name())
-                                    .limit(3)
-                                    .toList()
+                            + inFlight.stream().limit(3).toList()
                             + " are being averaged. The order is zeroGradients(), backward, step()");
         }
         startOver();
         inner.zeroGradients();
+    }
+
+    private void startOver() {
+        synchronizedAlready = false;
+        exchange.startOver();
     }
 
     /**
@@ -202,8 +189,8 @@ public final class DistributedOptimizer implements Optimizer {
     public void gradientReady(String name) {
         for (int i = 0; i < parameters.size(); i++) {
             if (parameters.get(i).name().equals(name)) {
-                if (!alone && countPass(i)) {
-                    ready(i);
+                if (!alone && exchange.passed(i)) {
+                    exchange.ready(i);
                 }
                 return;
             }
@@ -214,12 +201,12 @@ public final class DistributedOptimizer implements Optimizer {
     /** Local backward passes before each step; only between steps. */
     public void backwardPassesPerStep(int count) {
         OptimizerCheck.requirePasses(count);
-        if (isInFlight() || Arrays.stream(passes).anyMatch(done -> done > 0)) {
+        if (!exchange.isBetweenSteps()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
                     "backwardPassesPerStep(" + count + ") between backward and step(): change it after a step");
         }
-        passesPerStep = count;
+        exchange.passesPerStep(count);
     }
 
     /** Every rank gets the root's parameters, after a check that all ranks have the same ones. */
@@ -262,133 +249,9 @@ public final class DistributedOptimizer implements Optimizer {
     /** Takes over the state; gradients on their way are waited for and dropped. */
     @Override
     public void loadState(byte[] state) {
-        if (isInFlight()) {
-            awaitAll();
-        }
+        exchange.awaitAll();
         startOver();
         inner.loadState(state);
-    }
-
-    private synchronized boolean isInFlight() {
-        return !flights.isEmpty();
-    }
-
-    /** Counts a backward pass; true if it was the last one before the step. */
-    private synchronized boolean countPass(int parameter) {
-        if (++passes[parameter] > passesPerStep) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "parameter \"" + parameters.get(parameter).name() + "\" has gone through backward pass "
-                            + passes[parameter] + " before step(), allowed are " + passesPerStep
-                            + ". Call step() in time, or raise backwardPassesPerStep");
-        }
-        return passes[parameter] == passesPerStep;
-    }
-
-    private synchronized void ready(int parameter) {
-        int bucket = buckets.bucketOf(parameter);
-        if (--missing[bucket] == 0) {
-            submit(buckets.members(bucket));
-        }
-    }
-
-    private synchronized void submitTheRest() {
-        List<Integer> rest = new ArrayList<>();
-        for (int bucket = 0; bucket < buckets.count(); bucket++) {
-            for (int parameter : buckets.members(bucket)) {
-                if (!submitted[parameter]) {
-                    stageIfUnfinished(parameter);
-                    rest.add(parameter);
-                }
-            }
-        }
-        submit(rest);
-    }
-
-    /** A parameter outside of this backward, or with fewer passes than planned, still takes part, if with zeros. */
-    private void stageIfUnfinished(int parameter) {
-        if (source != null && passes[parameter] < passesPerStep) {
-            source.stage(parameter);
-        }
-    }
-
-    private void submit(List<Integer> members) {
-        Map<String, Tensor> gradients = new LinkedHashMap<>();
-        for (int parameter : members) {
-            gradients.put(
-                    scope + parameters.get(parameter).name(),
-                    parameters.get(parameter).gradient());
-        }
-        AllreduceOptions how = localReduction == LocalReduction.MEAN
-                ? options.withPrescale(options.prescale() / passesPerStep)
-                : options;
-        List<Handle> handles = set.allreduceInPlaceAsync(gradients, how);
-        for (int i = 0; i < handles.size(); i++) {
-            submitted[members.get(i)] = true;
-            flights.add(new Flight(parameters.get(members.get(i)), handles.get(i)));
-        }
-    }
-
-    /** Waits for all, also when one fails, so that no gradient is touched behind the caller's back. */
-    private void awaitAll() {
-        RuntimeException first = null;
-        for (Flight flight : List.copyOf(flights)) {
-            try {
-                flight.handle.synchronize();
-            } catch (RuntimeException e) {
-                first = first == null ? e : first;
-            }
-        }
-        if (first != null) {
-            startOver();
-            throw first;
-        }
-    }
-
-    private StepStats stats(long backwardEnded) {
-        long bytes = 0;
-        long hidden = 0;
-        for (Flight flight : flights) {
-            long size = flight.parameter.gradient().bytes();
-            bytes += size;
-            hidden += flight.doneNanos.get() - backwardEnded <= 0 ? size : 0;
-        }
-        return new StepStats(bytes, hidden, System.nanoTime() - backwardEnded);
-    }
-
-    private synchronized void startOver() {
-        synchronizedAlready = false;
-        flights.clear();
-        Arrays.fill(passes, 0);
-        Arrays.fill(submitted, false);
-        for (int bucket = 0; bucket < buckets.count(); bucket++) {
-            missing[bucket] = buckets.members(bucket).size();
-        }
-    }
-
-    /** A gradient on its way, and when it came back. */
-    private static final class Flight {
-        private final Parameter parameter;
-        private final Handle handle;
-        private final AtomicLong doneNanos = new AtomicLong(Long.MAX_VALUE);
-
-        Flight(Parameter parameter, Handle handle) {
-            this.parameter = parameter;
-            this.handle = handle;
-            handle.whenDone(() -> doneNanos.set(System.nanoTime()));
-        }
-    }
-
-    private final class Listener implements GradientSource.Listener {
-        @Override
-        public boolean passed(int parameter) {
-            return countPass(parameter);
-        }
-
-        @Override
-        public void ready(int parameter) {
-            DistributedOptimizer.this.ready(parameter);
-        }
     }
 
     /** Settings of a {@link DistributedOptimizer}; all ranks must choose the same. */
@@ -480,6 +343,12 @@ public final class DistributedOptimizer implements Optimizer {
             }
             this.compareEvery = steps;
             return this;
+        }
+
+        private GradientAllreduce allreduce(ProcessSet ranks) {
+            AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
+            return new GradientAllreduce(
+                    ranks, ranks.size() == 1 ? AllreduceOptions.of(op) : asked, localReduction, scope);
         }
 
         /**

@@ -1,10 +1,11 @@
 package io.hvd.backend.local;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
+import io.hvd.spi.HostAddress;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.stream.IntStream;
@@ -43,14 +44,14 @@ public final class LocalProvider implements BackendProvider {
 
     @Override
     public Backend open(HvdConfig config, List<Integer> ranks) {
-        return new LocalBackend(hub, rank, hostName());
-    }
-
-    private static String hostName() {
-        try {
-            return InetAddress.getLocalHost().getHostName();
-        } catch (UnknownHostException e) {
-            return "localhost";
+        for (int asked : ranks) {
+            if (asked < 0 || asked >= hub.size()) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "init for ranks " + ranks + ": rank " + asked + " is not in [0, " + (hub.size() - 1)
+                                + "]; without a launcher such as horovodrun a job has one rank");
+            }
         }
+        return new LocalBackend(hub, rank, HostAddress.localName());
     }
 }

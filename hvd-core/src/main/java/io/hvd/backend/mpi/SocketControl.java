@@ -4,6 +4,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.RollCall;
 import io.hvd.spi.Topology;
 import java.io.IOException;
 import java.net.StandardSocketOptions;
@@ -15,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /**
  * The control plane of an MPI job: a star of TCP connections around rank 0, waited on with a selector.
@@ -34,21 +36,32 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
      * Connects every rank with rank 0; all ranks call it together.
      *
      * @param exchange gives every rank everybody's bytes, over MPI
+     * @throws HvdException on all ranks if one of them could not do its part
      */
-    public static SocketControl connect(
-            Topology topology, HvdConfig config, java.util.function.Function<byte[], List<byte[]>> exchange) {
-        try {
-            SocketControl control = new SocketControl(Selector.open());
-            Map<Integer, SocketChannel> channels = StarConnector.connect(topology, config, exchange);
-            for (Map.Entry<Integer, SocketChannel> entry : channels.entrySet()) {
-                control.add(entry.getKey(), entry.getValue());
+    public static SocketControl connect(Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange) {
+        String rank = "rank " + topology.rank() + " (" + topology.host() + ")";
+        SocketControl[] control = new SocketControl[1];
+        try (StarConnector connector = new StarConnector(topology, config)) {
+            List<byte[]> told = RollCall.hold(
+                    rank + " could not open its control plane",
+                    () -> {
+                        control[0] = new SocketControl(Selector.open());
+                        return connector.invite();
+                    },
+                    exchange);
+            RollCall.hold(
+                    rank + " could not connect its control plane",
+                    () -> {
+                        connector.connect(told.get(0), control[0]::add);
+                        return new byte[0];
+                    },
+                    exchange);
+            return control[0];
+        } catch (RuntimeException e) {
+            if (control[0] != null) {
+                control[0].close();
             }
-            return control;
-        } catch (IOException e) {
-            throw new HvdException(
-                    ErrorId.INIT_FAILED,
-                    "rank " + topology.rank() + " (" + topology.host() + ") could not connect its control plane: " + e,
-                    e);
+            throw e;
         }
     }
 

@@ -17,63 +17,72 @@ import java.nio.channels.SocketChannel;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
+import java.util.HashSet;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
  * Brings up the star: rank 0 listens on one address with a port chosen by the system, tells everybody
  * the address and a secret over MPI, and lets in who knows the secret.
  */
-final class StarConnector {
+final class StarConnector implements AutoCloseable {
     private static final int SECRET_BYTES = 16;
     private static final int HELLO_BYTES = SECRET_BYTES + 4;
     private static final int HELLO_LIMIT_MILLIS = 5_000;
 
-    private StarConnector() {}
+    private final Topology topology;
+    private final HvdConfig config;
+    private final long deadline;
+    private final byte[] secret = new byte[SECRET_BYTES];
+    /** Rank 0's; null elsewhere. */
+    private ServerSocketChannel listener;
 
-    /** The connection to every other rank on rank 0, to rank 0 everywhere else. */
-    static Map<Integer, SocketChannel> connect(
-            Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange) throws IOException {
-        if (topology.size() == 1) {
-            return Map.of();
+    StarConnector(Topology topology, HvdConfig config) {
+        this.topology = topology;
+        this.config = config;
+        this.deadline = System.nanoTime() + config.startTimeoutSeconds() * 1_000_000_000L;
+    }
+
+    /** Takes a connection as soon as it is made. */
+    interface Star {
+        void add(int rank, SocketChannel channel) throws IOException;
+    }
+
+    /** What rank 0 has to tell the others before they connect; nothing elsewhere. */
+    byte[] invite() throws IOException {
+        if (topology.rank() > 0 || topology.size() == 1) {
+            return new byte[0];
         }
-        long deadline = System.nanoTime() + config.startTimeoutSeconds() * 1_000_000_000L;
+        listener = ServerSocketChannel.open();
+        listener.bind(new InetSocketAddress(HostAddress.of(topology, config.controlInterface()), 0));
+        new SecureRandom().nextBytes(secret);
+        return new Meeting((InetSocketAddress) listener.getLocalAddress(), secret).encode();
+    }
+
+    /** Makes the connection to every other rank on rank 0, to rank 0 everywhere else. @param invitation rank 0's */
+    void connect(byte[] invitation, Star star) throws IOException {
         if (topology.rank() > 0) {
-            Meeting meeting = Meeting.decode(exchange.apply(new byte[0]).get(0));
-            return Map.of(0, dial(meeting, topology.rank(), deadline));
-        }
-        try (ServerSocketChannel listener = ServerSocketChannel.open()) {
-            listener.bind(new InetSocketAddress(HostAddress.of(topology, config.controlInterface()), 0));
-            byte[] secret = new byte[SECRET_BYTES];
-            new SecureRandom().nextBytes(secret);
-            Meeting meeting = new Meeting((InetSocketAddress) listener.getLocalAddress(), secret);
-            exchange.apply(meeting.encode());
-            return acceptAll(listener, secret, topology, deadline);
+            dial(Meeting.decode(invitation), star);
+        } else if (topology.size() > 1) {
+            acceptAll(star);
         }
     }
 
-    private static Map<Integer, SocketChannel> acceptAll(
-            ServerSocketChannel listener, byte[] secret, Topology topology, long deadline) throws IOException {
-        Map<Integer, SocketChannel> connected = new HashMap<>();
+    private void acceptAll(Star star) throws IOException {
+        Set<Integer> connected = new HashSet<>();
         while (connected.size() < topology.size() - 1) {
-            SocketChannel channel = accept(listener, topology, connected.keySet(), deadline);
-            int rank = greet(channel, secret);
-            if (rank > 0 && rank < topology.size() && !connected.containsKey(rank)) {
-                connected.put(rank, channel);
+            SocketChannel channel = accept(connected);
+            int rank = greet(channel);
+            if (rank > 0 && rank < topology.size() && connected.add(rank)) {
+                star.add(rank, channel);
             } else {
                 channel.close();
             }
         }
-        return connected;
     }
 
-    private static SocketChannel accept(
-            ServerSocketChannel listener, Topology topology, Set<Integer> connected, long deadline) throws IOException {
+    private SocketChannel accept(Set<Integer> connected) throws IOException {
         long left = (deadline - System.nanoTime()) / 1_000_000;
         try {
             listener.socket().setSoTimeout((int) Math.max(1, left));
@@ -90,7 +99,7 @@ final class StarConnector {
     }
 
     /** Reads who is there; -1 for a stranger. */
-    private static int greet(SocketChannel channel, byte[] secret) {
+    private int greet(SocketChannel channel) {
         try {
             channel.socket().setSoTimeout(HELLO_LIMIT_MILLIS);
             byte[] hello = channel.socket().getInputStream().readNBytes(HELLO_BYTES);
@@ -104,18 +113,35 @@ final class StarConnector {
         }
     }
 
-    private static SocketChannel dial(Meeting meeting, int rank, long deadline) throws IOException {
+    private void dial(Meeting meeting, Star star) throws IOException {
         SocketChannel channel = SocketChannel.open();
-        int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
-        channel.socket().connect(meeting.address, left);
-        ByteBuffer hello = ByteBuffer.allocate(HELLO_BYTES)
-                .put(meeting.secret)
-                .putInt(rank)
-                .flip();
-        while (hello.hasRemaining()) {
-            channel.write(hello);
+        try {
+            int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
+            channel.socket().connect(meeting.address, left);
+            ByteBuffer hello = ByteBuffer.allocate(HELLO_BYTES)
+                    .put(meeting.secret)
+                    .putInt(topology.rank())
+                    .flip();
+            while (hello.hasRemaining()) {
+                channel.write(hello);
+            }
+        } catch (IOException e) {
+            channel.close();
+            throw e;
         }
-        return channel;
+        star.add(0, channel);
+    }
+
+    /** Nobody is let in any more. */
+    @Override
+    public void close() {
+        try {
+            if (listener != null) {
+                listener.close();
+            }
+        } catch (IOException e) {
+            // It is being given up anyway.
+        }
     }
 
     /** Where rank 0 waits, and what to say there. */

@@ -1,5 +1,6 @@
 package io.hvd.backend.nccl;
 
+import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
@@ -18,6 +19,11 @@ final class NcclCollectives implements Collectives {
     NcclCollectives(Collectives host, NcclCommunicator communicator) {
         this.host = host;
         this.communicator = communicator;
+    }
+
+    @Override
+    public void report(Activities to) {
+        host.report(to);
     }
 
     @Override

@@ -96,7 +96,7 @@ public final class NcclProvider implements BackendProvider {
                 throw new HvdException(
                         ErrorId.UNSUPPORTED,
                         "HVD_BACKEND=nccl, but NCCL cannot be used: " + obstacle.get()
-                                + ". HVD_BACKEND=mpi does without; hvd-doctor shows what is installed");
+                                + ". HVD_BACKEND=mpi does without; horovodrun --check-build shows what is installed");
             }
             return obstacle;
         } catch (HvdException e) {

@@ -8,12 +8,14 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
+import io.hvd.testing.Exchange;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +23,7 @@ import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -338,5 +341,27 @@ class SocketControlTest {
                 .isInstanceOfSatisfying(
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.INIT_FAILED))
                 .hasMessageContainingAll("rank 0", "[1, 2]", "beta", "gamma", "HOROVOD_START_TIMEOUT");
+    }
+
+    @Test
+    void ifRankZeroHasNoInterfaceToListenOnTheOthersHearOfItInsteadOfWaiting() {
+        List<String> hosts = List.of("alpha", "beta");
+        HvdConfig config = HvdConfig.from(Map.of("HOROVOD_GLOO_IFACE", "none0"));
+        Exchange exchange = new Exchange(2);
+        List<CompletableFuture<SocketControl>> ends = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            int rank = i;
+            ends.add(CompletableFuture.supplyAsync(
+                    () -> SocketControl.connect(Topology.of(rank, hosts, hosts), config, exchange.of(rank)),
+                    task -> new Thread(task, "connect-" + rank).start()));
+        }
+        for (CompletableFuture<SocketControl> end : ends) {
+            assertThat(end)
+                    .failsWithin(Duration.ofSeconds(20))
+                    .withThrowableOfType(ExecutionException.class)
+                    .withCauseInstanceOf(HvdException.class)
+                    .withMessageContaining("[HVD-102] rank 0 (alpha) could not open its control plane")
+                    .withMessageContaining("no usable network interface named none0");
+        }
     }
 }

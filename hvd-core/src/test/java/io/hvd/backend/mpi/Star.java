@@ -2,21 +2,24 @@ package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.spi.Topology;
+import io.hvd.testing.Exchange;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
-/** All ends of a control plane in this JVM; threads stand in for MPI's exchange at the start. */
+/** All ends of a control plane in this JVM. */
 final class Star {
     private static final HvdConfig CONFIG = HvdConfig.from(Map.of("HOROVOD_START_TIMEOUT", "20"));
+
+    /** The roll call puts a byte in front; only rank 0 has more to tell. */
+    private static final int MARK = 1;
 
     private Star() {}
 
@@ -28,19 +31,16 @@ final class Star {
      * @param beforeTheOthers is shown what rank 0 is about to tell, while it listens already
      */
     static List<SocketControl> connect(int size, Consumer<byte[]> beforeTheOthers) throws Exception {
-        byte[][] brought = new byte[size][];
-        CyclicBarrier together = new CyclicBarrier(size);
+        Exchange exchange = new Exchange(size);
         List<CompletableFuture<SocketControl>> ends = new ArrayList<>();
         for (int i = 0; i < size; i++) {
             int rank = i;
             ends.add(CompletableFuture.supplyAsync(
                     () -> SocketControl.connect(topology(rank, size), CONFIG, mine -> {
-                        brought[rank] = mine;
-                        if (rank == 0) {
-                            beforeTheOthers.accept(mine);
+                        if (mine.length > MARK) {
+                            beforeTheOthers.accept(Arrays.copyOfRange(mine, MARK, mine.length));
                         }
-                        await(together);
-                        return Arrays.asList(brought);
+                        return exchange.of(rank).apply(mine);
                     }),
                     task -> new Thread(task, "connect-" + rank).start()));
         }
@@ -53,14 +53,6 @@ final class Star {
 
     static Topology topology(int rank, int size) {
         return Topology.of(rank, Collections.nCopies(size, "node"), Collections.nCopies(size, "host"));
-    }
-
-    private static void await(CyclicBarrier together) {
-        try {
-            together.await(20, TimeUnit.SECONDS);
-        } catch (Exception e) {
-            throw new IllegalStateException(e);
-        }
     }
 
     private static SocketControl get(CompletableFuture<SocketControl> end)

@@ -1,54 +1,38 @@
 package io.hvd.examples.data;
 
-import io.hvd.data.Dataset;
+import static io.hvd.examples.data.DrawnImages.between;
+
 import io.hvd.data.SplitMix64;
-import java.util.Objects;
 
 /**
  * Drawn colour images of 32x32 pixels that stand in for CIFAR-10 where its files are not at hand: one of five patterns
  * (stripes across, down and aslant, a disc, a chequerboard) in warm or in cold colours on grey makes one of ten classes. Place,
  * width, shade and contrast vary, and noise lies over all of it.
- *
- * <p>A sample depends on the seed and its index only: every rank, worker and run draws the same one, in any order.
  */
-public final class ColouredPatterns implements Dataset<ImageSample> {
+public final class ColouredPatterns {
     private static final int SIDE = 32;
     private static final int CLASSES = 10;
     private static final int PATTERNS = 5;
     private static final float NOISE = 0.3f;
     private static final float GREY = 0.5f;
 
-    private final int size;
-    private final long base;
+    private ColouredPatterns() {}
 
-    public ColouredPatterns(int size, long seed) {
-        if (size < 0) {
-            throw new IllegalArgumentException("size must not be negative, found " + size);
-        }
-        this.size = size;
-        base = new SplitMix64(seed).nextLong();
+    static DrawnImages of(int size, long seed) {
+        return new DrawnImages(size, seed, CLASSES, ColouredPatterns::draw);
     }
 
     /** Training and test images that are drawn alike, and have none in common. */
     public static ImageSets sets(int trainSize, int testSize, long seed) {
         var seeds = new SplitMix64(seed);
-        var train = new ColouredPatterns(trainSize, seeds.nextLong());
-        var test = new ColouredPatterns(testSize, seeds.nextLong());
+        var train = of(trainSize, seeds.nextLong());
+        var test = of(testSize, seeds.nextLong());
         return new ImageSets(train, test, ColourScale.CHANNELS, SIDE, SIDE, CLASSES);
     }
 
-    @Override
-    public int size() {
-        return size;
-    }
-
-    @Override
-    public ImageSample get(int index) {
-        Objects.checkIndex(index, size);
-        var random = new SplitMix64(base + index);
-        int label = random.nextInt(CLASSES);
+    private static float[] draw(int label, SplitMix64 random) {
         float[] colour = colour(label >= PATTERNS, random);
-        return new ImageSample(draw(label % PATTERNS, colour, random), label);
+        return draw(label % PATTERNS, colour, random);
     }
 
     /** What the pattern adds to grey, by channel: warm is red without blue, cold the other way round. */
@@ -87,9 +71,5 @@ public final class ColouredPatterns implements Dataset<ImageSample> {
 
     private static boolean isOdd(float stripe) {
         return ((int) Math.floor(stripe) & 1) == 1;
-    }
-
-    private static float between(float low, float high, SplitMix64 random) {
-        return low + (high - low) * (float) random.nextDouble();
     }
 }

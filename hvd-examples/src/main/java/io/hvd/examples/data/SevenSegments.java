@@ -1,5 +1,7 @@
 package io.hvd.examples.data;
 
+import static io.hvd.examples.data.DrawnImages.between;
+
 import io.hvd.data.SplitMix64;
 
 /**
@@ -72,9 +74,5 @@ record SevenSegments(
 
     private static float outside(float value, float low, float high) {
         return Math.max(0, Math.max(low - value, value - high));
-    }
-
-    private static float between(float low, float high, SplitMix64 random) {
-        return low + (high - low) * (float) random.nextDouble();
     }
 }

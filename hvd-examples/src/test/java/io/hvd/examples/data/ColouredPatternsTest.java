@@ -11,13 +11,13 @@ class ColouredPatternsTest {
 
     @Test
     void aSampleDependsOnSeedAndIndexOnly() {
-        ImageSample last = new ColouredPatterns(10, 3).get(9);
-        var others = new ColouredPatterns(10, 3);
+        ImageSample last = ColouredPatterns.of(10, 3).get(9);
+        var others = ColouredPatterns.of(10, 3);
         others.get(1);
 
         assertThat(others.get(9).label()).isEqualTo(last.label());
         assertThat(others.get(9).pixels()).isEqualTo(last.pixels());
-        assertThat(new ColouredPatterns(10, 4).get(9).pixels()).isNotEqualTo(last.pixels());
+        assertThat(ColouredPatterns.of(10, 4).get(9).pixels()).isNotEqualTo(last.pixels());
     }
 
     @Test
@@ -31,7 +31,7 @@ class ColouredPatternsTest {
 
     @Test
     void everyClassIsAboutAsFrequent() {
-        var images = new ColouredPatterns(1000, 5);
+        var images = ColouredPatterns.of(1000, 5);
         int[] counts = new int[10];
         for (int i = 0; i < images.size(); i++) {
             counts[images.get(i).label()]++;
@@ -42,7 +42,7 @@ class ColouredPatternsTest {
 
     @Test
     void theFirstFiveClassesAreColdAndTheOthersWarm() {
-        var images = new ColouredPatterns(200, 6);
+        var images = ColouredPatterns.of(200, 6);
         for (int i = 0; i < images.size(); i++) {
             ImageSample image = images.get(i);
             boolean warm = channel(image, 0) > channel(image, 2);
@@ -53,8 +53,8 @@ class ColouredPatternsTest {
 
     @Test
     void indicesOutsideAreRefused() {
-        assertThatThrownBy(() -> new ColouredPatterns(3, 1).get(3)).isInstanceOf(IndexOutOfBoundsException.class);
-        assertThatThrownBy(() -> new ColouredPatterns(-1, 1)).hasMessageContainingAll("size", "-1");
+        assertThatThrownBy(() -> ColouredPatterns.of(3, 1).get(3)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> ColouredPatterns.of(-1, 1)).hasMessageContainingAll("size", "-1");
     }
 
     /** Mean of a channel as it was before the normalisation. */

@@ -14,8 +14,8 @@ class SyntheticDigitsTest {
 
     @Test
     void aSampleDependsOnSeedAndIndexOnly() {
-        var forward = new SyntheticDigits(10, 3);
-        var backward = new SyntheticDigits(10, 3);
+        var forward = SyntheticDigits.of(10, 3);
+        var backward = SyntheticDigits.of(10, 3);
         ImageSample last = backward.get(9);
         for (int i = 0; i < 9; i++) {
             forward.get(i);
@@ -23,13 +23,13 @@ class SyntheticDigitsTest {
 
         assertThat(forward.get(9).label()).isEqualTo(last.label());
         assertThat(forward.get(9).pixels()).isEqualTo(last.pixels());
-        assertThat(new SyntheticDigits(10, 4).get(9).pixels()).isNotEqualTo(last.pixels());
+        assertThat(SyntheticDigits.of(10, 4).get(9).pixels()).isNotEqualTo(last.pixels());
     }
 
     @Test
     void neighbouringSeedsShareNoSample() {
-        var one = new SyntheticDigits(20, 1);
-        var two = new SyntheticDigits(20, 2);
+        var one = SyntheticDigits.of(20, 1);
+        var two = SyntheticDigits.of(20, 2);
         for (int i = 0; i < 20; i++) {
             for (int j = 0; j < 20; j++) {
                 assertThat(one.get(i).pixels()).isNotEqualTo(two.get(j).pixels());
@@ -39,7 +39,7 @@ class SyntheticDigitsTest {
 
     @Test
     void theLabelsOfASeedArePinned() {
-        var digits = new SyntheticDigits(12, 42);
+        var digits = SyntheticDigits.of(12, 42);
         int[] labels = new int[digits.size()];
         Arrays.setAll(labels, i -> digits.get(i).label());
 
@@ -48,7 +48,7 @@ class SyntheticDigitsTest {
 
     @Test
     void everyDigitIsAboutAsFrequent() {
-        var digits = new SyntheticDigits(2000, 5);
+        var digits = SyntheticDigits.of(2000, 5);
         int[] counts = new int[10];
         for (int i = 0; i < digits.size(); i++) {
             counts[digits.get(i).label()]++;
@@ -73,10 +73,10 @@ class SyntheticDigitsTest {
 
     @Test
     void indicesOutsideAreRefused() {
-        assertThatThrownBy(() -> new SyntheticDigits(3, 1).get(3))
+        assertThatThrownBy(() -> SyntheticDigits.of(3, 1).get(3))
                 .isInstanceOf(IndexOutOfBoundsException.class)
                 .hasMessageContaining("3");
-        assertThatThrownBy(() -> new SyntheticDigits(-1, 1)).hasMessageContainingAll("size", "-1");
+        assertThatThrownBy(() -> SyntheticDigits.of(-1, 1)).hasMessageContainingAll("size", "-1");
     }
 
     /** Hard enough that a wrong gradient shows, easy enough to be learned: a linear classifier gets most, not all. */

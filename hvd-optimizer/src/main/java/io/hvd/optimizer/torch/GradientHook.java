@@ -3,51 +3,105 @@ package io.hvd.optimizer.torch;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradientSource;
+import java.lang.ref.WeakReference;
+import java.util.HashMap;
+import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorBase;
 import org.bytedeco.pytorch.VoidTensorHook;
+import org.bytedeco.pytorch.WeakIValue;
 
 /**
  * Called by LibTorch in the middle of backward, once per parameter and pass, with the sum over all
  * uses of the parameter in that pass.
+ *
+ * <p>LibTorch keeps the hook as long as the parameter, whatever becomes of the optimizer, and native code holds
+ * its Java side weakly. So there is one hook per parameter, which {@link #LIVING} keeps as long as there is the
+ * parameter. It tells the optimizer that was made last for it, if that still exists.
  */
 final class GradientHook extends VoidTensorHook {
-    private final GradientSlot slot;
-    private final int parameter;
-    private final GradientSource.Listener listener;
-    private final boolean sparseAsDense;
+    /** By the parameter's address, which is no other one's as long as its hook refers to it. */
+    private static final Map<Long, GradientHook> LIVING = new HashMap<>();
 
-    GradientHook(GradientSlot slot, int parameter, GradientSource.Listener listener, boolean sparseAsDense) {
-        this.slot = slot;
+    /** Does not keep it. */
+    private final WeakIValue parameter;
+
+    private volatile WeakReference<Receiver> receiver;
+
+    private GradientHook(WeakIValue parameter) {
         this.parameter = parameter;
-        this.listener = listener;
-        this.sparseAsDense = sparseAsDense;
+    }
+
+    /**
+     * Where the gradients of one parameter go. To be held by the optimizer and by nobody else.
+     *
+     * @param index of the parameter, for the listener
+     */
+    record Receiver(GradientSlot slot, int index, GradientSource.Listener listener, boolean sparseAsDense) {}
+
+    /** From now on the receiver is told of the gradients of its slot's parameter, and no earlier one any more. */
+    static void tell(Receiver receiver) {
+        synchronized (LIVING) {
+            LIVING.values().removeIf(GradientHook::hasOutlivedItsParameter);
+            Tensor parameter = receiver.slot().value();
+            long address = parameter.unsafeGetTensorImpl().address();
+            GradientHook hook = LIVING.computeIfAbsent(address, key -> registered(parameter));
+            hook.receiver = new WeakReference<>(receiver);
+        }
+    }
+
+    /** No scope of the caller's may take away what the map holds. */
+    private static GradientHook registered(Tensor parameter) {
+        try (IValue value = new IValue(parameter)) {
+            GradientHook hook = new GradientHook(new WeakIValue(value).retainReference());
+            parameter.register_hook(hook);
+            return hook.retainReference();
+        }
+    }
+
+    private boolean hasOutlivedItsParameter() {
+        if (parameter.use_count() > 0) {
+            return false;
+        }
+        parameter.releaseReference();
+        return true;
+    }
+
+    /** Number of parameters that have a hook. */
+    static int living() {
+        synchronized (LIVING) {
+            LIVING.values().removeIf(GradientHook::hasOutlivedItsParameter);
+            return LIVING.size();
+        }
     }
 
     @Override
     public void call(TensorBase gradient) {
         // Everything made here is given back at once: a reference that lives on makes LibTorch copy the gradient.
         try (PointerScope scope = new PointerScope()) {
-            if (listener.passed(parameter)) {
-                slot.collect(dense(new Tensor(gradient)));
-                listener.ready(parameter);
+            Receiver told = receiver.get();
+            if (told != null && told.listener().passed(told.index())) {
+                told.slot().collect(dense(new Tensor(gradient), told));
+                told.listener().ready(told.index());
             }
         } finally {
             gradient.close();
         }
     }
 
-    private Tensor dense(Tensor gradient) {
+    private static Tensor dense(Tensor gradient, Receiver told) {
         if (!gradient.is_sparse()) {
             return gradient;
         }
-        if (sparseAsDense) {
+        if (told.sparseAsDense()) {
             return gradient.to_dense();
         }
         throw new HvdException(
                 ErrorId.UNSUPPORTED,
-                "the gradient of \"" + slot.name() + "\" is sparse; make the TorchOptimizer with sparseAsDense = true,"
+                "the gradient of \"" + told.slot().name()
+                        + "\" is sparse; make the TorchOptimizer with sparseAsDense = true,"
                         + " or the layer without sparse gradients");
     }
 }

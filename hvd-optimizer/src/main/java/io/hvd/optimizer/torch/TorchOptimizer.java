@@ -21,12 +21,15 @@ import org.bytedeco.pytorch.TensorVector;
  *
  * <p>Each gradient is averaged in a slot of ours and then becomes {@code parameter.grad()}, which stays
  * an alias of the slot until gradients are zeroed. LibTorch itself needs no change.
+ *
+ * <p>A model may get one optimizer after the other: a gradient announces itself to the one that was wrapped last.
+ * An earlier one that is used all the same averages in its step.
  */
 public final class TorchOptimizer implements Optimizer, GradientSource {
     private final org.bytedeco.pytorch.Optimizer inner;
     private final List<GradientSlot> slots = new ArrayList<>();
     private final List<Parameter> parameters = new ArrayList<>();
-    private final List<GradientHook> hooks = new ArrayList<>();
+    private final List<GradientHook.Receiver> receivers = new ArrayList<>();
     private final boolean sparseAsDense;
     private final TorchState state;
 
@@ -151,9 +154,9 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     @Override
     public void listen(Listener listener) {
         for (int i = 0; i < slots.size(); i++) {
-            GradientHook hook = new GradientHook(slots.get(i), i, listener, sparseAsDense);
-            hooks.add(hook);
-            slots.get(i).value().register_hook(hook);
+            var receiver = new GradientHook.Receiver(slots.get(i), i, listener, sparseAsDense);
+            receivers.add(receiver);
+            GradientHook.tell(receiver);
         }
     }
 

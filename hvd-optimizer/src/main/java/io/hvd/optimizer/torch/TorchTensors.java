@@ -25,7 +25,8 @@ public final class TorchTensors {
     private TorchTensors() {}
 
     /**
-     * The same elements as an hvd tensor. Valid as long as the LibTorch tensor keeps its storage.
+     * The same elements as an hvd tensor. It keeps the LibTorch tensor from becoming garbage, but is valid
+     * only until that is closed, by hand or by a PointerScope, or gets another storage.
      *
      * @param name for messages
      * @throws HvdException if the tensor is not contiguous or has a type that hvd does not carry
@@ -47,12 +48,14 @@ public final class TorchTensors {
         Shape shape = Shape.of(tensor.sizes().vec().get());
         if (tensor.is_cuda()) {
             Device device = Device.cuda(tensor.device().index());
-            return Tensor.onDevice(tensor.data_ptr().address(), device, 0, type, shape);
+            return Tensor.onDevice(tensor.data_ptr().address(), device, 0, type, shape)
+                    .keeping(tensor);
         }
         if (tensor.numel() == 0) {
             return Tensor.zeros(type, shape);
         }
-        return Tensor.wrap(buffers(tensor.data_ptr(), tensor.nbytes(), longestBuffer), type, shape);
+        return Tensor.wrap(buffers(tensor.data_ptr(), tensor.nbytes(), longestBuffer), type, shape)
+                .keeping(tensor);
     }
 
     /** Buffers that alias the memory from its start to its end. */
@@ -66,7 +69,7 @@ public final class TorchTensors {
         return buffers;
     }
 
-    /** A module's parameters by name, sorted; for {@code HvdContext.broadcastParameters}. */
+    /** A module's parameters by name, sorted; for {@code HvdContext.broadcastParameters}. They may outlive the module. */
     public static TreeMap<String, Tensor> parameters(Module module) {
         return aliases(module.named_parameters());
     }
@@ -78,12 +81,15 @@ public final class TorchTensors {
         return all;
     }
 
+    /** Over references of our own: those in the dictionary go with it. */
     private static TreeMap<String, Tensor> aliases(StringTensorDict named) {
         TreeMap<String, Tensor> aliases = new TreeMap<>();
         StringTensorDictItemVector items = named.items();
         for (long i = 0; i < items.size(); i++) {
             String name = items.get(i).key().getString();
-            aliases.put(name, alias(name, items.get(i).access()));
+            aliases.put(
+                    name,
+                    alias(name, new org.bytedeco.pytorch.Tensor(items.get(i).access())));
         }
         return aliases;
     }

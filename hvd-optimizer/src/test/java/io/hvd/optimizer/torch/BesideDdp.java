@@ -26,6 +26,7 @@ final class BesideDdp {
             SmallConvNet ours = newNet();
 
             float[] theirLosses = trainWithDdp(hvd, theirs, images);
+            System.gc(); // if DDP's memory was freed too early or twice, this rank ends here every time
             float[] ourLosses = train(ours, images);
 
             for (int step = 0; step < RandomImages.STEPS; step++) {

@@ -10,9 +10,11 @@ import org.bytedeco.pytorch.ProcessGroupGloo;
 import org.bytedeco.pytorch.Reducer;
 import org.bytedeco.pytorch.SizeTStringMap;
 import org.bytedeco.pytorch.SizeTVector;
+import org.bytedeco.pytorch.Store;
 import org.bytedeco.pytorch.TCPStore;
 import org.bytedeco.pytorch.TCPStoreOptions;
 import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.Work;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.DeviceType;
 import org.bytedeco.pytorch.global.torch_gloo;
@@ -29,31 +31,43 @@ final class DdpReducer implements AutoCloseable {
 
     private static final long FIRST_BUCKET_BYTES = 1 << 10;
 
-    private final TCPStore store;
+    /** Belongs to its Java object alone, while {@link #store} is counted: handed to Gloo, this one would be freed twice. */
+    private final TCPStore ownStore;
+
+    private final Store store;
     private final ProcessGroupGloo gloo;
     private final ProcessGroup group;
     private final Reducer reducer;
 
     DdpReducer(HvdContext hvd, TensorVector parameters) {
         Loader.load(torch_gloo.class);
-        this.store = meet(hvd);
+        this.ownStore = meet(hvd);
+        this.store = ownStore.clone();
         this.gloo = new ProcessGroupGloo(store, hvd.rank(), hvd.size(), ProcessGroupGloo.Options.create_default());
         this.group = new ProcessGroup(hvd.rank(), hvd.size());
-        group.setBackend(DeviceType.CPU, ProcessGroup.BackendType.GLOO, new BackendOptional(gloo));
+        try (BackendOptional backend = new BackendOptional(gloo)) {
+            group.setBackend(DeviceType.CPU, ProcessGroup.BackendType.GLOO, backend);
+        }
         group.setDefaultBackend(ProcessGroup.BackendType.GLOO);
-        this.reducer = new Reducer(
-                parameters,
-                torch.compute_bucket_assignment_by_size(parameters, new SizeTVector(FIRST_BUCKET_BYTES, BUCKET_BYTES))
-                        .get0(),
-                group,
-                noneIsSparse(parameters.size()),
-                BUCKET_BYTES,
-                false,
-                false,
-                new SizeTStringMap(),
-                FIRST_BUCKET_BYTES,
-                false,
-                false);
+        this.reducer = reducer(parameters, group);
+    }
+
+    private static Reducer reducer(TensorVector parameters, ProcessGroup group) {
+        SizeTVector limits = new SizeTVector(FIRST_BUCKET_BYTES, BUCKET_BYTES);
+        try (var assignment = torch.compute_bucket_assignment_by_size(parameters, limits)) {
+            return new Reducer(
+                    parameters,
+                    assignment.get0(),
+                    group,
+                    noneIsSparse(parameters.size()),
+                    BUCKET_BYTES,
+                    false,
+                    false,
+                    new SizeTStringMap(),
+                    FIRST_BUCKET_BYTES,
+                    false,
+                    false);
+        }
     }
 
     void beforeForward() {
@@ -65,14 +79,20 @@ final class DdpReducer implements AutoCloseable {
         reducer.prepare_for_backward(new TensorVector());
     }
 
-    /** The other way round than they were made, and no rank takes the store away while another uses it. */
+    /**
+     * The other way round than they were made, and no rank takes the store away while another uses it.
+     * Nothing is left for the garbage collector, which would end Gloo's threads at any time, or while the JVM exits.
+     */
     @Override
     public void close() {
-        gloo.barrier()._wait();
+        try (Work barrier = gloo.barrier()) {
+            barrier._wait();
+        }
         reducer.close();
         group.close();
         gloo.close();
         store.close();
+        ownStore.close();
     }
 
     /** Rank 0 serves on a port that the system picks, and hvd tells the others which. */

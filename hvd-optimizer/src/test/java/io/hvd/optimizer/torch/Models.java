@@ -78,8 +78,12 @@ final class Models {
 
     /** All parameters of a module, one after the other in the order of their names. */
     static float[] weights(Module module) {
+        return weights(TorchTensors.parameters(module));
+    }
+
+    static float[] weights(Map<String, io.hvd.tensor.Tensor> sorted) {
         float[] all = new float[0];
-        for (io.hvd.tensor.Tensor tensor : TorchTensors.parameters(module).values()) {
+        for (io.hvd.tensor.Tensor tensor : sorted.values()) {
             float[] part = tensor.toFloatArray();
             int at = all.length;
             all = Arrays.copyOf(all, at + part.length);

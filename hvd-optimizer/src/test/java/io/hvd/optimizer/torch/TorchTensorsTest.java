@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch;
 
+import static io.hvd.optimizer.torch.Models.weights;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,6 +9,8 @@ import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.SplitMemory;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
@@ -150,6 +153,35 @@ class TorchTensorsTest {
         norm.forward(Models.tensor(1, 2, 3, 3, 4, 5).reshape(2, 3));
         assertThat(state.get("norm.num_batches_tracked").item()).isEqualTo(1);
         assertThat(state.get("norm.running_mean").toFloatArray()).containsExactly(0.2f, 0.3f, 0.4f);
+    }
+
+    @Test
+    void theStateOfAModuleOutlivesTheModule() {
+        List<Map<String, io.hvd.tensor.Tensor>> states = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            states.add(TorchTensors.state(new Models.Net(7)));
+        }
+        Garbage.collect();
+        for (int i = 0; i < 20; i++) {
+            new Models.Net(8); // takes the memory that is free
+        }
+        float[] expected = weights(new Models.Net(7));
+        assertThat(states).allSatisfy(state -> assertThat(weights(state)).containsExactly(expected));
+    }
+
+    @Test
+    void anAliasKeepsItsTensor() {
+        List<io.hvd.tensor.Tensor> aliases = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            aliases.add(TorchTensors.alias("t", Models.tensor(i, 2, 3)));
+        }
+        Garbage.collect();
+        for (int i = 0; i < 20; i++) {
+            Models.tensor(-1, -1, -1);
+        }
+        for (int i = 0; i < 20; i++) {
+            assertThat(aliases.get(i).toFloatArray()).containsExactly(i, 2, 3);
+        }
     }
 
     private static void unsupported(Tensor tensor, String... facts) {
