@@ -21,6 +21,7 @@ import static org.bytedeco.cuda.global.nccl.ncclGroupStart;
 import static org.bytedeco.cuda.global.nccl.ncclRedOpCreatePreMulSum;
 import static org.bytedeco.cuda.global.nccl.ncclRedOpDestroy;
 
+import io.hvd.backend.cuda.LibraryCache;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
