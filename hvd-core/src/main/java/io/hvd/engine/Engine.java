@@ -236,6 +236,8 @@ public final class Engine {
                     farewell.run();
                     leaveSets();
                     backend.close();
+                } else {
+                    sets.values().forEach(set -> set.data().abandon());
                 }
             } finally {
                 ended.complete(null);

@@ -122,6 +122,9 @@ public interface Collectives extends AutoCloseable {
         boolean isDone();
     }
 
+    /** Gives up what is under way, because the job has failed; nobody else need come. */
+    default void abandon() {}
+
     /** Gives back what belongs to this set alone; every member calls it. */
     @Override
     default void close() {}

@@ -56,6 +56,9 @@ interface CudaCalls {
     /** Blocks until what the event was recorded behind is done. */
     void awaitEvent(long event);
 
+    /** Whether what the event was recorded behind is done. */
+    boolean isReached(long event);
+
     /** Compiles PTX for this GPU. */
     long loadModule(String ptx);
 

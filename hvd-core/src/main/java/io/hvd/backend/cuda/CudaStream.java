@@ -28,6 +28,11 @@ public final class CudaStream implements AutoCloseable {
         cuda.holdUntil(other, event);
     }
 
+    /** A mark behind all that is now queued. */
+    public CudaMark mark() {
+        return new CudaMark(cuda, handle);
+    }
+
     /** Blocks until all that is queued is done. */
     public void await() {
         cuda.awaitStream(handle);

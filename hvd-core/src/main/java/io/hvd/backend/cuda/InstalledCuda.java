@@ -8,6 +8,7 @@ import static jcuda.driver.JCudaDriver.cuDevicePrimaryCtxRetain;
 import static jcuda.driver.JCudaDriver.cuDriverGetVersion;
 import static jcuda.driver.JCudaDriver.cuEventCreate;
 import static jcuda.driver.JCudaDriver.cuEventDestroy;
+import static jcuda.driver.JCudaDriver.cuEventQuery;
 import static jcuda.driver.JCudaDriver.cuEventRecord;
 import static jcuda.driver.JCudaDriver.cuEventSynchronize;
 import static jcuda.driver.JCudaDriver.cuGetErrorName;
@@ -182,6 +183,15 @@ final class InstalledCuda implements CudaCalls {
     @Override
     public void awaitEvent(long event) {
         check("cuEventSynchronize", cuEventSynchronize(event(event)));
+    }
+
+    @Override
+    public boolean isReached(long event) {
+        int code = cuEventQuery(event(event));
+        if (code != CUresult.CUDA_ERROR_NOT_READY) {
+            check("cuEventQuery", code);
+        }
+        return code == CUresult.CUDA_SUCCESS;
     }
 
     @Override
