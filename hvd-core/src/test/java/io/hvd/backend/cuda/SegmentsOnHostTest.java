@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The kernels' source against {@link Converter}, bit by bit, on the CPU: see {@link HostGpu} for what that proves. */
 class SegmentsOnHostTest {
-    private static final double[] SCALES = {1.0, 0.25, 1.0 / 3, -2.0, 1e30, 1e-30, 0.0};
+    private static final double[] SCALES = {1.0, 0.25, 1.0 / 3, -2.0, 1e30, 1e-30, 0.0, Double.POSITIVE_INFINITY};
     private static final byte UNTOUCHED = 0x5a;
     private static final long SEED = 20_261_121;
     /** Around vectors, threads' shares and tiles. */
