@@ -30,7 +30,10 @@ public final class CudaDevice implements AutoCloseable {
             JCudaLibraries.load();
             return open(InstalledCuda.open(index));
         } catch (LinkageError e) {
-            throw new HvdException(ErrorId.NO_DEVICE, "JCuda and its natives are needed for the GPU's kernels", e);
+            throw new HvdException(
+                    ErrorId.NO_DEVICE,
+                    "hvd's kernels need JCuda with its natives on the class path, and NVIDIA's driver (libcuda.so.1)",
+                    e);
         }
     }
 

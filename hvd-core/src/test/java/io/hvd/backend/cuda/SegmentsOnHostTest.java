@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** The kernels' source against {@link Converter}, bit by bit, on the CPU: see {@link HostGpu} for what that proves. */
 class SegmentsOnHostTest {
-    private static final double[] SCALES = {1.0, 0.25, 1.0 / 3, -2.0, 1e30, 1e-30, 0.0};
+    private static final double[] SCALES = {1.0, 0.25, 1.0 / 3, -2.0, 1e30, 1e-30, 0.0, Double.POSITIVE_INFINITY};
     private static final byte UNTOUCHED = 0x5a;
     private static final long SEED = 20_261_121;
     /** Around vectors, threads' shares and tiles. */
@@ -173,7 +173,11 @@ class SegmentsOnHostTest {
         assertThat(flagOf(DType.FLOAT32, DType.FLOAT16, 65_520, 0.5)).isFalse();
         assertThat(flagOf(DType.FLOAT64, DType.FLOAT16, 65_519.999_999, 1)).isFalse();
         assertThat(flagOf(DType.FLOAT64, DType.FLOAT16, -65_520, 1)).isTrue();
-        assertThat(flagOf(DType.FLOAT32, DType.BFLOAT16, Float.MAX_VALUE, 1)).isTrue();
+        // 0x7f7f8000 lies in the middle between the largest bfloat16 and 2^128.
+        assertThat(flagOf(DType.FLOAT32, DType.BFLOAT16, Float.intBitsToFloat(0x7f7f7fff), 1))
+                .isFalse();
+        assertThat(flagOf(DType.FLOAT32, DType.BFLOAT16, Float.intBitsToFloat(0x7f7f8000), 1))
+                .isTrue();
         assertThat(flagOf(DType.FLOAT64, DType.BFLOAT16, 3e38, 1)).isFalse();
         assertThat(flagOf(DType.FLOAT64, DType.BFLOAT16, 1e39, 1)).isTrue();
         assertThat(flagOf(DType.FLOAT32, DType.FLOAT32, 3e38, 2)).isTrue();
