@@ -40,7 +40,7 @@ final class NcclBackend implements Backend {
     static NcclBackend throughHost(Backend host, RankGpu gpu, String why) {
         return new NcclBackend(
                 host,
-                host.description() + ", GPU tensors through pinned host memory, not NCCL (" + why + ")",
+                host.description() + ", GPU tensors through the host without NCCL (" + why + ")",
                 gpu,
                 null,
                 false);

@@ -1,6 +1,7 @@
 package io.hvd.backend.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.backend.cuda.SimulatedGpu;
 import io.hvd.backend.local.LocalProvider;
@@ -22,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Timeout;
@@ -91,11 +91,7 @@ class GpuCollectivesTest {
                     task -> new Thread(task, "gpu-rank").start()));
         }
         for (CompletableFuture<Void> rank : ranks) {
-            try {
-                rank.get(100, TimeUnit.SECONDS);
-            } catch (ExecutionException e) {
-                throw e.getCause() instanceof Exception cause ? cause : new AssertionError(e.getCause());
-            }
+            rank.get(100, TimeUnit.SECONDS);
         }
     }
 
@@ -365,14 +361,27 @@ class GpuCollectivesTest {
         });
     }
 
+    @ParameterizedTest
+    @CsvSource({"nccl", "host"})
+    void aTensorOfAnotherGpuIsNamed(String way) throws Exception {
+        onRanks(1, way, Map.of(), rank -> {
+            Tensor stray = rank.gpu().copyOf(Tensor.of(1f), Device.cuda(3), 0);
+            assertThatThrownBy(() -> rank.data().allreduce(List.of(stray), List.of(stray), SUM))
+                    .hasMessageContainingAll("cuda:3", "cuda:0");
+        });
+    }
+
     /** As soon as nobody can reach a result any more, the next operation may have its memory. */
     @ParameterizedTest
     @CsvSource({"nccl", "host"})
     void resultsThatNobodyHoldsAreFreed(String way) throws Exception {
         onRanks(1, way, Map.of(), rank -> {
             Tensor tensor = rank.up(Tensor.of(1f));
-            rank.data().allreduce(List.of(tensor), List.of(tensor), SUM);
-            rank.settle(rank.data());
+            for (int i = 0; i < 10; i++) {
+                // By then hvd has made all that it keeps for itself.
+                rank.data().allreduce(List.of(tensor), List.of(tensor), SUM);
+                rank.settle(rank.data());
+            }
             int before = rank.gpu().blocks();
             for (int i = 0; i < 50; i++) {
                 rank.data().output(Device.Kind.CUDA, DType.FLOAT32, Shape.of(10));
