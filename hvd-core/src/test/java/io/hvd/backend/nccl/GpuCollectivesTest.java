@@ -3,12 +3,7 @@ package io.hvd.backend.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.backend.cuda.SimulatedGpu;
-import io.hvd.backend.local.LocalProvider;
-import io.hvd.config.HvdConfig;
-import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
-import io.hvd.spi.GpuDriver.Gpu;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
@@ -18,7 +13,6 @@ import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -36,83 +30,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
 class GpuCollectivesTest {
-    private static final Device GPU = Device.cuda(0);
     private static final Reduction SUM = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
-
-    /** One rank with its GPU, and both ways over the same ranks. */
-    private record Rank(Backend backend, SimulatedGpu gpu) {
-        int rank() {
-            return backend.topology().rank();
-        }
-
-        int size() {
-            return backend.topology().size();
-        }
-
-        Collectives data() {
-            return backend.collectives();
-        }
-
-        Tensor up(Tensor host) {
-            return gpu.copyOf(host, GPU, 0);
-        }
-
-        /** A GPU tensor's elements, as soon as what hvd has left to the device is done. */
-        Tensor down(Tensor tensor) {
-            DeviceMemory memory = (DeviceMemory) tensor.memory();
-            return gpu.read(memory.address(), tensor.dtype(), tensor.shape());
-        }
-
-        void settle(Collectives data) throws InterruptedException {
-            Collectives.Completion left = data.completion();
-            while (left != null && !left.isDone()) {
-                TimeUnit.MICROSECONDS.sleep(20);
-            }
-        }
-    }
-
-    private interface Body {
-        void run(Rank rank) throws Exception;
-    }
-
-    /** Stages are small, so that batches take several. */
-    private static void onRanks(int size, String way, Map<String, String> settings, Body body) throws Exception {
-        Map<String, String> environment = new HashMap<>(settings);
-        environment.putIfAbsent("HVD_GPU_STAGE_BYTES", "4096");
-        HvdConfig config = HvdConfig.from(environment);
-        SimulatedNccl.Fabric fabric = new SimulatedNccl.Fabric();
-        List<CompletableFuture<Void>> ranks = new ArrayList<>();
-        List<LocalProvider> team = LocalProvider.team(size, 4096);
-        for (int i = 0; i < size; i++) {
-            LocalProvider host = team.get(i);
-            Gpu card = new Gpu(0, "simulated", "0000:0" + i + ":00.0");
-            ranks.add(CompletableFuture.runAsync(
-                    () -> live(host, card, way.equals("nccl") ? fabric : null, config, body),
-                    task -> new Thread(task, "gpu-rank").start()));
-        }
-        for (CompletableFuture<Void> rank : ranks) {
-            rank.get(100, TimeUnit.SECONDS);
-        }
-    }
-
-    private static void live(LocalProvider host, Gpu card, SimulatedNccl.Fabric fabric, HvdConfig config, Body body) {
-        SimulatedGpu gpu = new SimulatedGpu();
-        NcclCalls nccl = fabric == null ? null : new SimulatedNccl(gpu, fabric);
-        NcclProvider provider = new NcclProvider(
-                host,
-                (topology, settings) -> GPU,
-                () -> new NcclPresence(nccl, List.of(card), nccl == null ? "libnccl.so.2 is hidden" : ""),
-                index -> gpu.device());
-        Backend backend = provider.open(config, List.of());
-        try {
-            body.run(new Rank(backend, gpu));
-        } catch (Exception e) {
-            throw new IllegalStateException(e);
-        } finally {
-            assertThat(gpu.failure()).isNull();
-            backend.close();
-        }
-    }
 
     private static Tensor random(DType type, long elements, int seed) {
         Random random = new Random(seed);
@@ -152,7 +70,7 @@ class GpuCollectivesTest {
         return all;
     }
 
-    private static void requireEqual(Rank rank, Tensor found, Tensor expected, Object what) {
+    private static void requireEqual(SimulatedRanks.Rank rank, Tensor found, Tensor expected, Object what) {
         assertThat(rank.down(found).toFloatArray()).as("%s", what).isEqualTo(expected.toFloatArray());
     }
 
@@ -168,7 +86,7 @@ class GpuCollectivesTest {
     @ParameterizedTest
     @CsvSource(textBlock = BOTH_WAYS)
     void reductionsOfEveryTypeGiveWhatTheHostGives(String way, int size) throws Exception {
-        onRanks(size, way, Map.of(), rank -> {
+        SimulatedRanks.run(size, way, Map.of(), rank -> {
             for (DType type : DType.values()) {
                 for (Reduction how : reductions(type)) {
                     for (long[] sizes : new long[][] {{1}, {0, 3, 0}, {5, 700, 1, 2000, 64}}) {
@@ -179,7 +97,8 @@ class GpuCollectivesTest {
         });
     }
 
-    private static void compareAllreduce(Rank rank, DType type, Reduction how, long[] sizes) throws Exception {
+    private static void compareAllreduce(SimulatedRanks.Rank rank, DType type, Reduction how, long[] sizes)
+            throws Exception {
         List<Tensor> onHost = new ArrayList<>();
         List<Tensor> onGpu = new ArrayList<>();
         List<Tensor> outputs = new ArrayList<>();
@@ -201,7 +120,7 @@ class GpuCollectivesTest {
     @ParameterizedTest
     @CsvSource(textBlock = BOTH_WAYS)
     void piecesOfAnyLengthAreReducedAndScattered(String way, int size) throws Exception {
-        onRanks(size, way, Map.of(), rank -> {
+        SimulatedRanks.run(size, way, Map.of(), rank -> {
             for (DType type : List.of(DType.FLOAT32, DType.FLOAT64, DType.INT16, DType.INT32)) {
                 for (Reduction how : reductions(type)) {
                     long[] elements = IntStream.range(0, size)
@@ -232,7 +151,7 @@ class GpuCollectivesTest {
     @ParameterizedTest
     @CsvSource(textBlock = BOTH_WAYS)
     void whatOnlyMovesArrivesWhole(String way, int size) throws Exception {
-        onRanks(size, way, Map.of(), rank -> {
+        SimulatedRanks.run(size, way, Map.of(), rank -> {
             for (DType type : DType.values()) {
                 for (boolean even : new boolean[] {true, false}) {
                     move(rank, type, even);
@@ -241,7 +160,7 @@ class GpuCollectivesTest {
         });
     }
 
-    private static void move(Rank rank, DType type, boolean even) throws Exception {
+    private static void move(SimulatedRanks.Rank rank, DType type, boolean even) throws Exception {
         int size = rank.size();
         int me = rank.rank();
         long[] counts =
@@ -306,7 +225,7 @@ class GpuCollectivesTest {
     @ParameterizedTest
     @CsvSource({"nccl, 2", "nccl, 3", "host, 3"})
     void processSetsHaveTheirOwnCommunicator(String way, int size) throws Exception {
-        onRanks(size, way, Map.of(), rank -> {
+        SimulatedRanks.run(size, way, Map.of(), rank -> {
             List<Integer> members = List.of(0, size - 1);
             if (members.contains(rank.rank())) {
                 Collectives set = rank.backend().collectives(members);
@@ -323,11 +242,11 @@ class GpuCollectivesTest {
     @ParameterizedTest
     @CsvSource({"nccl, 0", "nccl, 1", "host, 0"})
     void workStartsBehindTheUsersAndTheUsersGoesOnBehindIt(String way, String asynchronous) throws Exception {
-        onRanks(2, way, Map.of("HOROVOD_ENABLE_ASYNC_COMPLETION", asynchronous), rank -> {
+        SimulatedRanks.run(2, way, Map.of("HOROVOD_ENABLE_ASYNC_COMPLETION", asynchronous), rank -> {
             long stream = rank.gpu().createStream();
             for (int round = 0; round < 20; round++) {
                 float value = round + rank.rank();
-                Tensor tensor = rank.gpu().copyOf(Tensor.of(-1f), GPU, stream);
+                Tensor tensor = rank.gpu().copyOf(Tensor.of(-1f), SimulatedRanks.GPU, stream);
                 long address = ((DeviceMemory) tensor.memory()).address();
                 rank.gpu().enqueue(stream, () -> rank.gpu().at(address).putFloat(0, value));
                 rank.data().allreduce(List.of(tensor), List.of(tensor), SUM);
@@ -346,7 +265,7 @@ class GpuCollectivesTest {
     @ParameterizedTest
     @CsvSource({"nccl", "host"})
     void aVetoIsHeardByAllBeforeAnythingIsWritten(String way) throws Exception {
-        onRanks(2, way, Map.of(), rank -> {
+        SimulatedRanks.run(2, way, Map.of(), rank -> {
             for (boolean vetoed : new boolean[] {true, false}) {
                 Tensor tensor = rank.up(Tensor.of(2f));
                 if (vetoed && rank.rank() == 1) {
@@ -364,7 +283,7 @@ class GpuCollectivesTest {
     @ParameterizedTest
     @CsvSource({"nccl", "host"})
     void aTensorOfAnotherGpuIsNamed(String way) throws Exception {
-        onRanks(1, way, Map.of(), rank -> {
+        SimulatedRanks.run(1, way, Map.of(), rank -> {
             Tensor stray = rank.gpu().copyOf(Tensor.of(1f), Device.cuda(3), 0);
             assertThatThrownBy(() -> rank.data().allreduce(List.of(stray), List.of(stray), SUM))
                     .hasMessageContainingAll("cuda:3", "cuda:0");
@@ -375,7 +294,7 @@ class GpuCollectivesTest {
     @ParameterizedTest
     @CsvSource({"nccl", "host"})
     void resultsThatNobodyHoldsAreFreed(String way) throws Exception {
-        onRanks(1, way, Map.of(), rank -> {
+        SimulatedRanks.run(1, way, Map.of(), rank -> {
             Tensor tensor = rank.up(Tensor.of(1f));
             for (int i = 0; i < 10; i++) {
                 // By then hvd has made all that it keeps for itself.
