@@ -217,14 +217,9 @@ final class CollectiveCalls {
         return handles.stream().map(Handle::synchronize).toList();
     }
 
+    /** Where the result goes; on a GPU the back end makes it. */
     static Tensor outputLike(Tensor tensor) {
-        if (tensor.device().isCpu()) {
-            return Tensor.zeros(tensor.dtype(), tensor.shape());
-        }
-        throw new HvdException(
-                ErrorId.UNSUPPORTED,
-                "an out-of-place collective on " + tensor.device()
-                        + " would have to allocate GPU memory; use the in-place form");
+        return tensor.device().isCpu() ? Tensor.zeros(tensor.dtype(), tensor.shape()) : null;
     }
 
     /** Names the operations of a group one after the other. */

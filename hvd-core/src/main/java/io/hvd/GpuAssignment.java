@@ -20,7 +20,7 @@ final class GpuAssignment {
             List<Gpu> visible = driver.visible();
             if (!visible.isEmpty()) {
                 Device device = choose(topology, visible, config);
-                if (config.pinGpu()) {
+                if (config.gpu().pin()) {
                     driver.select(device.index());
                 }
                 return device;
@@ -30,10 +30,10 @@ final class GpuAssignment {
     }
 
     static Device choose(Topology topology, List<Gpu> visible, HvdConfig config) {
-        if (!config.pinGpu()) {
+        if (!config.gpu().pin()) {
             return Device.cuda(0);
         }
-        if (topology.localSize() > visible.size() && !config.shareGpu()) {
+        if (topology.localSize() > visible.size() && !config.gpu().share()) {
             throw new HvdException(
                     ErrorId.NO_DEVICE,
                     "host " + topology.host() + " has " + topology.localSize() + " ranks but only " + visible.size()

@@ -30,6 +30,7 @@ class FloorsTest {
     private static final String ENGINE = "io.hvd.engine";
     private static final String LOCAL = "io.hvd.backend.local";
     private static final String MPI = "io.hvd.backend.mpi";
+    private static final String CUDA = "io.hvd.backend.cuda";
     private static final String NCCL = "io.hvd.backend.nccl";
     private static final String FACADE = "io.hvd";
     private static final String LOG = "org.slf4j.*";
@@ -52,9 +53,12 @@ class FloorsTest {
             floor("io.hvd.backend.shm.*", SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI + ".bindings", MPI, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
+            // kernels and copies on the GPU, for the back ends that have tensors there
+            floor(CUDA, TENSOR, ERROR, "jcuda.*"),
             // NCCL takes its control plane from another back end, through the SPI
             floor(
                     NCCL + ".*",
+                    CUDA,
                     SPI,
                     TENSOR,
                     ERROR,

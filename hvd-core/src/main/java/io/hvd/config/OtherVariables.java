@@ -32,7 +32,6 @@ final class OtherVariables {
             Map.entry("HOROVOD_TORUS_ALLREDUCE", new NoEffect("0", "every allreduce goes over all ranks at once")),
             Map.entry("HOROVOD_BATCH_D2D_MEMCOPIES", new NoEffect("1", "tensors on GPUs are not copied for fusion")),
             Map.entry("HOROVOD_NUM_NCCL_STREAMS", new NoEffect("1", "NCCL works on one stream")),
-            Map.entry("HOROVOD_ENABLE_ASYNC_COMPLETION", new NoEffect("0", "the engine waits for the GPU")),
             Map.entry("HOROVOD_DISABLE_NVTX_RANGES", new NoEffect("0", "hvd marks no NVTX ranges")),
             Map.entry("HOROVOD_CCL_CACHE", new NoEffect("0", "hvd has no oneCCL")),
             Map.entry("HOROVOD_GLOO_TIMEOUT_SECONDS", new NoEffect("30", "hvd has no Gloo; see HOROVOD_START_TIMEOUT")),

@@ -49,6 +49,16 @@ public enum Setting {
             "0",
             JOB,
             "1 lets several ranks of a node share a GPU when there are more ranks than GPUs"),
+    GPU_STAGE_BYTES(
+            "HVD_GPU_STAGE_BYTES",
+            "67108864",
+            JOB,
+            "bytes of GPU memory into which a batch of small tensors is packed; without NCCL also of pinned host memory"),
+    ASYNC_COMPLETION(
+            "HOROVOD_ENABLE_ASYNC_COMPLETION",
+            "0",
+            JOB,
+            "1 ends an operation between GPUs for the host when it is queued; the tensors' streams wait for it"),
     THREADS(
             "HVD_THREADS_PER_RANK",
             "0",

@@ -4,6 +4,7 @@ import io.hvd.config.EngineSettings;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Verdict;
 import io.hvd.spi.OpKind;
+import io.hvd.tensor.Device;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -11,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 /**
@@ -24,6 +26,7 @@ final class Coordinator {
     private final int size;
     private final EngineSettings settings;
     private final Arrivals arrivals;
+    private final Predicate<Device.Kind> vetoes;
     private final TreeMap<Integer, Negotiation> sets = new TreeMap<>();
     /** Also of sets that are gone, as long as plans for them are on their way. */
     private final Map<Integer, List<Integer>> members = new HashMap<>();
@@ -36,12 +39,21 @@ final class Coordinator {
 
     /** @param processSets members of the sets that are there from the start, besides the set of all ranks */
     Coordinator(int size, List<List<Integer>> processSets, EngineSettings settings) {
-        this(size, processSets, settings, (set, request, rank) -> {});
+        this(size, processSets, settings, (set, request, rank) -> {}, device -> true);
     }
 
-    /** @param arrivals told of every operation that a rank has asked for */
-    Coordinator(int size, List<List<Integer>> processSets, EngineSettings settings, Arrivals arrivals) {
+    /**
+     * @param arrivals told of every operation that a rank has asked for
+     * @param vetoes whether the ranks can veto an allreduce on such a device, as static plans need it
+     */
+    Coordinator(
+            int size,
+            List<List<Integer>> processSets,
+            EngineSettings settings,
+            Arrivals arrivals,
+            Predicate<Device.Kind> vetoes) {
         this.arrivals = arrivals;
+        this.vetoes = vetoes;
         this.size = size;
         this.settings = settings;
         add(IntStream.range(0, size).boxed().toList());
@@ -133,7 +145,7 @@ final class Coordinator {
 
     private int add(List<Integer> ranks) {
         int id = nextSet++;
-        sets.put(id, new Negotiation(id, ranks, settings, arrivals));
+        sets.put(id, new Negotiation(id, ranks, settings, arrivals, vetoes));
         members.put(id, List.copyOf(ranks));
         sets.get(ALL).mayLock(sets.size() == 1);
         return id;

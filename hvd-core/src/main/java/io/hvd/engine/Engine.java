@@ -57,6 +57,7 @@ public final class Engine {
     private final Consumer<String> onFailure;
     private final Map<Integer, SetMember> sets = new TreeMap<>();
     private final StepFollower steps;
+    private final Unfinished unfinished = new Unfinished();
     private final Queue<Plan> plans = new ArrayDeque<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final ControlChannel.Inbox inbox = new EngineInbox();
@@ -85,13 +86,15 @@ public final class Engine {
         this.rank = backend.topology().rank();
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
         int size = backend.topology().size();
-        this.coordinator = rank == 0 ? new Coordinator(size, processSets, settings, this::ready) : null;
+        this.coordinator = rank == 0
+                ? new Coordinator(size, processSets, settings, this::ready, backend.collectives()::takesVetoes)
+                : null;
         this.recorder = recorder;
         this.log = new DataLog(recorder);
         this.onFailure = onFailure;
         List<Integer> all = IntStream.range(0, size).boxed().toList();
         sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
-        this.steps = new StepFollower(sets.get(ALL), queue, log);
+        this.steps = new StepFollower(sets.get(ALL), queue, log, unfinished);
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
@@ -216,18 +219,25 @@ public final class Engine {
         boolean orderly = false;
         try {
             Plan last = cycleUntilTheEnd();
+            if (last.stop()) {
+                unfinished.await();
+            }
             orderly = last.stop();
             why = orderly ? why : last.failure();
         } catch (Throwable e) {
             why = "rank " + rank + " (" + backend.topology().host() + "): the communication thread failed: " + e;
             onFailure.accept(why);
         } finally {
-            queue.close(new ShutdownException(why));
+            ShutdownException cause = new ShutdownException(why);
+            queue.close(cause);
+            unfinished.fail(cause);
             try {
                 if (orderly) {
                     farewell.run();
                     leaveSets();
                     backend.close();
+                } else {
+                    sets.values().forEach(set -> set.data().abandon());
                 }
             } finally {
                 ended.complete(null);
@@ -238,6 +248,7 @@ public final class Engine {
     private Plan cycleUntilTheEnd() {
         while (true) {
             recorder.cycle();
+            unfinished.look();
             takeIn();
             publish();
             Plan plan = mayTurnToTheData() ? plans.poll() : null;
@@ -258,7 +269,7 @@ public final class Engine {
     }
 
     private long nanosUntilDue() {
-        long own = Math.min(queue.nanosUntilDue(), steps.patienceNanos());
+        long own = Math.min(Math.min(queue.nanosUntilDue(), steps.patienceNanos()), unfinished.nanosUntilDue());
         return coordinator == null ? own : Math.min(own, coordinator.nanosUntilDue(System.nanoTime()));
     }
 
@@ -405,14 +416,13 @@ public final class Engine {
             return;
         }
         log.start(ops);
-        execution.guarded(() -> {
-            switch (ops.get(0).request().kind()) {
-                case ADD_PROCESS_SET -> enterAgreed(batch, ops.get(0));
-                case REMOVE_PROCESS_SET -> leaveAgreed(batch, ops.get(0));
-                default -> execution.run();
-            }
-            return true;
-        });
+        List<Outcome> outcomes =
+                switch (ops.get(0).request().kind()) {
+                    case ADD_PROCESS_SET -> List.of(execution.guarded(() -> enterAgreed(batch, ops.get(0))));
+                    case REMOVE_PROCESS_SET -> List.of(execution.guarded(() -> leaveAgreed(batch)));
+                    default -> execution.run();
+                };
+        unfinished.settle(execution, outcomes);
     }
 
     /** All of them leave the queue before anybody hears of one, and submits the whole group again. */
@@ -437,10 +447,10 @@ public final class Engine {
         };
     }
 
-    private void enterAgreed(Batch batch, PendingOp op) {
+    private Outcome enterAgreed(Batch batch, PendingOp op) {
         int id = Math.toIntExact(batch.sizes().get(0));
         enter(id, op.request().splits().stream().map(Math::toIntExact).toList());
-        op.complete(Outcome.of(id));
+        return Outcome.of(id);
     }
 
     private void enter(int id, List<Integer> members) {
@@ -449,14 +459,14 @@ public final class Engine {
         }
     }
 
-    private void leaveAgreed(Batch batch, PendingOp op) {
+    private Outcome leaveAgreed(Batch batch) {
         int id = Math.toIntExact(batch.sizes().get(0));
         SetMember left = sets.remove(id);
         if (left != null) {
             queue.abandon(id, removed(id));
             left.data().close();
         }
-        op.complete(Outcome.of(id));
+        return Outcome.of(id);
     }
 
     private void leaveSets() {

@@ -5,14 +5,16 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.Collectives.Completion;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 
 /** Carries an agreed batch out over the data plane of its process set. */
 final class Execution {
@@ -40,86 +42,113 @@ final class Execution {
         return data.refuses(known.kind(), known.device(), known.dtype(), how());
     }
 
-    void run() {
-        switch (first.kind()) {
+    /** @return what each operation brings, as soon as {@link #completion} is done */
+    List<Outcome> run() {
+        return guarded(() -> switch (first.kind()) {
             case ALLREDUCE -> {
                 data.allreduce(inputs(), outputs(), how());
-                complete();
+                yield results();
             }
             case BROADCAST -> {
                 data.broadcast(inputs(), outputs(), first.root());
-                complete();
+                yield results();
             }
-            case BARRIER -> complete(Outcome.NOTHING);
-            case JOIN -> complete(Outcome.of(Math.toIntExact(batch.sizes().get(0))));
-            default -> runAlone(ops.get(0));
-        }
+            case BARRIER -> List.of(Outcome.NOTHING);
+            case JOIN -> List.of(Outcome.of(Math.toIntExact(batch.sizes().get(0))));
+            default -> List.of(runAlone(ops.get(0)));
+        });
     }
 
-    /** A batch of a static plan, without completing it: false if a rank has vetoed it, and then nothing has happened. */
-    boolean runUnlessVetoed() {
-        return guarded(() -> data.allreduceUnlessVetoed(inputs(), outputs(), how()));
+    /**
+     * A batch of a static plan.
+     *
+     * @return as {@link #run} does; nothing if a rank has vetoed it, and then nothing has happened
+     */
+    Optional<List<Outcome>> runUnlessVetoed() {
+        return guarded(() ->
+                data.allreduceUnlessVetoed(inputs(), outputs(), how()) ? Optional.of(results()) : Optional.empty());
+    }
+
+    private List<Outcome> results() {
+        return ops.stream().map(op -> Outcome.of(op.output())).toList();
+    }
+
+    /** What the run has left to a device, or null. */
+    Completion completion() {
+        return guarded(data::completion);
+    }
+
+    /** Whether a device has done what was left to it. */
+    boolean isDone(Completion completion) {
+        return guarded(completion::isDone);
     }
 
     /** An exception out of the data plane fails the operations, and then the job. */
-    boolean guarded(BooleanSupplier body) {
+    <T> T guarded(Supplier<T> body) {
         try {
-            return body.getAsBoolean();
+            return body.get();
         } catch (ShutdownException consequence) {
-            ops.forEach(op -> op.fail(consequence));
+            fail(consequence);
             throw consequence;
         } catch (Throwable cause) {
             HvdException error = new HvdException(
                     ErrorId.BACK_END,
                     first.kind() + " of " + batch.names() + " failed on rank " + set.rank() + ": " + cause,
                     cause);
-            ops.forEach(op -> op.fail(error));
+            fail(error);
             throw error;
         }
     }
 
-    /** Tells those who wait, after {@link #runUnlessVetoed}. */
-    void complete() {
-        ops.forEach(op -> op.complete(Outcome.of(op.output())));
+    /** Tells those who wait. */
+    void complete(List<Outcome> outcomes) {
+        for (int i = 0; i < ops.size(); i++) {
+            ops.get(i).complete(outcomes.get(i));
+        }
     }
 
-    private void runAlone(PendingOp op) {
-        switch (first.kind()) {
+    void fail(Throwable cause) {
+        ops.forEach(op -> op.fail(cause));
+    }
+
+    private Outcome runAlone(PendingOp op) {
+        return switch (first.kind()) {
             case ALLGATHER -> {
                 Tensor output = made(totalRows(batch.sizes()));
                 data.allgather(op.input(), output, elements(batch.sizes()));
-                complete(Outcome.of(output));
+                yield Outcome.of(output);
             }
             case ALLTOALL -> alltoall(op);
             case REDUCESCATTER -> {
                 List<Long> rows = evenly(first.shape().dim(0));
                 Tensor output = made(rows.get(set.self()));
                 data.reduceScatter(op.input(), output, elements(rows), how());
-                complete(Outcome.of(output));
+                yield Outcome.of(output);
             }
             case REDUCE -> {
-                data.reduce(op.input(), op.output(), how(), first.root());
-                complete(Outcome.of(op.output()));
+                Tensor output = isRoot() ? output(op) : null;
+                data.reduce(op.input(), output, how(), first.root());
+                yield Outcome.of(output);
             }
             case GATHER -> {
                 Tensor output = isRoot() ? made(totalRows(batch.sizes())) : null;
                 data.gather(op.input(), output, elements(batch.sizes()), first.root());
-                complete(Outcome.of(output));
+                yield Outcome.of(output);
             }
             case SCATTER -> scatter(op);
             case SEND -> {
                 data.send(op.input(), first.root());
-                complete(Outcome.NOTHING);
+                yield Outcome.NOTHING;
             }
             case RECEIVE -> {
                 data.receive(op.input(), first.root());
-                complete(Outcome.of(op.input()));
+                yield Outcome.of(op.input());
             }
             default -> throw new IllegalStateException(first.kind() + " moves no data");
-        }
+        };
     }
 
-    private void alltoall(PendingOp op) {
+    private Outcome alltoall(PendingOp op) {
         int size = set.size();
         List<Long> sent = first.splits();
         List<Long> received = new ArrayList<>();
@@ -129,20 +158,20 @@ final class Execution {
         Tensor output = made(totalRows(received));
         long longest = Arrays.stream(elements(batch.sizes())).max().orElse(0);
         data.alltoall(op.input(), output, elements(sent), elements(received), longest);
-        complete(new Outcome(output, received, 0));
+        return new Outcome(output, received, 0);
     }
 
-    private void scatter(PendingOp op) {
+    private Outcome scatter(PendingOp op) {
         Request given = batch.templates().get(0);
         List<Long> rows = evenly(given.shape().dim(0));
-        Tensor output = Tensor.zeros(given.dtype(), given.shape().withFirst(rows.get(set.self())));
+        Tensor output = data.output(given.device(), given.dtype(), given.shape().withFirst(rows.get(set.self())));
         long row = given.shape().rowElements();
         data.scatter(
                 op.input(),
                 output,
                 rows.stream().mapToLong(count -> count * row).toArray(),
                 first.root());
-        complete(Outcome.of(output));
+        return Outcome.of(output);
     }
 
     /** Rows for each rank; the first ranks get one more where they do not go up. */
@@ -159,8 +188,12 @@ final class Execution {
     }
 
     private Tensor made(long rows) {
+        return made(first.shape().withFirst(rows));
+    }
+
+    private Tensor made(Shape shape) {
         long begun = set.log().begin();
-        Tensor output = Tensor.zeros(first.dtype(), first.shape().withFirst(rows));
+        Tensor output = data.output(first.device(), first.dtype(), shape);
         set.log().end("ALLOCATE_OUTPUT", begun);
         return output;
     }
@@ -189,10 +222,14 @@ final class Execution {
     }
 
     private List<Tensor> outputs() {
-        return ops.stream().map(PendingOp::output).toList();
+        return ops.stream().map(this::output).toList();
     }
 
-    private void complete(Outcome outcome) {
-        ops.get(0).complete(outcome);
+    /** Where the result goes; made here, if nobody has brought it. */
+    private Tensor output(PendingOp op) {
+        if (op.output() == null) {
+            op.provide(made(op.request().shape()));
+        }
+        return op.output();
     }
 }

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /**
  * The coordinator's work for one process set: turns announcements into plans. It knows no thread, no
@@ -26,6 +27,7 @@ final class Negotiation {
     private final List<Integer> members;
     private final EngineSettings settings;
     private final Arrivals arrivals;
+    private final Predicate<Device.Kind> vetoes;
     private final Map<String, Slot> waiting = new LinkedHashMap<>();
     private final List<Slot> ready = new ArrayList<>();
     private final CoordinatorCache cache;
@@ -42,8 +44,10 @@ final class Negotiation {
     private boolean mayLock;
 
     /** @param members global ranks, ascending */
-    Negotiation(int set, List<Integer> members, EngineSettings settings, Arrivals arrivals) {
+    Negotiation(
+            int set, List<Integer> members, EngineSettings settings, Arrivals arrivals, Predicate<Device.Kind> vetoes) {
         this.arrivals = arrivals;
+        this.vetoes = vetoes;
         this.set = set;
         this.members = List.copyOf(members);
         this.settings = settings;
@@ -291,7 +295,7 @@ final class Negotiation {
         Request first = deciding.get(batch.ops().get(0).name()).first();
         // A veto is one element more; eight bits could overflow, if very many ranks raise it at once.
         return first.kind() == OpKind.ALLREDUCE
-                && first.device() == Device.Kind.CPU
+                && vetoes.test(first.device())
                 && first.how().wire().bytes() > 1;
     }
 

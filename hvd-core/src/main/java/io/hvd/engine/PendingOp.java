@@ -13,7 +13,7 @@ final class PendingOp {
     private final int set;
     private final Request request;
     private final Tensor input;
-    private final Tensor output;
+    private Tensor output;
     private final Call call;
     private final FlightRecorder recorder;
     private final CompletableFuture<Outcome> result = new CompletableFuture<>();
@@ -63,6 +63,11 @@ final class PendingOp {
 
     Tensor output() {
         return output;
+    }
+
+    /** Where the result goes after all; on the communication thread. */
+    void provide(Tensor made) {
+        output = made;
     }
 
     /** The line that asked for it. */

@@ -4,6 +4,7 @@ import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Verdict;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Takes this rank through the steps of a static plan: what the program submits goes into the steps,
@@ -16,11 +17,16 @@ final class StepFollower {
     private final SetMember set;
     private final TensorQueue queue;
     private final DataLog log;
+    private final Unfinished unfinished;
     private long lastSubmissionNanos;
     private volatile boolean follows;
 
-    /** @param set of all ranks */
-    StepFollower(SetMember set, TensorQueue queue, DataLog log) {
+    /**
+     * @param set of all ranks
+     * @param unfinished gets what has been carried out
+     */
+    StepFollower(SetMember set, TensorQueue queue, DataLog log, Unfinished unfinished) {
+        this.unfinished = unfinished;
         this.set = set;
         this.queue = queue;
         this.log = log;
@@ -118,13 +124,14 @@ final class StepFollower {
                 set.size(),
                 false);
         Execution execution = new Execution(set, ops, batch);
-        if (!execution.runUnlessVetoed()) {
+        Optional<List<Outcome>> outcomes = execution.runUnlessVetoed();
+        if (outcomes.isEmpty()) {
             return false;
         }
         steps.advance();
         // Off the queue first: whoever waits may submit the same name as soon as it is done.
         ops.forEach(op -> queue.take(set.id(), op.name()));
-        execution.complete();
+        unfinished.settle(execution, outcomes.get());
         return true;
     }
 
@@ -133,6 +140,7 @@ final class StepFollower {
         long elements = requests.stream()
                 .mapToLong(request -> request.shape().elements())
                 .sum();
-        set.data().vetoAllreduce(elements, Execution.onTheWire(requests.get(0), 1));
+        Request first = requests.get(0);
+        set.data().vetoAllreduce(first.device(), elements, Execution.onTheWire(first, 1));
     }
 }

@@ -2,6 +2,7 @@ package io.hvd.spi;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Optional;
@@ -9,7 +10,8 @@ import java.util.Optional;
 /**
  * The data plane of one process set. Every member makes the same calls in the same order with agreed
  * types and sizes, all of them on the communication thread; a call returns when the outputs may be
- * read. Ranks are numbered within the set here, and arrays of counts go by these numbers.
+ * read, or leaves a {@link Completion} behind. Ranks are numbered within the set here, and arrays of
+ * counts go by these numbers.
  *
  * <p>Some calls are handed the list of a batch's tensors. A back end may pack them into one buffer or
  * stream them chunk by chunk without one. What it cannot do it says beforehand: the engine asks
@@ -29,6 +31,11 @@ public interface Collectives extends AutoCloseable {
     /** Why such an operation cannot be carried out; empty if it can. */
     default Optional<String> refuses(OpKind kind, Device.Kind device, DType dtype, Reduction how) {
         return reaches(device) ? Optional.empty() : Optional.of("it reaches no tensors on " + device);
+    }
+
+    /** A new tensor for what an operation gives out, on this rank's device of that kind. */
+    default Tensor output(Device.Kind device, DType dtype, Shape shape) {
+        return Tensor.zeros(dtype, shape);
     }
 
     /**
@@ -56,9 +63,10 @@ public interface Collectives extends AutoCloseable {
     /**
      * Takes part in the allreduce into which the other ranks go, so that it fails for all of them.
      *
+     * @param device where its tensors lie
      * @param elements number of elements of all its tensors
      */
-    default void vetoAllreduce(long elements, Reduction how) {
+    default void vetoAllreduce(Device.Kind device, long elements, Reduction how) {
         throw new UnsupportedOperationException("no vetoes on this back end");
     }
 
@@ -102,6 +110,20 @@ public interface Collectives extends AutoCloseable {
     void send(Tensor tensor, int to);
 
     void receive(Tensor tensor, int from);
+
+    /** What the last call has left to a device: until it is done, outputs must not be read nor inputs changed. Null for nothing. */
+    default Completion completion() {
+        return null;
+    }
+
+    /** Work that a device does meanwhile. */
+    interface Completion {
+        /** Throws if the work has failed. */
+        boolean isDone();
+    }
+
+    /** Gives up what is under way, because the job has failed; nobody else need come. */
+    default void abandon() {}
 
     /** Gives back what belongs to this set alone; every member calls it. */
     @Override

@@ -33,8 +33,8 @@ class HvdConfigTest {
         assertThat(config.fusionThresholdBytes()).isEqualTo(128L << 20);
         assertThat(config.cycleNanos()).isEqualTo(1_000_000);
         assertThat(config.stageBytes()).isEqualTo(4 << 20);
-        assertThat(config.pinGpu()).isTrue();
-        assertThat(config.shareGpu()).isFalse();
+        assertThat(config.gpu().pin()).isTrue();
+        assertThat(config.gpu().share()).isFalse();
         assertThat(config.threadsPerRank()).isZero();
         assertThat(config.mpiThreadsDisabled()).isFalse();
         assertThat(config.startTimeoutSeconds()).isEqualTo(30);
@@ -170,8 +170,8 @@ class HvdConfigTest {
         assertThat(config.fusionThresholdBytes()).isEqualTo(1000);
         assertThat(config.cycleNanos()).isEqualTo(2_500_000);
         assertThat(config.stageBytes()).isEqualTo(8192);
-        assertThat(config.pinGpu()).isFalse();
-        assertThat(config.shareGpu()).isTrue();
+        assertThat(config.gpu().pin()).isFalse();
+        assertThat(config.gpu().share()).isTrue();
         assertThat(config.threadsPerRank()).isEqualTo(3);
         assertThat(config.mpiThreadsDisabled()).isTrue();
         assertThat(config.startTimeoutSeconds()).isEqualTo(17);
@@ -195,8 +195,8 @@ class HvdConfigTest {
         "OFF, false",
     })
     void switchesAreReadAsPeopleWriteThem(String value, boolean on) {
-        assertThat(with("HVD_SHARE_GPU", value).shareGpu()).isEqualTo(on);
-        assertThat(with("HVD_PIN_GPU", value).pinGpu()).isEqualTo(on);
+        assertThat(with("HVD_SHARE_GPU", value).gpu().share()).isEqualTo(on);
+        assertThat(with("HVD_PIN_GPU", value).gpu().pin()).isEqualTo(on);
         assertThat(with("HOROVOD_MPI_THREADS_DISABLE", value).mpiThreadsDisabled())
                 .isEqualTo(on);
     }

@@ -80,7 +80,7 @@ final class LocalCollectives implements Collectives {
     }
 
     @Override
-    public void vetoAllreduce(long elements, Reduction how) {
+    public void vetoAllreduce(Device.Kind device, long elements, Reduction how) {
         hub.rendezvous().meet(false);
     }
 

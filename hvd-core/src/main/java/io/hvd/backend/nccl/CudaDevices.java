@@ -1,5 +1,6 @@
 package io.hvd.backend.nccl;
 
+import io.hvd.backend.cuda.JCudaLibraries;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.GpuDriver.Gpu;

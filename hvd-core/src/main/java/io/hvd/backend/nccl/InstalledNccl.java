@@ -1,33 +1,33 @@
 package io.hvd.backend.nccl;
 
-import static org.bytedeco.cuda.global.cudart.cudaEventCreateWithFlags;
-import static org.bytedeco.cuda.global.cudart.cudaEventDestroy;
-import static org.bytedeco.cuda.global.cudart.cudaEventRecord;
 import static org.bytedeco.cuda.global.cudart.cudaGetErrorString;
 import static org.bytedeco.cuda.global.cudart.cudaSetDevice;
-import static org.bytedeco.cuda.global.cudart.cudaStreamCreateWithFlags;
-import static org.bytedeco.cuda.global.cudart.cudaStreamDestroy;
-import static org.bytedeco.cuda.global.cudart.cudaStreamSynchronize;
-import static org.bytedeco.cuda.global.cudart.cudaStreamWaitEvent;
+import static org.bytedeco.cuda.global.nccl.ncclAllGather;
 import static org.bytedeco.cuda.global.nccl.ncclAllReduce;
 import static org.bytedeco.cuda.global.nccl.ncclBroadcast;
+import static org.bytedeco.cuda.global.nccl.ncclCommAbort;
 import static org.bytedeco.cuda.global.nccl.ncclCommDestroy;
+import static org.bytedeco.cuda.global.nccl.ncclCommGetAsyncError;
 import static org.bytedeco.cuda.global.nccl.ncclCommInitRank;
 import static org.bytedeco.cuda.global.nccl.ncclGetErrorString;
 import static org.bytedeco.cuda.global.nccl.ncclGetUniqueId;
 import static org.bytedeco.cuda.global.nccl.ncclGetVersion;
 import static org.bytedeco.cuda.global.nccl.ncclGroupEnd;
 import static org.bytedeco.cuda.global.nccl.ncclGroupStart;
+import static org.bytedeco.cuda.global.nccl.ncclRecv;
 import static org.bytedeco.cuda.global.nccl.ncclRedOpCreatePreMulSum;
 import static org.bytedeco.cuda.global.nccl.ncclRedOpDestroy;
+import static org.bytedeco.cuda.global.nccl.ncclReduce;
+import static org.bytedeco.cuda.global.nccl.ncclReduceScatter;
+import static org.bytedeco.cuda.global.nccl.ncclSend;
 
+import io.hvd.backend.cuda.LibraryCache;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import org.bytedeco.cuda.cudart.CUevent_st;
 import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
@@ -119,42 +119,17 @@ final class InstalledNccl implements NcclCalls {
     }
 
     @Override
-    public long createStream() {
-        CUstream_st stream = new CUstream_st();
-        checkCuda("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(stream, cudart.cudaStreamNonBlocking));
-        return stream.address();
+    public void abort(long communicator) {
+        check("ncclCommAbort", ncclCommAbort(communicator(communicator)));
     }
 
     @Override
-    public void destroyStream(long stream) {
-        checkCuda("cudaStreamDestroy", cudaStreamDestroy(stream(stream)));
-    }
-
-    @Override
-    public void waitFor(long stream) {
-        checkCuda("cudaStreamSynchronize", cudaStreamSynchronize(stream(stream)));
-    }
-
-    @Override
-    public long createEvent() {
-        CUevent_st event = new CUevent_st();
-        checkCuda("cudaEventCreateWithFlags", cudaEventCreateWithFlags(event, cudart.cudaEventDisableTiming));
-        return event.address();
-    }
-
-    @Override
-    public void destroyEvent(long event) {
-        checkCuda("cudaEventDestroy", cudaEventDestroy(event(event)));
-    }
-
-    @Override
-    public void recordEvent(long event, long stream) {
-        checkCuda("cudaEventRecord", cudaEventRecord(event(event), stream(stream)));
-    }
-
-    @Override
-    public void holdUntil(long stream, long event) {
-        checkCuda("cudaStreamWaitEvent", cudaStreamWaitEvent(stream(stream), event(event), 0));
+    public void requireSound(long communicator) {
+        int[] state = new int[1];
+        check("ncclCommGetAsyncError", ncclCommGetAsyncError(communicator(communicator), state));
+        if (state[0] != nccl.ncclInProgress) {
+            check("a collective of NCCL", state[0]);
+        }
     }
 
     @Override
@@ -170,6 +145,11 @@ final class InstalledNccl implements NcclCalls {
     @Override
     public int operator(ReduceOp op) {
         return NcclCodes.operator(op);
+    }
+
+    @Override
+    public int average() {
+        return nccl.ncclAvg;
     }
 
     @Override
@@ -208,17 +188,75 @@ final class InstalledNccl implements NcclCalls {
     }
 
     @Override
-    public void broadcast(long from, long to, long count, DType type, int root, long communicator, long stream) {
+    public void reduce(
+            long from, long to, long count, DType type, int operator, int root, long communicator, long stream) {
+        check(
+                "ncclReduce",
+                ncclReduce(
+                        new Address(from),
+                        new Address(to),
+                        count,
+                        NcclCodes.type(type),
+                        operator,
+                        root,
+                        communicator(communicator),
+                        stream(stream)));
+    }
+
+    @Override
+    public void reduceScatter(
+            long from, long to, long count, DType type, int operator, long communicator, long stream) {
+        check(
+                "ncclReduceScatter",
+                ncclReduceScatter(
+                        new Address(from),
+                        new Address(to),
+                        count,
+                        NcclCodes.type(type),
+                        operator,
+                        communicator(communicator),
+                        stream(stream)));
+    }
+
+    @Override
+    public void broadcast(long from, long to, long bytes, int root, long communicator, long stream) {
         check(
                 "ncclBroadcast",
                 ncclBroadcast(
                         new Address(from),
                         new Address(to),
-                        count,
-                        NcclCodes.carrier(type),
+                        bytes,
+                        nccl.ncclUint8,
                         root,
                         communicator(communicator),
                         stream(stream)));
+    }
+
+    @Override
+    public void allGather(long from, long to, long bytes, long communicator, long stream) {
+        check(
+                "ncclAllGather",
+                ncclAllGather(
+                        new Address(from),
+                        new Address(to),
+                        bytes,
+                        nccl.ncclUint8,
+                        communicator(communicator),
+                        stream(stream)));
+    }
+
+    @Override
+    public void send(long from, long bytes, int to, long communicator, long stream) {
+        check(
+                "ncclSend",
+                ncclSend(new Address(from), bytes, nccl.ncclUint8, to, communicator(communicator), stream(stream)));
+    }
+
+    @Override
+    public void receive(long to, long bytes, int from, long communicator, long stream) {
+        check(
+                "ncclRecv",
+                ncclRecv(new Address(to), bytes, nccl.ncclUint8, from, communicator(communicator), stream(stream)));
     }
 
     private static ncclComm communicator(long handle) {
@@ -227,10 +265,6 @@ final class InstalledNccl implements NcclCalls {
 
     private static CUstream_st stream(long handle) {
         return new CUstream_st(new Address(handle));
-    }
-
-    private static CUevent_st event(long handle) {
-        return new CUevent_st(new Address(handle));
     }
 
     private static void checkCuda(String call, int code) {

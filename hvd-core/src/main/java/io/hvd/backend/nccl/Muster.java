@@ -39,13 +39,18 @@ record Muster(List<RankCard> cards, List<String> hosts) {
         }
     }
 
+    /** Why tensors on some rank's GPU cannot be reached at all; empty if they can. */
+    Optional<String> unreached() {
+        return differing(RankCard::unreached);
+    }
+
     /**
      * What stands in the way of NCCL; empty if nothing does.
      *
      * @param insisted true if NCCL was asked for by name: then ranks that share a GPU may try it
      */
     Optional<String> obstacle(boolean insisted) {
-        Optional<String> missing = differing(RankCard::missing);
+        Optional<String> missing = differing(RankCard::missing).or(this::unreached);
         if (missing.isPresent()) {
             return missing;
         }

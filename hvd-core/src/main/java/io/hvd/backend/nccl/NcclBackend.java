@@ -4,36 +4,51 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
-import io.hvd.tensor.Device;
+import io.hvd.tensor.Tensor;
 import java.util.List;
+import java.util.stream.IntStream;
 
-/** A host back end whose tensors on GPUs go through NCCL instead; everything else stays with the host's. */
+/** A host back end whose tensors on GPUs go their own way; everything else stays with the host's. */
 final class NcclBackend implements Backend {
+    private static final int UNIQUE_ID_BYTES = 128;
+
     private final Backend host;
     private final String description;
-    private final Collectives collectives;
-    private final Runnable leave;
+    private final RankGpu gpu;
+    /** Null without NCCL. */
+    private final NcclCalls nccl;
 
-    private NcclBackend(Backend host, String description, Collectives collectives, Runnable leave) {
+    private final boolean asynchronous;
+    private final Collectives collectives;
+
+    private NcclBackend(Backend host, String description, RankGpu gpu, NcclCalls nccl, boolean asynchronous) {
         this.host = host;
         this.description = description;
-        this.collectives = collectives;
-        this.leave = leave;
+        this.gpu = gpu;
+        this.nccl = nccl;
+        this.asynchronous = asynchronous;
+        List<Integer> all = IntStream.range(0, host.topology().size()).boxed().toList();
+        this.collectives = gpu == null ? host.collectives() : over(host.collectives(), all);
     }
 
     /** All ranks come here together, each with its own GPU. */
-    static NcclBackend joined(Backend host, NcclCalls nccl, Device device) {
-        NcclCommunicator communicator = NcclCommunicator.join(nccl, host, device);
-        return new NcclBackend(
-                host,
-                "nccl " + nccl.version() + " over " + host.description(),
-                new NcclCollectives(host.collectives(), communicator),
-                communicator::close);
+    static NcclBackend joined(Backend host, NcclCalls nccl, RankGpu gpu, boolean asynchronous) {
+        return new NcclBackend(host, "nccl " + nccl.version() + " over " + host.description(), gpu, nccl, asynchronous);
     }
 
-    /** GPUs are there, but no NCCL: whoever hands over a tensor on one is told why. */
-    static NcclBackend withoutNccl(Backend host, String why) {
-        return new NcclBackend(host, host.description() + " without NCCL (" + why + ")", host.collectives(), () -> {});
+    /** GPUs are there, but no NCCL: their tensors go through the host. @param gpu null on a rank that has none */
+    static NcclBackend throughHost(Backend host, RankGpu gpu, String why) {
+        return new NcclBackend(
+                host,
+                host.description() + ", GPU tensors through the host without NCCL (" + why + ")",
+                gpu,
+                null,
+                false);
+    }
+
+    /** GPUs are there, but nothing that reaches their memory: whoever hands over a tensor on one is told why. */
+    static NcclBackend withoutGpus(Backend host, String why) {
+        return new NcclBackend(host, host.description() + ", no tensors on GPUs (" + why + ")", null, null, false);
     }
 
     @Override
@@ -56,10 +71,23 @@ final class NcclBackend implements Backend {
         return collectives;
     }
 
-    /** Process sets stay on the host: NCCL has a communicator for all ranks only. */
     @Override
     public Collectives collectives(List<Integer> members) {
-        return host.collectives(members);
+        Collectives ofHost = host.collectives(members);
+        return gpu == null ? ofHost : over(ofHost, members);
+    }
+
+    private Collectives over(Collectives ofHost, List<Integer> members) {
+        StagedCollectives staged = new StagedCollectives(gpu, ofHost);
+        if (nccl == null) {
+            return DeviceCollectives.throughHost(ofHost, staged);
+        }
+        int rank = members.indexOf(topology().rank());
+        Tensor id = Tensor.ofBytes(rank == 0 ? nccl.uniqueId() : new byte[UNIQUE_ID_BYTES]);
+        ofHost.broadcast(List.of(id), List.of(id), 0);
+        NcclCommunicator communicator =
+                new NcclCommunicator(nccl, (byte[]) id.toArray(), members.size(), rank, gpu.stream());
+        return DeviceCollectives.byNccl(ofHost, new NcclCollectives(gpu, communicator, asynchronous), staged);
     }
 
     @Override
@@ -79,7 +107,10 @@ final class NcclBackend implements Backend {
 
     @Override
     public void close() {
-        leave.run();
+        if (gpu != null) {
+            collectives.close();
+            gpu.close();
+        }
         host.close();
     }
 }

@@ -25,36 +25,44 @@ interface NcclCalls {
     /** Waits for all ranks; the communicator is bound to the selected device. */
     long join(byte[] uniqueId, int size, int rank);
 
+    /** In order: every rank comes. */
     void leave(long communicator);
 
-    /** A stream that does not wait for the default stream. */
-    long createStream();
+    /** Out of order: what is under way on the device is given up, and nobody else need come. Any thread. */
+    void abort(long communicator);
 
-    void destroyStream(long stream);
-
-    void waitFor(long stream);
-
-    long createEvent();
-
-    void destroyEvent(long event);
-
-    void recordEvent(long event, long stream);
-
-    /** Work queued on the stream from now on starts after what the event was recorded behind. */
-    void holdUntil(long stream, long event);
+    /** Throws if something has gone wrong on the device or the network since. */
+    void requireSound(long communicator);
 
     void groupStart();
 
     void groupEnd();
 
+    /** As NCCL numbers it. */
     int operator(ReduceOp op);
+
+    /** A sum that is divided by the number of ranks. */
+    int average();
 
     /** A sum of values that are multiplied by the factor beforehand. */
     int createScaledSum(double factor, DType type, long communicator);
 
+    /** As soon as the calls that use it have returned. */
     void destroyOperator(int operator, long communicator);
 
     void allReduce(long from, long to, long count, DType type, int operator, long communicator, long stream);
 
-    void broadcast(long from, long to, long count, DType type, int root, long communicator, long stream);
+    void reduce(long from, long to, long count, DType type, int operator, int root, long communicator, long stream);
+
+    /** @param count elements that each rank gets */
+    void reduceScatter(long from, long to, long count, DType type, int operator, long communicator, long stream);
+
+    void broadcast(long from, long to, long bytes, int root, long communicator, long stream);
+
+    /** @param bytes that each rank brings */
+    void allGather(long from, long to, long bytes, long communicator, long stream);
+
+    void send(long from, long bytes, int to, long communicator, long stream);
+
+    void receive(long to, long bytes, int from, long communicator, long stream);
 }

@@ -31,11 +31,6 @@ final class NcclCodes {
         };
     }
 
-    /** The type to move elements as, which need only be as wide. */
-    static int carrier(DType type) {
-        return reduces(type) ? type(type) : nccl.ncclFloat16;
-    }
-
     static int operator(ReduceOp op) {
         return switch (op) {
             case SUM -> nccl.ncclSum;

@@ -1,141 +1,320 @@
 package io.hvd.backend.nccl;
 
+import io.hvd.backend.cuda.Conversion;
+import io.hvd.backend.cuda.CudaMark;
+import io.hvd.backend.cuda.Segment;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
-import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Optional;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
 
-/** Tensors on the CPU go the host's way, tensors on GPUs through NCCL. */
+/**
+ * Collectives between GPUs by NCCL. Large tensors that NCCL can reduce as they are go from where they lie;
+ * small ones, and those to be scaled or compressed, are packed onto a stage by one kernel and unpacked by
+ * another. A call returns when all is queued.
+ */
 final class NcclCollectives implements Collectives {
-    private final Collectives host;
-    private final NcclCommunicator communicator;
+    /** Smaller tensors are faster packed: a launch of NCCL costs as much as copying so many bytes. */
+    private static final long DIRECT_BYTES = 1 << 20;
 
-    NcclCollectives(Collectives host, NcclCommunicator communicator) {
-        this.host = host;
-        this.communicator = communicator;
+    private final RankGpu gpu;
+    private final NcclCommunicator nccl;
+    private final boolean asynchronous;
+    private Activities activities = Activities.UNHEARD;
+    private Completion left;
+
+    /** @param asynchronous whether an operation is done for the host when it is queued; the streams wait for it */
+    NcclCollectives(RankGpu gpu, NcclCommunicator nccl, boolean asynchronous) {
+        this.gpu = gpu;
+        this.nccl = nccl;
+        this.asynchronous = asynchronous;
+    }
+
+    /** Whether NCCL combines elements of the type that travels. */
+    static boolean reduces(Reduction how) {
+        return NcclCodes.reduces(how.wire());
     }
 
     @Override
     public void report(Activities to) {
-        host.report(to);
+        activities = to;
     }
 
     @Override
     public boolean reaches(Device.Kind device) {
-        return device == Device.Kind.CUDA || host.reaches(device);
+        return device == Device.Kind.CUDA;
     }
 
     @Override
-    public Optional<String> refuses(OpKind kind, Device.Kind device, DType dtype, Reduction how) {
-        if (device != Device.Kind.CUDA) {
-            return host.refuses(kind, device, dtype, how);
-        }
-        return switch (kind) {
-            case ALLREDUCE -> refusesOnGpu(dtype, how);
-            case BROADCAST, BARRIER, JOIN -> Optional.empty();
-            default -> Optional.of(kind + " on the GPU is not there yet; copy the tensor to the host");
-        };
+    public Tensor output(Device.Kind device, DType dtype, Shape shape) {
+        return gpu.output(dtype, shape);
     }
 
     @Override
-    public boolean takesVetoes(Device.Kind device) {
-        return device != Device.Kind.CUDA && host.takesVetoes(device);
-    }
-
-    @Override
-    public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        return host.allreduceUnlessVetoed(inputs, outputs, how);
-    }
-
-    @Override
-    public void vetoAllreduce(long elements, Reduction how) {
-        host.vetoAllreduce(elements, how);
+    public Completion completion() {
+        Completion completion = left;
+        left = null;
+        return completion;
     }
 
     @Override
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        if (inputs.get(0).device().isCpu()) {
-            host.allreduce(inputs, outputs, how);
-        } else {
-            communicator.allreduce(inputs, outputs, how);
-        }
-    }
-
-    @Override
-    public void allgather(Tensor input, Tensor output, long[] elements) {
-        host.allgather(input, output, elements);
-    }
-
-    @Override
-    public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
-        host.alltoall(input, output, sent, received, longest);
-    }
-
-    @Override
-    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
-        host.reduceScatter(input, output, elements, how);
+        queued("NCCL_ALLREDUCE", tensors(inputs, outputs), () -> {
+            if (isDirect(inputs, how)) {
+                reduceDirectly(
+                        inputs.get(0).dtype(),
+                        how,
+                        operator -> nccl.grouped(() -> {
+                            for (int i = 0; i < inputs.size(); i++) {
+                                Tensor input = inputs.get(i);
+                                if (input.elements() > 0) {
+                                    long to = gpu.address(outputs.get(i));
+                                    nccl.allReduce(gpu.address(input), to, input.elements(), how.wire(), operator);
+                                }
+                            }
+                        }));
+            } else {
+                overStage(inputs, how, filling -> {
+                    nccl.with(
+                            how.op().arithmeticOn(how.wire()),
+                            operator -> nccl.allReduce(
+                                    gpu.stage(0), gpu.stage(0), filling.elements(), how.wire(), operator));
+                    unpack(filling, outputs, how);
+                });
+            }
+        });
     }
 
     @Override
     public void reduce(Tensor input, Tensor output, Reduction how, int root) {
-        host.reduce(input, output, how, root);
+        List<Tensor> inputs = List.of(input);
+        queued(
+                "NCCL_REDUCE",
+                tensors(inputs, Arrays.asList(output)),
+                () -> overStage(inputs, how, filling -> {
+                    nccl.with(
+                            how.op().arithmeticOn(how.wire()),
+                            operator -> nccl.reduce(
+                                    gpu.stage(0), gpu.stage(0), filling.elements(), how.wire(), operator, root));
+                    if (nccl.rank() == root) {
+                        unpack(filling, List.of(output), how);
+                    }
+                }));
     }
 
+    /** Slice by slice of every rank's piece; pieces may be of different length, slices on the stage are not. */
     @Override
-    public void gather(Tensor input, Tensor output, long[] elements, int root) {
-        host.gather(input, output, elements, root);
+    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        queued("NCCL_REDUCESCATTER", tensors(List.of(input), List.of(output)), () -> {
+            long share = Math.max(1, gpu.capacity(how.wire()) / nccl.size() / 16 * 16);
+            long longest = Arrays.stream(elements).max().orElse(0);
+            long[] starts = starts(elements);
+            for (long from = 0; from < longest; from += share) {
+                scatterSlice(input, output, new Slice(from, Math.min(share, longest - from), starts, elements), how);
+            }
+        });
     }
 
-    @Override
-    public void scatter(Tensor input, Tensor output, long[] elements, int root) {
-        host.scatter(input, output, elements, root);
+    /** Of every rank's piece. */
+    private record Slice(long from, long length, long[] starts, long[] elements) {
+        long count(int rank) {
+            return Math.max(0, Math.min(length, elements[rank] - from));
+        }
     }
 
-    @Override
-    public void send(Tensor tensor, int to) {
-        host.send(tensor, to);
-    }
-
-    @Override
-    public void receive(Tensor tensor, int from) {
-        host.receive(tensor, from);
+    private void scatterSlice(Tensor input, Tensor output, Slice slice, Reduction how) {
+        DType type = input.dtype();
+        List<Segment> in = Stream.iterate(0, rank -> rank + 1)
+                .limit(nccl.size())
+                .filter(rank -> slice.count(rank) > 0)
+                .map(rank -> new Segment(
+                        gpu.address(input) + (slice.starts()[rank] + slice.from()) * type.bytes(),
+                        gpu.stage(0) + rank * slice.length() * how.wire().bytes(),
+                        slice.count(rank)))
+                .toList();
+        gpu.convert(in, new Conversion(type, how.wire(), how.prescale()));
+        nccl.with(
+                how.op().arithmeticOn(how.wire()),
+                operator -> nccl.reduceScatter(gpu.stage(0), gpu.stage(1), slice.length(), how.wire(), operator));
+        long mine = slice.count(nccl.rank());
+        if (mine > 0) {
+            Segment out = new Segment(gpu.stage(1), gpu.address(output) + slice.from() * type.bytes(), mine);
+            gpu.convert(List.of(out), new Conversion(how.wire(), type, how.postscale()));
+        }
     }
 
     @Override
     public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
-        if (inputs.get(0).device().isCpu()) {
-            host.broadcast(inputs, outputs, root);
+        queued(
+                "NCCL_BCAST",
+                tensors(inputs, outputs),
+                () -> nccl.grouped(() -> {
+                    for (int i = 0; i < inputs.size(); i++) {
+                        Tensor input = inputs.get(i);
+                        if (input.elements() > 0) {
+                            nccl.broadcast(gpu.address(input), gpu.address(outputs.get(i)), input.bytes(), root);
+                        }
+                    }
+                }));
+    }
+
+    @Override
+    public void allgather(Tensor input, Tensor output, long[] elements) {
+        long width = output.dtype().bytes();
+        queued("NCCL_ALLGATHER", tensors(List.of(input), List.of(output)), () -> {
+            if (Arrays.stream(elements).allMatch(count -> count == elements[0])) {
+                if (elements[0] > 0) {
+                    nccl.allGather(gpu.address(input), gpu.address(output), elements[0] * width);
+                }
+                return;
+            }
+            long[] starts = starts(elements);
+            nccl.grouped(() -> {
+                for (int from = 0; from < elements.length; from++) {
+                    if (elements[from] > 0) {
+                        long to = gpu.address(output) + starts[from] * width;
+                        // Only the sender's own address counts; the others may have nothing.
+                        long source = from == nccl.rank() ? gpu.address(input) : to;
+                        nccl.broadcast(source, to, elements[from] * width, from);
+                    }
+                }
+            });
+        });
+    }
+
+    @Override
+    public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        exchange("NCCL_ALLTOALL", input, output, sent, received);
+    }
+
+    @Override
+    public void gather(Tensor input, Tensor output, long[] elements, int root) {
+        long[] sent = new long[elements.length];
+        sent[root] = elements[nccl.rank()];
+        exchange("NCCL_GATHER", input, output, sent, nccl.rank() == root ? elements : new long[elements.length]);
+    }
+
+    @Override
+    public void scatter(Tensor input, Tensor output, long[] elements, int root) {
+        long[] received = new long[elements.length];
+        received[root] = elements[nccl.rank()];
+        exchange("NCCL_SCATTER", input, output, nccl.rank() == root ? elements : new long[elements.length], received);
+    }
+
+    /** Pieces lie one behind the other on both sides; a side without pieces has no tensor. */
+    private void exchange(String activity, Tensor input, Tensor output, long[] sent, long[] received) {
+        queued(activity, tensors(Arrays.asList(input), Arrays.asList(output)), () -> {
+            int width = (input == null ? output : input).dtype().bytes();
+            long[] from = starts(sent);
+            long[] to = starts(received);
+            nccl.grouped(() -> {
+                for (int peer = 0; peer < sent.length; peer++) {
+                    if (sent[peer] > 0) {
+                        nccl.send(gpu.address(input) + from[peer] * width, sent[peer] * width, peer);
+                    }
+                    if (received[peer] > 0) {
+                        nccl.receive(gpu.address(output) + to[peer] * width, received[peer] * width, peer);
+                    }
+                }
+            });
+        });
+    }
+
+    @Override
+    public void send(Tensor tensor, int to) {
+        queued("NCCL_SEND", List.of(tensor), () -> nccl.send(gpu.address(tensor), tensor.bytes(), to));
+    }
+
+    @Override
+    public void receive(Tensor tensor, int from) {
+        queued("NCCL_RECV", List.of(tensor), () -> nccl.receive(gpu.address(tensor), tensor.bytes(), from));
+    }
+
+    @Override
+    public void close() {
+        nccl.close();
+    }
+
+    @Override
+    public void abandon() {
+        nccl.abort();
+    }
+
+    /** The same on every rank, since all of them have the same sizes and types. */
+    private static boolean isDirect(List<Tensor> inputs, Reduction how) {
+        double factor = how.prescale() * how.postscale();
+        boolean asItIs = inputs.get(0).dtype() == how.wire()
+                && (factor == 1 || (how.op() == ReduceOp.SUM && how.wire().isFloating()));
+        return asItIs && (inputs.size() == 1 || inputs.stream().allMatch(input -> input.bytes() >= DIRECT_BYTES));
+    }
+
+    /** NCCL multiplies before it adds, and in the type that travels. */
+    private void reduceDirectly(DType type, Reduction how, java.util.function.IntConsumer body) {
+        double factor = how.prescale() * how.postscale();
+        if (factor == 1) {
+            nccl.with(how.op().arithmeticOn(how.wire()), body);
         } else {
-            communicator.broadcast(inputs, outputs, root);
+            nccl.withScaledSum(factor, type, body);
         }
     }
 
-    /** NCCL multiplies before it sums and in the tensor's own type, which is right for floating sums only. */
-    private static Optional<String> refusesOnGpu(DType dtype, Reduction how) {
-        if (how.wire() != dtype) {
-            return Optional.of("compression on the GPU is not there yet (" + dtype + " as " + how.wire() + ")");
+    private void overStage(List<Tensor> inputs, Reduction how, java.util.function.Consumer<Filling> body) {
+        long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
+        for (Filling filling : Filling.of(sizes, gpu.capacity(how.wire()))) {
+            gpu.pack(filling, inputs, how, gpu.stage(0));
+            body.accept(filling);
         }
-        if (!NcclCodes.reduces(dtype)) {
-            return Optional.of(
-                    "NCCL combines no elements of type " + dtype + "; use int32, or copy the tensor to the host");
+    }
+
+    private void unpack(Filling filling, List<Tensor> outputs, Reduction how) {
+        gpu.unpack(filling, outputs, how, gpu.stage(0));
+    }
+
+    private void queued(String activity, java.util.Collection<Tensor> tensors, Runnable body) {
+        long begun = activities.begin();
+        gpu.begin(tensors);
+        body.run();
+        gpu.end(tensors);
+        activities.end(activity, begun);
+        left = asynchronous ? null : new Reached(gpu.mark(), nccl);
+    }
+
+    /** Done when the GPU has come to the mark. */
+    private record Reached(CudaMark mark, NcclCommunicator nccl) implements Completion {
+        @Override
+        public boolean isDone() {
+            boolean done = mark.isReached();
+            if (done) {
+                mark.close();
+            } else {
+                nccl.requireSound();
+            }
+            return done;
         }
-        if (how.prescale() == 1 && how.postscale() == 1) {
-            return Optional.empty();
+    }
+
+    private static Set<Tensor> tensors(List<Tensor> inputs, List<Tensor> outputs) {
+        Set<Tensor> all = new LinkedHashSet<>(inputs);
+        all.addAll(outputs);
+        all.removeIf(Objects::isNull);
+        return all;
+    }
+
+    private static long[] starts(long[] counts) {
+        long[] starts = new long[counts.length];
+        for (int i = 1; i < counts.length; i++) {
+            starts[i] = starts[i - 1] + counts[i - 1];
         }
-        String scales = "scale factors " + how.prescale() + " and " + how.postscale();
-        if (how.op() != ReduceOp.SUM) {
-            return Optional.of(scales + " on the GPU go with sums and averages only, not with " + how.op());
-        }
-        return dtype.isFloating()
-                ? Optional.empty()
-                : Optional.of(scales + " on " + dtype + ": an average or a scaled sum of integers is computed in"
-                        + " floating point and truncated, which NCCL does not offer; sum on the GPU and divide"
-                        + " afterwards, or use the host or a floating type");
+        return starts;
     }
 }

@@ -1,115 +1,108 @@
 package io.hvd.backend.nccl;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
-import io.hvd.spi.Backend;
-import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
-import io.hvd.tensor.Device;
-import io.hvd.tensor.DeviceMemory;
-import io.hvd.tensor.Tensor;
-import java.util.List;
-import java.util.stream.Stream;
+import io.hvd.tensor.ReduceOp;
+import java.util.function.IntConsumer;
 
-/**
- * A rank's GPU among those of the others: a communicator, a stream of its own and one event.
- *
- * <p>A collective starts on the device behind what the user had queued on the tensors' streams when it
- * is carried out, and the communication thread waits until the device has finished. To hand the wait
- * over to the user's streams is left for later. A failed call ends the job, so nothing is undone here.
- *
- * <p>Used on the communication thread only.
- */
+/** The ranks of a process set as NCCL knows them; what is called is queued on one stream. Communication thread. */
 final class NcclCommunicator {
     private final NcclCalls nccl;
-    private final Device device;
-    private final long communicator;
     private final long stream;
-    private final long event;
+    private final int size;
+    private final int rank;
+    private final long handle;
+    private volatile boolean gone;
 
-    private NcclCommunicator(NcclCalls nccl, Device device, long communicator) {
+    /**
+     * All ranks of the set come here together.
+     *
+     * @param rank this rank's number within the set
+     */
+    NcclCommunicator(NcclCalls nccl, byte[] uniqueId, int size, int rank, long stream) {
         this.nccl = nccl;
-        this.device = device;
-        this.communicator = communicator;
-        this.stream = nccl.createStream();
-        this.event = nccl.createEvent();
+        this.stream = stream;
+        this.size = size;
+        this.rank = rank;
+        this.handle = nccl.join(uniqueId, size, rank);
     }
 
-    /** Rank 0 makes the unique id and the control plane takes it to the others. */
-    static NcclCommunicator join(NcclCalls nccl, Backend control, Device device) {
-        int rank = control.topology().rank();
-        nccl.selectDevice(device.index());
-        byte[] id = control.exchange(rank == 0 ? nccl.uniqueId() : new byte[0]).get(0);
-        return new NcclCommunicator(
-                nccl, device, nccl.join(id, control.topology().size(), rank));
+    int size() {
+        return size;
     }
 
-    void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        double factor = how.prescale() * how.postscale();
-        if (factor == 1) {
-            reduce(inputs, outputs, nccl.operator(how.op().arithmeticOn(how.wire())));
+    int rank() {
+        return rank;
+    }
+
+    /** Runs the calls of the body as one. */
+    void grouped(Runnable body) {
+        nccl.groupStart();
+        body.run();
+        nccl.groupEnd();
+    }
+
+    /** Hands out the number of a plain operator. */
+    void with(ReduceOp op, IntConsumer body) {
+        body.accept(nccl.operator(op));
+    }
+
+    /** Hands out the number of a sum whose result is that of summing multiplied values. */
+    void withScaledSum(double factor, DType type, IntConsumer body) {
+        if (factor == 1.0 / size) {
+            body.accept(nccl.average());
             return;
         }
-        int scaledSum = nccl.createScaledSum(factor, inputs.get(0).dtype(), communicator);
-        reduce(inputs, outputs, scaledSum);
-        nccl.destroyOperator(scaledSum, communicator);
+        int operator = nccl.createScaledSum(factor, type, handle);
+        body.accept(operator);
+        nccl.destroyOperator(operator, handle);
     }
 
-    void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
-        inOneGroup(
-                inputs,
-                outputs,
-                (from, to, count, type) -> nccl.broadcast(from, to, count, type, root, communicator, stream));
+    void allReduce(long from, long to, long count, DType type, int operator) {
+        nccl.allReduce(from, to, count, type, operator, handle, stream);
+    }
+
+    void reduce(long from, long to, long count, DType type, int operator, int root) {
+        nccl.reduce(from, to, count, type, operator, root, handle, stream);
+    }
+
+    void reduceScatter(long from, long to, long count, DType type, int operator) {
+        nccl.reduceScatter(from, to, count, type, operator, handle, stream);
+    }
+
+    void broadcast(long from, long to, long bytes, int root) {
+        nccl.broadcast(from, to, bytes, root, handle, stream);
+    }
+
+    void allGather(long from, long to, long bytes) {
+        nccl.allGather(from, to, bytes, handle, stream);
+    }
+
+    void send(long from, long bytes, int to) {
+        nccl.send(from, bytes, to, handle, stream);
+    }
+
+    void receive(long to, long bytes, int from) {
+        nccl.receive(to, bytes, from, handle, stream);
+    }
+
+    /** Throws if something has gone wrong since. */
+    void requireSound() {
+        nccl.requireSound(handle);
     }
 
     /** Every rank leaves. */
-    void close() {
-        nccl.leave(communicator);
-        nccl.destroyEvent(event);
-        nccl.destroyStream(stream);
-    }
-
-    private void reduce(List<Tensor> inputs, List<Tensor> outputs, int operator) {
-        inOneGroup(
-                inputs,
-                outputs,
-                (from, to, count, type) -> nccl.allReduce(from, to, count, type, operator, communicator, stream));
-    }
-
-    private void inOneGroup(List<Tensor> inputs, List<Tensor> outputs, Step step) {
-        awaitUsers(inputs, outputs);
-        nccl.groupStart();
-        for (int i = 0; i < inputs.size(); i++) {
-            Tensor input = inputs.get(i);
-            if (input.elements() > 0) {
-                step.queue(memory(input).address(), memory(outputs.get(i)).address(), input.elements(), input.dtype());
-            }
+    synchronized void close() {
+        if (!gone) {
+            gone = true;
+            nccl.leave(handle);
         }
-        nccl.groupEnd();
-        nccl.waitFor(stream);
     }
 
-    /** Orders our stream behind the users' streams; the event may be recorded anew once it is waited for. */
-    private void awaitUsers(List<Tensor> inputs, List<Tensor> outputs) {
-        Stream.concat(inputs.stream(), outputs.stream())
-                .mapToLong(tensor -> memory(tensor).stream())
-                .distinct()
-                .forEach(user -> {
-                    nccl.recordEvent(event, user);
-                    nccl.holdUntil(stream, event);
-                });
-    }
-
-    private DeviceMemory memory(Tensor tensor) {
-        if (tensor.memory() instanceof DeviceMemory memory && memory.device().equals(device)) {
-            return memory;
+    /** This rank leaves, whatever the others do. Any thread. */
+    synchronized void abort() {
+        if (!gone) {
+            gone = true;
+            nccl.abort(handle);
         }
-        throw new HvdException(
-                ErrorId.BAD_ARGUMENT, tensor + " was handed over, but this rank's communicator is on " + device);
-    }
-
-    /** One tensor's part of a group. */
-    private interface Step {
-        void queue(long from, long to, long count, DType type);
     }
 }

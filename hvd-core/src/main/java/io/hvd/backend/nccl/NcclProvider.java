@@ -1,5 +1,6 @@
 package io.hvd.backend.nccl;
 
+import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
@@ -30,17 +32,23 @@ public final class NcclProvider implements BackendProvider {
     private final BackendProvider host;
     private final BiFunction<Topology, HvdConfig, Device> assignment;
     private final Supplier<NcclPresence> presence;
+    private final IntFunction<CudaDevice> opener;
 
     /**
      * @param host brings the control plane and the collectives between hosts
      * @param assignment names this rank's GPU and makes it the calling thread's current one
      */
     public NcclProvider(BackendProvider host, BiFunction<Topology, HvdConfig, Device> assignment) {
-        this(host, assignment, NcclPresence::ofThisProcess);
+        this(host, assignment, NcclPresence::ofThisProcess, CudaDevice::open);
     }
 
+    /** @param opener opens a GPU by its index */
     NcclProvider(
-            BackendProvider host, BiFunction<Topology, HvdConfig, Device> assignment, Supplier<NcclPresence> presence) {
+            BackendProvider host,
+            BiFunction<Topology, HvdConfig, Device> assignment,
+            Supplier<NcclPresence> presence,
+            IntFunction<CudaDevice> opener) {
+        this.opener = opener;
         this.host = host;
         this.assignment = assignment;
         this.presence = presence;
@@ -71,15 +79,29 @@ public final class NcclProvider implements BackendProvider {
     public Backend open(HvdConfig config, List<Integer> ranks) {
         Backend opened = host.open(config, ranks);
         NcclPresence nccl = presence.get();
-        Device[] device = {Device.CPU};
-        Muster muster = muster(opened, card(opened.topology(), config, nccl, device));
+        Found found = new Found();
+        Muster muster = muster(opened, card(opened.topology(), config, nccl, found));
         boolean insisted = config.backend() == BackendChoice.NCCL;
-        boolean sharing = config.shareGpu() || !(config.pinGpu() || insisted);
+        boolean sharing = config.gpu().share() || !(config.gpu().pin() || insisted);
         Optional<String> obstacle = obstacle(opened, muster, insisted, sharing);
         if (obstacle.isEmpty()) {
-            return NcclBackend.joined(opened, nccl.calls(), device[0]);
+            nccl.calls().selectDevice(found.device.index());
+            return NcclBackend.joined(
+                    opened, nccl.calls(), found.gpu, config.gpu().asyncCompletion());
         }
-        return muster.hasGpus() ? NcclBackend.withoutNccl(opened, obstacle.get()) : opened;
+        if (!muster.hasGpus()) {
+            return opened;
+        }
+        Optional<String> unreached = muster.unreached();
+        return unreached.isEmpty()
+                ? NcclBackend.throughHost(opened, found.gpu, obstacle.get())
+                : NcclBackend.withoutGpus(opened, unreached.get());
+    }
+
+    /** What this rank has found of its own; no GPU is open where there is none, or it cannot be used. */
+    private static final class Found {
+        private Device device = Device.CPU;
+        private RankGpu gpu;
     }
 
     @Override
@@ -105,18 +127,32 @@ public final class NcclProvider implements BackendProvider {
         }
     }
 
-    private RankCard card(Topology topology, HvdConfig config, NcclPresence nccl, Device[] device) {
+    private RankCard card(Topology topology, HvdConfig config, NcclPresence nccl, Found found) {
         String machine = machine(topology);
         if (nccl.gpus().isEmpty()) {
-            return new RankCard(machine, "", "", nccl.missing(), "");
+            return new RankCard(machine, "", "", nccl.missing(), "", "");
         }
         try {
-            device[0] = assignment.apply(topology, config);
+            found.device = assignment.apply(topology, config);
             String version = nccl.calls() == null ? "" : nccl.calls().version();
-            return new RankCard(machine, pciId(nccl.gpus(), device[0]), version, nccl.missing(), "");
+            String pciId = pciId(nccl.gpus(), found.device);
+            return new RankCard(machine, pciId, version, nccl.missing(), unreached(found, config), "");
         } catch (RuntimeException e) {
             // The others wait for this card: they hear of it and throw alike.
-            return new RankCard(machine, "", "", "", e.getMessage());
+            return new RankCard(machine, "", "", "", "", e.getMessage());
+        }
+    }
+
+    /** Opens the GPU; says why not, if it cannot be. */
+    private String unreached(Found found, HvdConfig config) {
+        try {
+            found.gpu = new RankGpu(
+                    opener.apply(found.device.index()),
+                    found.device,
+                    config.gpu().stageBytes());
+            return "";
+        } catch (HvdException e) {
+            return e.getMessage();
         }
     }
 

@@ -14,13 +14,14 @@ import java.io.UncheckedIOException;
  * @param gpu PCI id of this rank's GPU; empty without one
  * @param nccl its version; empty if it does not load
  * @param missing why NCCL cannot be used on this rank; empty if it can
+ * @param unreached why hvd's kernels cannot be used on this rank's GPU; empty if they can, or if there is none
  * @param error why this rank cannot go on at all; empty if it can
  */
-record RankCard(String machine, String gpu, String nccl, String missing, String error) {
+record RankCard(String machine, String gpu, String nccl, String missing, String unreached, String error) {
     byte[] encode() {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
-            for (String field : new String[] {machine, gpu, nccl, missing, error}) {
+            for (String field : new String[] {machine, gpu, nccl, missing, unreached, error}) {
                 out.writeUTF(field);
             }
         } catch (IOException e) {
@@ -31,7 +32,7 @@ record RankCard(String machine, String gpu, String nccl, String missing, String 
 
     static RankCard decode(byte[] bytes) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
-            return new RankCard(in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF());
+            return new RankCard(in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

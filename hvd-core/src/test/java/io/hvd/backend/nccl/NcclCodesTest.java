@@ -25,11 +25,9 @@ class NcclCodesTest {
 
     @ParameterizedTest
     @EnumSource(names = {"INT16", "UINT16"})
-    void aTypeThatNcclLacksIsMovedAsOneOfTheSameWidthAndNotCombined(DType type) {
+    void aTypeThatNcclLacksIsNotCombined(DType type) {
         assertThat(NcclCodes.reduces(type)).isFalse();
-        assertThat(NcclCodes.carrier(type)).isEqualTo(6);
         assertThatThrownBy(() -> NcclCodes.type(type)).hasMessageContainingAll("NCCL", type.toString());
-        assertThat(NcclCodes.carrier(DType.INT64)).isEqualTo(4);
     }
 
     @Test

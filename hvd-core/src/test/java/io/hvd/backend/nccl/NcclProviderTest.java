@@ -2,6 +2,8 @@ package io.hvd.backend.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.backend.cuda.CudaDevice;
+import io.hvd.backend.cuda.SimulatedGpu;
 import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
@@ -21,18 +23,18 @@ import org.junit.jupiter.api.Timeout;
 /** What two ranks make of what they find; with a fake in the place of NCCL, so no device is proved to work. */
 @Timeout(20)
 class NcclProviderTest {
+    private final SimulatedNccl.Fabric fabric = new SimulatedNccl.Fabric();
+    private IntFunction<CudaDevice> opener = index -> new SimulatedGpu().device();
+
     private static final Map<String, String> BY_NAME = Map.of("HVD_BACKEND", "nccl");
     private static final List<Gpu> GPUS =
             List.of(new Gpu(0, "H100", "0000:65:00.0"), new Gpu(1, "H100", "0000:b3:00.0"));
     private static final NcclPresence NO_GPU = new NcclPresence(null, List.of(), "no GPU: no driver is loaded");
 
     @Test
-    void theUniqueIdOfRank0ReachesEveryRankAndEachJoinsWithItsOwnGpu() throws Exception {
-        List<RecordingNccl> nccl = List.of(new RecordingNccl(), new RecordingNccl());
-        assertThat(open(BY_NAME, rank -> new NcclPresence(nccl.get(rank), GPUS, ""), Device::cuda))
+    void theUniqueIdOfRank0ReachesEveryRank() throws Exception {
+        assertThat(open(BY_NAME, rank -> there(), Device::cuda))
                 .allSatisfy(outcome -> assertThat(outcome).startsWith("nccl 2.18.5 over local"));
-        assertThat(nccl.get(0).takeCalls()).startsWith("select 0", "unique id", "join [4, 2] as 0 of 2");
-        assertThat(nccl.get(1).takeCalls()).startsWith("select 1", "join [4, 2] as 1 of 2");
     }
 
     @Test
@@ -101,12 +103,25 @@ class NcclProviderTest {
                 .allSatisfy(outcome -> assertThat(outcome).startsWith("local").contains("without NCCL"));
     }
 
-    private static NcclPresence there() {
-        return new NcclPresence(new RecordingNccl(), GPUS, "");
+    /** A rank whose driver is too old for hvd's kernels: no rank has a use for NCCL then. */
+    @Test
+    void aGpuThatCannotBeReachedIsNamedAndItsTensorsAreRefused() throws Exception {
+        opener = index -> {
+            if (index == 1) {
+                throw new HvdException(ErrorId.UNSUPPORTED, "the NVIDIA driver is made for CUDA 9.0");
+            }
+            return new SimulatedGpu().device();
+        };
+        assertThat(open(Map.of(), rank -> there(), Device::cuda))
+                .allSatisfy(outcome -> assertThat(outcome).contains("no tensors on GPUs", "CUDA 9.0", "[1]"));
+    }
+
+    private NcclPresence there() {
+        return new NcclPresence(new SimulatedNccl(new SimulatedGpu(), fabric), GPUS, "");
     }
 
     /** Opens two ranks at once; for each, the back end's description or the message of what it threw. */
-    private static List<String> open(
+    private List<String> open(
             Map<String, String> environment, IntFunction<NcclPresence> found, IntFunction<Device> assigned)
             throws Exception {
         List<LocalProvider> team = LocalProvider.team(2, 4096);
@@ -118,7 +133,8 @@ class NcclProviderTest {
                 NcclProvider provider = new NcclProvider(
                         team.get(rank),
                         (topology, config) -> assigned.apply(topology.localRank()),
-                        () -> found.apply(rank));
+                        () -> found.apply(rank),
+                        index -> opener.apply(index));
                 outcomes.add(threads.submit(() -> outcome(provider, environment)));
             }
             return List.of(outcomes.get(0).get(), outcomes.get(1).get());

@@ -5,6 +5,7 @@ import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.BufferMemory;
 import io.hvd.tensor.Converter;
+import io.hvd.tensor.Device;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -42,7 +43,7 @@ final class MpiCollectives implements Collectives {
     }
 
     @Override
-    public boolean takesVetoes(io.hvd.tensor.Device.Kind device) {
+    public boolean takesVetoes(Device.Kind device) {
         return reaches(device);
     }
 
@@ -52,7 +53,7 @@ final class MpiCollectives implements Collectives {
     }
 
     @Override
-    public void vetoAllreduce(long elements, Reduction how) {
+    public void vetoAllreduce(Device.Kind device, long elements, Reduction how) {
         int count = (int) Math.min(stage.chunk(how.wire()), elements);
         Veto.write(stage.front, count, how, true);
         reduction.allreduce(stage.front, count + 1, how);

@@ -1,4 +1,4 @@
-package io.hvd.backend.nccl;
+package io.hvd.backend.cuda;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -20,13 +20,13 @@ import jcuda.runtime.JCuda;
  * there while JCuda's runtime and driver classes initialise. Its other parts (NVRTC, cuBLAS and so on) are
  * the program's own business.
  */
-final class JCudaLibraries {
+public final class JCudaLibraries {
     private static final String TEMPORARY_FOLDER = "java.io.tmpdir";
 
     private JCudaLibraries() {}
 
     /** Throws LinkageError if a library is found neither on the JVM's path of native libraries nor in JCuda's jar of natives. */
-    static void load() {
+    public static void load() {
         Map<String, byte[]> natives = packedNatives();
         if (natives.isEmpty()) {
             initialise();
@@ -47,7 +47,7 @@ final class JCudaLibraries {
         try {
             Class.forName(JCudaDriver.class.getName());
         } catch (LinkageError | ClassNotFoundException e) {
-            // Only the runtime is needed here; a program that uses the driver interface will hear of it.
+            // The runtime suffices to find GPUs; whoever uses the driver interface will hear of it.
             return;
         }
     }

@@ -1,4 +1,4 @@
-package io.hvd.backend.nccl;
+package io.hvd.backend.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

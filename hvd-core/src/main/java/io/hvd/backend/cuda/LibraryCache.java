@@ -1,4 +1,4 @@
-package io.hvd.backend.nccl;
+package io.hvd.backend.cuda;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,14 +19,14 @@ import java.util.zip.CRC32;
  * whoever sees it sees all of it. Nothing is ever overwritten: another process may have it mapped. The
  * lock only spares the others the work.
  */
-final class LibraryCache {
+public final class LibraryCache {
     private final Path root;
 
     LibraryCache(Path root) {
         this.root = root;
     }
 
-    static LibraryCache ofThisUser() {
+    public static LibraryCache ofThisUser() {
         return new LibraryCache(Path.of(System.getProperty("user.home"), ".cache", "hvd"));
     }
 
@@ -50,7 +50,7 @@ final class LibraryCache {
      *
      * @param name of the lock
      */
-    void alone(String name, Task task) throws IOException {
+    public void alone(String name, Task task) throws IOException {
         synchronized (LibraryCache.class) {
             try (FileChannel channel = lockFile(name)) {
                 task.run();
@@ -109,7 +109,7 @@ final class LibraryCache {
     }
 
     /** Work on files. */
-    interface Task {
+    public interface Task {
         void run() throws IOException;
     }
 }

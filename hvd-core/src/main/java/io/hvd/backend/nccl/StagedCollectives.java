@@ -1,0 +1,221 @@
+package io.hvd.backend.nccl;
+
+import io.hvd.backend.cuda.CudaMark;
+import io.hvd.backend.cuda.PinnedStage;
+import io.hvd.spi.Activities;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Collectives between GPUs without NCCL: the tensors go through pinned host memory and the host's data plane.
+ * An allreduce is packed, converted and scaled on the GPU, and a stage is on its way to the host while the
+ * ranks reduce the one before.
+ */
+final class StagedCollectives implements Collectives {
+    private final RankGpu gpu;
+    private final Collectives host;
+    private final Converter converter = new Converter();
+    private Activities activities = Activities.UNHEARD;
+
+    StagedCollectives(RankGpu gpu, Collectives host) {
+        this.gpu = gpu;
+        this.host = host;
+    }
+
+    @Override
+    public void report(Activities to) {
+        activities = to;
+    }
+
+    @Override
+    public boolean reaches(Device.Kind device) {
+        return device == Device.Kind.CUDA;
+    }
+
+    @Override
+    public Tensor output(Device.Kind device, DType dtype, Shape shape) {
+        return gpu.output(dtype, shape);
+    }
+
+    @Override
+    public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
+        List<Filling> fillings = Filling.of(sizes, gpu.capacity(how.wire()));
+        gpu.begin(inputs);
+        gpu.begin(outputs);
+        Loaded previous = null;
+        for (int i = 0; i < fillings.size(); i++) {
+            Loaded next = load(fillings.get(i), inputs, how, i % 2);
+            if (previous != null) {
+                reduce(previous, outputs, how);
+            }
+            previous = next;
+        }
+        if (previous != null) {
+            reduce(previous, outputs, how);
+        }
+        finish(outputs);
+    }
+
+    /** A filling on its way to the host. */
+    private record Loaded(Filling filling, int slot, CudaMark arrived) {}
+
+    private Loaded load(Filling filling, List<Tensor> inputs, Reduction how, int slot) {
+        gpu.pack(filling, inputs, how, gpu.stage(slot));
+        int bytes = Math.toIntExact(filling.elements() * how.wire().bytes());
+        gpu.pinned(slot).copyFromDevice(gpu.stage(slot), 0, bytes, gpu.stream());
+        return new Loaded(filling, slot, gpu.mark());
+    }
+
+    private void reduce(Loaded loaded, List<Tensor> outputs, Reduction how) {
+        await(loaded.arrived());
+        PinnedStage pinned = gpu.pinned(loaded.slot());
+        long elements = loaded.filling().elements();
+        int bytes = Math.toIntExact(elements * how.wire().bytes());
+        Tensor stage = Tensor.wrap(pinned.buffer().duplicate().limit(bytes), how.wire(), Shape.of(elements));
+        host.allreduce(List.of(stage), List.of(stage), new Reduction(how.op(), how.wire(), 1, 1));
+        pinned.copyToDevice(0, gpu.stage(loaded.slot()), bytes, gpu.stream());
+        gpu.unpack(loaded.filling(), outputs, how, gpu.stage(loaded.slot()));
+    }
+
+    @Override
+    public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
+        List<Tensor> onHost = download(inputs);
+        host.broadcast(onHost, onHost, root);
+        upload(onHost, outputs);
+    }
+
+    @Override
+    public void allgather(Tensor input, Tensor output, long[] elements) {
+        Tensor result = hostLike(output);
+        host.allgather(download(input), result, elements);
+        upload(result, output);
+    }
+
+    @Override
+    public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        Tensor result = hostLike(output);
+        host.alltoall(download(input), result, sent, received, longest);
+        upload(result, output);
+    }
+
+    @Override
+    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        Tensor result = hostLike(output);
+        host.reduceScatter(download(input), result, elements, how);
+        upload(result, output);
+    }
+
+    @Override
+    public void reduce(Tensor input, Tensor output, Reduction how, int root) {
+        Tensor result = hostLike(output);
+        host.reduce(download(input), result, how, root);
+        upload(result, output);
+    }
+
+    @Override
+    public void gather(Tensor input, Tensor output, long[] elements, int root) {
+        Tensor result = hostLike(output);
+        host.gather(download(input), result, elements, root);
+        upload(result, output);
+    }
+
+    @Override
+    public void scatter(Tensor input, Tensor output, long[] elements, int root) {
+        Tensor result = hostLike(output);
+        host.scatter(input == null ? null : download(input), result, elements, root);
+        upload(result, output);
+    }
+
+    @Override
+    public void send(Tensor tensor, int to) {
+        host.send(download(tensor), to);
+    }
+
+    @Override
+    public void receive(Tensor tensor, int from) {
+        Tensor received = hostLike(tensor);
+        host.receive(received, from);
+        upload(received, tensor);
+    }
+
+    private static Tensor hostLike(Tensor tensor) {
+        return tensor == null ? null : Tensor.zeros(tensor.dtype(), tensor.shape());
+    }
+
+    private List<Tensor> download(List<Tensor> tensors) {
+        List<Tensor> onHost = new ArrayList<>();
+        tensors.forEach(tensor -> onHost.add(download(tensor)));
+        return onHost;
+    }
+
+    private Tensor download(Tensor tensor) {
+        Tensor onHost = hostLike(tensor);
+        gpu.begin(List.of(tensor));
+        inPieces(tensor, (first, count, bytes) -> {
+            gpu.pinned(0)
+                    .copyFromDevice(gpu.address(tensor) + first * tensor.dtype().bytes(), 0, bytes, gpu.stream());
+            await(gpu.mark());
+            converter.unpack(gpu.pinned(0).buffer(), 0, tensor.dtype(), onHost, first, count, 1.0);
+        });
+        return onHost;
+    }
+
+    private void upload(List<Tensor> onHost, List<Tensor> tensors) {
+        for (int i = 0; i < tensors.size(); i++) {
+            upload(onHost.get(i), tensors.get(i));
+        }
+    }
+
+    private void upload(Tensor onHost, Tensor tensor) {
+        if (tensor == null) {
+            return;
+        }
+        gpu.begin(List.of(tensor));
+        inPieces(tensor, (first, count, bytes) -> {
+            converter.pack(onHost, first, count, gpu.pinned(0).buffer(), 0, tensor.dtype(), 1.0);
+            gpu.pinned(0)
+                    .copyToDevice(
+                            0, gpu.address(tensor) + first * tensor.dtype().bytes(), bytes, gpu.stream());
+            await(gpu.mark());
+        });
+        finish(List.of(tensor));
+    }
+
+    private void inPieces(Tensor tensor, Piece piece) {
+        long most = gpu.capacity(tensor.dtype());
+        for (long first = 0; first < tensor.elements(); first += most) {
+            int count = (int) Math.min(most, tensor.elements() - first);
+            piece.copy(first, count, count * tensor.dtype().bytes());
+        }
+    }
+
+    private interface Piece {
+        void copy(long first, int count, int bytes);
+    }
+
+    /** The pinned stages are free when this returns, and the tensors can be read. */
+    private void finish(List<Tensor> tensors) {
+        gpu.end(tensors);
+        await(gpu.mark());
+    }
+
+    private void await(CudaMark mark) {
+        long begun = activities.begin();
+        mark.await();
+        mark.close();
+        activities.end("WAIT_FOR_DATA", begun);
+    }
+
+    @Override
+    public void close() {
+        host.close();
+    }
+}

@@ -1,0 +1,63 @@
+package io.hvd.engine;
+
+import io.hvd.spi.Collectives.Completion;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Operations that have been carried out as far as the communication thread is concerned, while a device
+ * is still at work on them. The thread goes on meanwhile, and so hears of a rank that dies. One thread.
+ */
+final class Unfinished {
+    /** A look costs less than a microsecond, and a message of another rank wakes the thread anyway. */
+    private static final long LOOK_AGAIN_NANOS = 20_000;
+
+    private final Queue<Work> works = new ArrayDeque<>();
+
+    private record Work(Execution execution, List<Outcome> outcomes, Completion completion) {}
+
+    /**
+     * Completes the operations now, or when the device has done its part.
+     *
+     * @param outcomes what they bring
+     */
+    void settle(Execution execution, List<Outcome> outcomes) {
+        Completion completion = execution.completion();
+        if (completion == null) {
+            execution.complete(outcomes);
+        } else {
+            works.add(new Work(execution, outcomes, completion));
+        }
+    }
+
+    /** Completes what is done by now, in order. */
+    void look() {
+        for (Work first = works.peek(); first != null; first = works.peek()) {
+            if (!first.execution().isDone(first.completion())) {
+                return;
+            }
+            works.remove();
+            first.execution().complete(first.outcomes());
+        }
+    }
+
+    /** Returns when all is done. */
+    void await() {
+        look();
+        while (!works.isEmpty()) {
+            LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+            look();
+        }
+    }
+
+    long nanosUntilDue() {
+        return works.isEmpty() ? Long.MAX_VALUE : LOOK_AGAIN_NANOS;
+    }
+
+    void fail(Throwable cause) {
+        works.forEach(work -> work.execution().fail(cause));
+        works.clear();
+    }
+}

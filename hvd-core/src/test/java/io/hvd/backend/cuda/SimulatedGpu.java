@@ -1,0 +1,278 @@
+package io.hvd.backend.cuda;
+
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A GPU that is none: its memory lies in buffers, every stream is a thread that dawdles, and a kernel is
+ * {@link Converter}. It shows whether work is queued on the right addresses and in an order that events
+ * make safe. It proves nothing about a device.
+ */
+public final class SimulatedGpu implements CudaCalls, AutoCloseable {
+    private static final long MOST_DAWDLING_NANOS = 300_000;
+
+    private final TreeMap<Long, ByteBuffer> memory = new TreeMap<>();
+    private final Map<Long, ExecutorService> streams = new ConcurrentHashMap<>();
+    private final Map<Long, CompletableFuture<Void>> events = new ConcurrentHashMap<>();
+    private final Map<Long, String> functions = new ConcurrentHashMap<>();
+    private final AtomicLong handles = new AtomicLong(1);
+    private long nextAddress = 1L << 40;
+    private volatile Throwable failure;
+
+    public SimulatedGpu() {
+        streams.put(0L, thread());
+    }
+
+    private static ExecutorService thread() {
+        return Executors.newSingleThreadExecutor(task -> {
+            Thread thread = new Thread(task, "simulated-stream");
+            thread.setDaemon(true);
+            return thread;
+        });
+    }
+
+    /** hvd's view of it. */
+    public CudaDevice device() {
+        return CudaDevice.open(this);
+    }
+
+    /** Queues any work, as a library such as NCCL does. */
+    public void enqueue(long stream, Runnable work) {
+        streams.get(stream).execute(() -> {
+            try {
+                LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(MOST_DAWDLING_NANOS));
+                work.run();
+            } catch (Throwable e) {
+                failure = e;
+            }
+        });
+    }
+
+    /** The bytes from an address on, to the end of what was allocated there. */
+    public synchronized ByteBuffer at(long address) {
+        Map.Entry<Long, ByteBuffer> block = memory.floorEntry(address);
+        int offset = Math.toIntExact(address - block.getKey());
+        ByteBuffer buffer = block.getValue();
+        return buffer.slice(offset, buffer.capacity() - offset).order(ByteOrder.nativeOrder());
+    }
+
+    /** A tensor on this GPU with the elements of one on the host, there at once. @param stream it is of */
+    public Tensor copyOf(Tensor host, io.hvd.tensor.Device device, long stream) {
+        if (host.elements() == 0) {
+            return Tensor.onDevice(0, device, stream, host.dtype(), host.shape());
+        }
+        long address = allocate(host.bytes());
+        new Converter().pack(host, 0, (int) host.elements(), at(address), 0, host.dtype(), 1);
+        return Tensor.onDevice(address, device, stream, host.dtype(), host.shape());
+    }
+
+    /** What lies at an address now, whatever the streams are doing. */
+    public Tensor read(long address, DType type, Shape shape) {
+        Tensor host = Tensor.zeros(type, shape);
+        if (host.elements() > 0) {
+            new Converter().unpack(at(address), 0, type, host, 0, (int) host.elements(), 1);
+        }
+        return host;
+    }
+
+    /** What a stream's work has thrown; null if nothing has. */
+    public Throwable failure() {
+        return failure;
+    }
+
+    /** Blocks of memory that nobody has freed. */
+    public synchronized int blocks() {
+        return memory.size();
+    }
+
+    @Override
+    public int driverVersion() {
+        return 13000;
+    }
+
+    @Override
+    public int computeCapability() {
+        return 90;
+    }
+
+    @Override
+    public int multiprocessors() {
+        return 2;
+    }
+
+    @Override
+    public synchronized long allocate(long bytes) {
+        long address = nextAddress;
+        nextAddress += (bytes + 511) / 256 * 256;
+        ByteBuffer block = ByteBuffer.allocateDirect(Math.toIntExact(bytes)).order(ByteOrder.nativeOrder());
+        for (int i = 0; i < block.capacity(); i++) {
+            block.put(i, (byte) 0x5a);
+        }
+        memory.put(address, block);
+        return address;
+    }
+
+    @Override
+    public synchronized void free(long address) {
+        if (memory.remove(address) == null) {
+            throw new IllegalStateException("nothing was allocated at " + address);
+        }
+    }
+
+    @Override
+    public ByteBuffer allocatePinned(int bytes) {
+        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+    }
+
+    @Override
+    public void freePinned(ByteBuffer buffer) {
+        // The garbage collector's business here.
+    }
+
+    @Override
+    public void copyToDevice(long to, ByteBuffer from, int at, int bytes, long stream) {
+        enqueue(stream, () -> at(to).put(0, from, at, bytes));
+    }
+
+    @Override
+    public void copyToHost(ByteBuffer to, int at, long from, int bytes, long stream) {
+        enqueue(stream, () -> to.put(at, at(from), 0, bytes));
+    }
+
+    @Override
+    public void clear(long address, long bytes, long stream) {
+        enqueue(stream, () -> {
+            ByteBuffer block = at(address);
+            for (int i = 0; i < bytes; i++) {
+                block.put(i, (byte) 0);
+            }
+        });
+    }
+
+    @Override
+    public long createStream() {
+        long handle = handles.getAndIncrement();
+        streams.put(handle, thread());
+        return handle;
+    }
+
+    @Override
+    public void destroyStream(long stream) {
+        streams.remove(stream).shutdown();
+    }
+
+    @Override
+    public void awaitStream(long stream) {
+        CompletableFuture<Void> end = new CompletableFuture<>();
+        enqueue(stream, () -> end.complete(null));
+        end.join();
+    }
+
+    @Override
+    public long createEvent() {
+        return handles.getAndIncrement();
+    }
+
+    @Override
+    public void destroyEvent(long event) {
+        events.remove(event);
+    }
+
+    @Override
+    public void recordEvent(long event, long stream) {
+        CompletableFuture<Void> reached = new CompletableFuture<>();
+        events.put(event, reached);
+        enqueue(stream, () -> reached.complete(null));
+    }
+
+    @Override
+    public void holdUntil(long stream, long event) {
+        CompletableFuture<Void> reached = events.get(event);
+        enqueue(stream, reached::join);
+    }
+
+    @Override
+    public void awaitEvent(long event) {
+        events.get(event).join();
+    }
+
+    @Override
+    public boolean isReached(long event) {
+        return events.get(event).isDone();
+    }
+
+    @Override
+    public long loadModule(String ptx) {
+        return handles.getAndIncrement();
+    }
+
+    @Override
+    public void unloadModule(long module) {
+        // Nothing was loaded.
+    }
+
+    @Override
+    public long function(long module, String entry) {
+        long handle = handles.getAndIncrement();
+        functions.put(handle, entry);
+        return handle;
+    }
+
+    @Override
+    public void launch(long function, Grid grid, Arguments arguments, long stream) {
+        String entry = functions.get(function);
+        enqueue(stream, () -> run(entry, arguments));
+    }
+
+    private void run(String entry, Arguments arguments) {
+        ByteBuffer table = at(arguments.table());
+        for (int row = 0; row < arguments.rows(); row++) {
+            int place = row * SegmentTable.ROW_BYTES;
+            long from = table.getLong(place);
+            long to = table.getLong(place + 8);
+            int count = Math.toIntExact(table.getLong(place + 16));
+            if (entry.startsWith("hvd_copy_")) {
+                int bytes = count * Integer.parseInt(entry.substring("hvd_copy_".length()));
+                byte[] run = new byte[bytes];
+                at(from).get(0, run);
+                at(to).put(0, run);
+            } else {
+                List<DType> types = types(entry);
+                Tensor source = read(from, types.get(0), Shape.of(count));
+                new Converter().pack(source, 0, count, at(to), 0, types.get(1), arguments.scale());
+            }
+        }
+    }
+
+    private static List<DType> types(String entry) {
+        List<DType> types = new ArrayList<>();
+        for (String name : entry.substring("hvd_".length()).split("_to_")) {
+            for (DType type : DType.values()) {
+                if (type.toString().equals(name)) {
+                    types.add(type);
+                }
+            }
+        }
+        return types;
+    }
+
+    @Override
+    public void close() {
+        streams.values().forEach(ExecutorService::shutdownNow);
+    }
+}

@@ -1,0 +1,195 @@
+package io.hvd.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.backend.local.LocalProvider;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
+import io.hvd.spi.Backend;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import io.hvd.trace.FlightRecorder;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+
+/** A device that is still at work when the collective has returned. It is made up, and proves nothing about a GPU. */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class UnfinishedTest {
+    private static final int SIZE = 2;
+
+    private final AtomicInteger worksBegun = new AtomicInteger();
+    private final AtomicInteger worksDone = new AtomicInteger();
+    private volatile boolean broken;
+    private final List<Engine> engines = new ArrayList<>();
+    private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
+
+    @BeforeEach
+    void start() {
+        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+            Backend backend = withDevice(provider.open(HvdConfig.from(Map.of()), List.of()));
+            Engine engine = new Engine(
+                    backend, List.of(), Requests.settings(1 << 20, 0), new FlightRecorder(16), failures::add);
+            engines.add(engine);
+            Thread thread = new Thread(engine::run, "unfinished-test");
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    @AfterEach
+    void end() {
+        worksDone.set(Integer.MAX_VALUE);
+        engines.forEach(engine -> new Thread(engine::close).start());
+    }
+
+    /** The back end itself, but that the data plane leaves something behind. */
+    private Backend withDevice(Backend inner) {
+        Collectives device = new DeviceLike(inner.collectives()).proxy();
+        return (Backend) Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {Backend.class},
+                (proxy, method, args) ->
+                        method.getName().equals("collectives") ? device : called(() -> method.invoke(inner, args)));
+    }
+
+    /** The n-th collective is done when so many are; or it fails. */
+    private final class DeviceLike {
+        private final Collectives inner;
+        private int works;
+
+        DeviceLike(Collectives inner) {
+            this.inner = inner;
+        }
+
+        Collectives proxy() {
+            return (Collectives) Proxy.newProxyInstance(
+                    getClass().getClassLoader(),
+                    new Class<?>[] {Collectives.class},
+                    (proxy, method, args) -> method.getName().equals("completion")
+                            ? completion()
+                            : called(() -> method.invoke(inner, args)));
+        }
+
+        private Collectives.Completion completion() {
+            int number = ++works;
+            worksBegun.incrementAndGet();
+            return () -> {
+                if (broken) {
+                    throw new IllegalStateException("the device is broken");
+                }
+                return worksDone.get() >= number;
+            };
+        }
+    }
+
+    private static Object called(Reflected call) throws Throwable {
+        try {
+            return call.run();
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+
+    private interface Reflected {
+        Object run() throws ReflectiveOperationException;
+    }
+
+    private CompletableFuture<Outcome> sum(int rank, String name) {
+        Tensor tensor = Tensor.of((float) rank + 1);
+        Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
+        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
+        return engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1), request, tensor, tensor), true);
+    }
+
+    private List<CompletableFuture<Outcome>> sums(String name) {
+        return List.of(sum(0, name), sum(1, name));
+    }
+
+    /** So many collectives have returned, on all ranks together. */
+    private void awaitWorks(int count) throws InterruptedException {
+        while (worksBegun.get() < count) {
+            TimeUnit.MILLISECONDS.sleep(1);
+        }
+    }
+
+    @Test
+    void anOperationIsDoneWhenTheDeviceIsAndTheNextOneStartsMeanwhile() throws Exception {
+        List<CompletableFuture<Outcome>> first = sums("first");
+        awaitWorks(SIZE);
+        List<CompletableFuture<Outcome>> second = sums("second");
+        awaitWorks(2 * SIZE);
+        assertThat(first).noneMatch(CompletableFuture::isDone);
+
+        worksDone.set(1);
+        for (CompletableFuture<Outcome> one : first) {
+            assertThat(one.get(20, TimeUnit.SECONDS).tensor().item()).isEqualTo(3);
+        }
+        assertThat(second).noneMatch(CompletableFuture::isDone);
+        worksDone.set(2);
+        for (CompletableFuture<Outcome> one : second) {
+            assertThat(one.get(20, TimeUnit.SECONDS).tensor().item()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void ranksLeaveOnlyWhenTheDeviceHasDoneItsPart() throws Exception {
+        List<CompletableFuture<Outcome>> last = sums("last");
+        List<CompletableFuture<Void>> closed = engines.stream()
+                .map(engine -> CompletableFuture.runAsync(engine::close, task -> new Thread(task).start()))
+                .toList();
+        TimeUnit.MILLISECONDS.sleep(50);
+        assertThat(closed).noneMatch(CompletableFuture::isDone);
+
+        worksDone.set(1);
+        for (int rank = 0; rank < SIZE; rank++) {
+            closed.get(rank).get(20, TimeUnit.SECONDS);
+            assertThat(last.get(rank).join().tensor().item()).isEqualTo(3);
+        }
+        assertThat(failures).isEmpty();
+    }
+
+    @Test
+    void aDeviceThatFailsFailsTheOperationAndTheJob() {
+        List<CompletableFuture<Outcome>> sums = sums("broken");
+        broken = true;
+        for (CompletableFuture<Outcome> one : sums) {
+            assertThatThrownBy(() -> one.get(20, TimeUnit.SECONDS))
+                    .cause()
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.BACK_END))
+                    .hasMessageContainingAll("allreduce", "broken", "the device is broken");
+        }
+        assertThat(failures).isNotEmpty();
+    }
+
+    /** The communication thread does not sit in the device's work, so it hears of it. */
+    @Test
+    void aFailureElsewhereEndsWhatTheDeviceWillNeverFinish() {
+        List<CompletableFuture<Outcome>> sums = sums("stuck");
+        engines.get(1).fail("rank 1 has lost its disk", 20_000);
+        for (CompletableFuture<Outcome> one : sums) {
+            assertThatThrownBy(() -> one.get(20, TimeUnit.SECONDS))
+                    .hasCauseInstanceOf(ShutdownException.class)
+                    .hasMessageContaining("lost its disk");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Compiles the GPU kernels to the PTX that hvd-core's jar carries. To be run after a change of hvd-core/src/main/cuda;
+# needs nvcc and ptxas of CUDA 13. Building hvd needs neither: the PTX is in the repository.
+#
+#   kernels.sh [FOLDER]   writes segments.ptx into FOLDER; default: where hvd-core's resources are
+set -euo pipefail
+
+core="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../hvd-core" >/dev/null && pwd)"
+folder=${1:-$core/src/main/resources/io/hvd/backend/cuda}
+# The oldest GPU that CUDA 13 compiles for, and some newer ones for which the result must compile as well.
+oldest=75
+others=(80 86 89 90 100 120)
+# PTX ISA and the first CUDA whose driver takes it, from the release history in NVIDIA's PTX manual; 6.3 is the first
+# that knows sm_75.
+versions=(6.3=10.0 6.4=10.1 6.5=10.2 7.0=11.0 7.1=11.1 7.2=11.2 7.3=11.3 7.4=11.4 7.5=11.5 7.6=11.6 7.7=11.7 7.8=11.8
+    8.0=12.0 8.1=12.1 8.2=12.2 8.3=12.3 8.4=12.4 8.5=12.5 8.7=12.8 8.8=12.9 9.0=13.0)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+main() {
+    local release version
+    release=$(nvcc --version | sed -n 's/.*, V//p')
+    # Multiplying and adding in one step, or flushing subnormals, would give other bits than the CPU does.
+    (cd "$core/src/main/cuda" &&
+        nvcc -ptx "-arch=compute_$oldest" -std=c++17 -O3 -ftz=false -fmad=false -o "$work/raw.ptx" segments.cu)
+    # nvcc's comments name its build and nothing that the program needs.
+    sed -E '/^[[:space:]]*(\/\/.*)?$/d' "$work/raw.ptx" >"$work/plain.ptx"
+    for version in "${versions[@]}"; do
+        state_version "${version%=*}"
+        if compiles; then
+            mkdir -p "$folder"
+            header "$release" "${version%=*}" "${version#*=}" | cat - "$work/stated.ptx" >"$folder/segments.ptx"
+            return
+        fi
+    done
+    echo "kernels.sh: ptxas takes the PTX under no version known here; what it says under the last one:" >&2
+    cat "$work/log" >&2
+    return 1
+}
+
+# nvcc states its own PTX version, which older drivers refuse, whatever the code needs. ptxas tells what it needs.
+state_version() { sed -E "s/^\.version .*/.version $1/" "$work/plain.ptx" >"$work/stated.ptx"; }
+
+compiles() {
+    local arch
+    for arch in "$oldest" "${others[@]}"; do
+        ptxas "-arch=sm_$arch" -o "$work/cubin" "$work/stated.ptx" >"$work/log" 2>&1 || return 1
+    done
+}
+
+header() {
+    printf '// Made from segments.cu by mpirun-scripts/kernels.sh; changes belong there.\n'
+    printf '// nvcc %s; PTX ISA %s: GPUs from sm_%s on, drivers from CUDA %s on.\n' "$1" "$2" "$oldest" "$3"
+    printf '// SHA-256 of numbers.cuh and segments.cu: %s\n' \
+        "$(cat "$core"/src/main/cuda/{numbers.cuh,segments.cu} | sha256sum | cut -d ' ' -f 1)"
+}
+
+main
