@@ -14,7 +14,8 @@ import java.util.List;
 
 /**
  * A JSON array on disk that is whole at every moment, also when the process is killed between any two
- * instructions, and also in a copy that is made meanwhile.
+ * instructions, and also in a copy that is made meanwhile, unless the copy reads a page in the very
+ * microsecond in which it is written: file systems let a reader see half of a write.
  *
  * <p>The closing bracket stands at the end of a stretch of blanks and does not move; events are written
  * over the blanks. One write stays within one block of the size of a memory page, which a kill does not

@@ -9,8 +9,6 @@ record CheckLine(String name, Outcome outcome, String reason) {
     /** From good to bad. */
     enum Outcome {
         PASS("pass"),
-        /** hvd does not have what would be checked. */
-        NOT_THERE_YET("not-run"),
         NOT_RUN("not-run"),
         FAIL("fail");
 

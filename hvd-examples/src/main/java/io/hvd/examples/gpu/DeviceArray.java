@@ -2,6 +2,7 @@ package io.hvd.examples.gpu;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
+import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -45,10 +46,31 @@ final class DeviceArray implements AutoCloseable {
     }
 
     ByteBuffer toHost() {
+        return read(pointer, bytes);
+    }
+
+    /** The bytes of a tensor on the GPU, whoever made it. */
+    static ByteBuffer read(Tensor tensor) {
+        long address = ((DeviceMemory) tensor.memory()).address();
+        // A null pointer so many bytes further on.
+        return read(new Pointer().withByteOffset(address), tensor.bytes());
+    }
+
+    /** Queues a copy within the GPU. */
+    static void copyOnDevice(long from, long to, long bytes, long stream) {
+        cudaStream_t queue = new cudaStream_t();
+        Pointer target = new Pointer().withByteOffset(to);
+        Pointer source = new Pointer().withByteOffset(from);
+        check(
+                "cudaMemcpyAsync",
+                JCuda.cudaMemcpyAsync(target, source, bytes, cudaMemcpyKind.cudaMemcpyDeviceToDevice, queue));
+    }
+
+    private static ByteBuffer read(Pointer from, long bytes) {
         ByteBuffer host = ByteBuffer.allocateDirect((int) bytes).order(ByteOrder.nativeOrder());
         check(
                 "cudaMemcpy from the GPU",
-                JCuda.cudaMemcpy(Pointer.to(host), pointer, bytes, cudaMemcpyKind.cudaMemcpyDeviceToHost));
+                JCuda.cudaMemcpy(Pointer.to(host), from, bytes, cudaMemcpyKind.cudaMemcpyDeviceToHost));
         return host;
     }
 

@@ -1,10 +1,10 @@
 package io.hvd.examples.gpu;
 
 import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
 import io.hvd.HvdContext;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.examples.gpu.CheckLine.Outcome;
+import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.ReduceOp;
@@ -13,27 +13,22 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import jcuda.runtime.JCuda;
 import jcuda.runtime.cudaStream_t;
 
 /**
- * G2: collectives on GPUs give what the same ones give on the host. The values are small whole numbers,
- * so sums and products are exact in every type and the bits must be the same; averages may differ by
- * rounding.
+ * G2, and G3 where NCCL is not in use: collectives on GPUs give what the same ones give on the host. The
+ * values are small whole numbers, so sums and products are exact in every type and the bits must be the
+ * same; averages may differ by rounding.
  *
  * <p>A difference is noted and the checks go on, so that all ranks keep making the same calls.
  */
 final class GpuCollectives {
     /** One, odd, some, and more than one block's worth on any GPU. */
     private static final int[] SIZES = {1, 7, 1000, 1_000_003};
-
-    /** What NCCL can combine; it only moves the 16-bit integers. */
-    private static final Set<DType> COMBINED = EnumSet.complementOf(EnumSet.of(DType.INT16, DType.UINT16));
 
     private static final ReduceOp[] OPS = {ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT};
 
@@ -49,34 +44,43 @@ final class GpuCollectives {
 
     static List<CheckLine> check(HvdContext hvd) {
         List<CheckLine> lines = new ArrayList<>();
-        if (hvd.backend().startsWith("nccl ")) {
-            lines.add(new GpuCollectives(hvd).allreduce());
-            lines.add(new GpuCollectives(hvd).fused());
-            lines.add(new GpuCollectives(hvd).ordered());
-            lines.add(new GpuCollectives(hvd).refusals());
-            lines.add(new GpuCollectives(hvd).broadcast());
-        } else {
-            lines.add(new CheckLine("G2", Outcome.NOT_RUN, "NCCL is not in use, back end " + hvd.backend()));
-        }
-        for (String missing : new String[] {"allgather", "reducescatter", "alltoall"}) {
-            lines.add(new CheckLine("G2." + missing, Outcome.NOT_THERE_YET, "not there yet on the GPU"));
-        }
+        String check = hvd.backend().startsWith("nccl ") ? "G2." : "G3.";
+        lines.add(new GpuCollectives(hvd).allreduce(check + "allreduce"));
+        lines.add(new GpuCollectives(hvd).fused(check + "fused"));
+        lines.add(new GpuCollectives(hvd).ordered(check + "ordered"));
+        lines.add(new GpuCollectives(hvd).compressed(check + "compressed"));
+        lines.add(new GpuCollectives(hvd).broadcast(check + "broadcast"));
+        movements().forEach((name, call) -> lines.add(new GpuCollectives(hvd).moved(check + name, call)));
         return lines;
     }
 
-    private CheckLine allreduce() {
-        for (DType type : COMBINED) {
+    private CheckLine allreduce(String check) {
+        for (DType type : DType.values()) {
             for (int size : SIZES) {
                 for (ReduceOp op : OPS) {
                     compare(type, size, AllreduceOptions.of(op), 0);
                 }
                 if (type.isFloating()) {
                     compare(type, size, AllreduceOptions.sum().withPrescale(0.5).withPostscale(4), 0);
-                    compare(type, size, AllreduceOptions.average(), 2 * hvd.size() * epsilon(type) * 3);
+                }
+                if (type != DType.BOOL) {
+                    double tolerance = type.isFloating() ? 2 * hvd.size() * epsilon(type) * 3 : 0;
+                    compare(type, size, AllreduceOptions.average(), tolerance);
                 }
             }
         }
-        return line("G2.allreduce", "all types that NCCL combines, sum min max product average, equal to the host's");
+        return line(check, "all types, sum min max product average scaled, equal to the host's");
+    }
+
+    private CheckLine compressed(String check) {
+        for (DType type : List.of(DType.FLOAT32, DType.FLOAT64)) {
+            for (Compression compression : List.of(Compression.FP16, Compression.BF16)) {
+                for (int size : SIZES) {
+                    compare(type, size, AllreduceOptions.sum().withCompression(compression), 0);
+                }
+            }
+        }
+        return line(check, "float32 and float64 as float16 and bfloat16, equal to the host's");
     }
 
     private void compare(DType type, int elements, AllreduceOptions how, double tolerance) {
@@ -89,8 +93,8 @@ final class GpuCollectives {
         }
     }
 
-    /** Tensors that travel in one group must come back each to its own place. */
-    private CheckLine fused() {
+    /** Tensors that travel as one must come back each to its own place. */
+    private CheckLine fused(String check) {
         Map<String, DeviceArray> arrays = new LinkedHashMap<>();
         Map<String, Tensor> batch = new LinkedHashMap<>();
         Map<String, ByteBuffer> expected = new LinkedHashMap<>();
@@ -106,11 +110,11 @@ final class GpuCollectives {
         hvd.allreduceInPlaceAsync(batch, AllreduceOptions.sum()).forEach(handle -> handle.synchronize());
         arrays.forEach((name, array) -> note(name, DType.FLOAT32, array.toHost(), expected.get(name), 0));
         arrays.values().forEach(DeviceArray::close);
-        return line("G2.fused", "20 tensors in one batch");
+        return line(check, "20 tensors in one batch");
     }
 
     /** The allreduce must wait for what is queued on the tensor's stream. */
-    private CheckLine ordered() {
+    private CheckLine ordered(String check) {
         UserStream stream = new UserStream();
         DeviceArray.check(
                 "cudaStreamCreateWithFlags", JCuda.cudaStreamCreateWithFlags(stream, JCuda.cudaStreamNonBlocking));
@@ -121,6 +125,7 @@ final class GpuCollectives {
                     "gpu_check.ordered",
                     array.tensor(hvd.device(), DType.UINT8, stream.handle()),
                     AllreduceOptions.sum());
+            DeviceArray.check("cudaStreamSynchronize", JCuda.cudaStreamSynchronize(stream));
             int sum = 0;
             for (int rank = 0; rank < hvd.size(); rank++) {
                 sum += rank % 3 + 1;
@@ -132,24 +137,10 @@ final class GpuCollectives {
             }
         }
         DeviceArray.check("cudaStreamDestroy", JCuda.cudaStreamDestroy(stream));
-        return line("G2.ordered", "an allreduce waits for the user's stream");
+        return line(check, "an allreduce waits for the user's stream, and the stream for it");
     }
 
-    /** What NCCL cannot do fails as an operation, and the job goes on. */
-    private CheckLine refusals() {
-        try (DeviceArray array = DeviceArray.of(values(DType.INT32, 8, 3, 0))) {
-            Tensor tensor = array.tensor(hvd.device(), DType.INT32);
-            if (hvd.size() > 1) {
-                expectUnsupported(
-                        "an average of integers",
-                        () -> hvd.allreduceInPlace("gpu_check.average", tensor, AllreduceOptions.average()));
-            }
-            expectUnsupported("an allgather", () -> hvd.allgather("gpu_check.gather", tensor));
-        }
-        return line("G2.refusals", "what is not there is refused");
-    }
-
-    private CheckLine broadcast() {
+    private CheckLine broadcast(String check) {
         for (DType type : DType.values()) {
             for (int size : SIZES) {
                 for (int root = 0; root < hvd.size(); root++) {
@@ -163,18 +154,50 @@ final class GpuCollectives {
                 }
             }
         }
-        return line("G2.broadcast", "all types, from every rank, equal to the host's");
+        return line(check, "all types, from every rank, equal to the host's");
     }
 
-    private void expectUnsupported(String what, Runnable call) {
-        try {
-            call.run();
-            differences.add(what + " was not refused");
-        } catch (HvdException e) {
-            if (e.id() != ErrorId.UNSUPPORTED) {
-                differences.add(what + ": " + e.getMessage());
+    /** Collectives whose result hvd makes itself. */
+    private static Map<String, Movement> movements() {
+        Map<String, Movement> all = new LinkedHashMap<>();
+        all.put("allgather", (hvd, name, tensor) -> hvd.allgather(name, tensor));
+        all.put("alltoall", (hvd, name, tensor) -> hvd.alltoall(name, tensor).output());
+        all.put("reducescatter", (hvd, name, tensor) -> hvd.reducescatter(name, tensor, AllreduceOptions.sum()));
+        all.put("reduce", (hvd, name, tensor) -> hvd.reduce(name, tensor, AllreduceOptions.sum(), 0));
+        all.put("gather", (hvd, name, tensor) -> hvd.gather(name, tensor, 0));
+        all.put("scatter", (hvd, name, tensor) -> hvd.scatter(name, hvd.rank() == 0 ? tensor : null, 0));
+        all.put("out-of-place", (hvd, name, tensor) -> hvd.allreduce(name, tensor, AllreduceOptions.sum()));
+        return all;
+    }
+
+    private interface Movement {
+        /** The result; null where this rank gets none. */
+        Tensor call(HvdContext hvd, String name, Tensor tensor);
+    }
+
+    private CheckLine moved(String check, Movement movement) {
+        for (DType type : DType.values()) {
+            for (int rows : new int[] {1, 333, 100_001}) {
+                String name = "gpu_check." + check + "." + type + "." + rows;
+                // As many rows for each rank, which alltoall needs.
+                ByteBuffer values = values(type, rows * hvd.size(), 3, rows);
+                Tensor onHost = Tensor.wrap(values, type, Shape.of((long) rows * hvd.size()));
+                try (DeviceArray onGpu = DeviceArray.of(values)) {
+                    Tensor found = movement.call(hvd, name + ".gpu", onGpu.tensor(hvd.device(), type));
+                    Tensor expected = movement.call(hvd, name + ".cpu", onHost);
+                    if (found != null) {
+                        note(name, type, DeviceArray.read(found), bytes(expected), 0);
+                    }
+                }
             }
         }
+        return line(check, "all types, equal to the host's");
+    }
+
+    private static ByteBuffer bytes(Tensor onHost) {
+        ByteBuffer bytes = ByteBuffer.allocateDirect((int) onHost.bytes()).order(ByteOrder.nativeOrder());
+        new Converter().pack(onHost, 0, (int) onHost.elements(), bytes, 0, onHost.dtype(), 1);
+        return bytes;
     }
 
     private void note(String name, DType type, ByteBuffer found, ByteBuffer expected, double tolerance) {
