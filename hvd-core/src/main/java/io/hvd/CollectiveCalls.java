@@ -158,6 +158,28 @@ final class CollectiveCalls {
         return reduction(name, OpKind.REDUCESCATTER, input, null, options, hurry);
     }
 
+    Handle reducing(String name, Tensor input, AllreduceOptions options, int root, boolean hurry) {
+        int place = requireRoot(OpKind.REDUCE, name, root);
+        Tensor output = root == globalRank ? outputLike(input) : null;
+        return submit(submission(reductionRequest(name, OpKind.REDUCE, input, options, place), input, output), hurry);
+    }
+
+    Handle collecting(String name, Tensor input, int root, boolean hurry) {
+        int place = requireRoot(OpKind.GATHER, name, root);
+        requireRows(name, OpKind.GATHER, input);
+        return submit(submission(Request.gather(nameOr(name, "gather"), input, place), input, null), hurry);
+    }
+
+    /** @param given looked at on the root only */
+    Handle spreading(String name, Tensor given, int root, boolean hurry) {
+        int place = requireRoot(OpKind.SCATTER, name, root);
+        Tensor mine = root == globalRank ? Objects.requireNonNull(given, "the root's tensor") : null;
+        if (mine != null) {
+            requireRows(name, OpKind.SCATTER, mine);
+        }
+        return submit(submission(Request.scatter(nameOr(name, "scatter"), mine, place), mine, null), hurry);
+    }
+
     Handle transfer(OpKind half, Tensor tensor, int from, int to, int peer, int tag) {
         int place = ranks.indexOf(peer);
         if (place < 0 || peer == globalRank) {

@@ -13,7 +13,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.TreeMap;
 
 /**
@@ -261,18 +260,20 @@ public class ProcessSet {
 
     /** Reduces to one rank, which gets a new tensor; the others get null. */
     public Tensor reduce(String name, Tensor tensor, AllreduceOptions options, int root) {
-        int place = calls.requireRoot(OpKind.REDUCE, name, root);
-        Tensor output = root == globalRank ? CollectiveCalls.outputLike(tensor) : null;
-        Request request = calls.reductionRequest(name, OpKind.REDUCE, tensor, options, place);
-        return calls.submit(calls.submission(request, tensor, output), true).synchronize();
+        return calls.reducing(name, tensor, options, root, true).synchronize();
+    }
+
+    public Handle reduceAsync(String name, Tensor tensor, AllreduceOptions options, int root) {
+        return calls.reducing(name, tensor, options, root, false);
     }
 
     /** Concatenates the ranks' tensors on one rank; the others get null. */
     public Tensor gather(String name, Tensor tensor, int root) {
-        int place = calls.requireRoot(OpKind.GATHER, name, root);
-        calls.requireRows(name, OpKind.GATHER, tensor);
-        Request request = Request.gather(calls.nameOr(name, "gather"), tensor, place);
-        return calls.submit(calls.submission(request, tensor, null), true).synchronize();
+        return calls.collecting(name, tensor, root, true).synchronize();
+    }
+
+    public Handle gatherAsync(String name, Tensor tensor, int root) {
+        return calls.collecting(name, tensor, root, false);
     }
 
     /**
@@ -281,13 +282,11 @@ public class ProcessSet {
      * @param tensor looked at on the root only; null elsewhere
      */
     public Tensor scatter(String name, Tensor tensor, int root) {
-        int place = calls.requireRoot(OpKind.SCATTER, name, root);
-        Tensor mine = root == globalRank ? Objects.requireNonNull(tensor, "the root's tensor") : null;
-        if (mine != null) {
-            calls.requireRows(name, OpKind.SCATTER, mine);
-        }
-        Request request = Request.scatter(calls.nameOr(name, "scatter"), mine, place);
-        return calls.submit(calls.submission(request, mine, null), true).synchronize();
+        return calls.spreading(name, tensor, root, true).synchronize();
+    }
+
+    public Handle scatterAsync(String name, Tensor tensor, int root) {
+        return calls.spreading(name, tensor, root, false);
     }
 
     /** Sends a tensor to another rank, which calls {@link #receive} with the same tag; returns when it is there. */

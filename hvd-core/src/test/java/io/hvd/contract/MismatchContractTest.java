@@ -34,25 +34,14 @@ class MismatchContractTest extends Contract {
         all.put("broadcast", (set, name, tensor) -> set.broadcastAsync(name, tensor, 0));
         all.put("alltoall", (set, name, tensor) -> set.alltoallAsync(name, tensor, new int[set.size()]));
         all.put("reducescatter", (set, name, tensor) -> set.reducescatterAsync(name, tensor, SUM));
-        all.put("reduce", (set, name, tensor) -> done(set.reduce(name, tensor, SUM, 0)));
-        all.put("gather", (set, name, tensor) -> done(set.gather(name, tensor, 0)));
-        all.put("scatter", (set, name, tensor) -> done(set.scatter(name, tensor, 0)));
+        all.put("reduce", (set, name, tensor) -> set.reduceAsync(name, tensor, SUM, 0));
+        all.put("gather", (set, name, tensor) -> set.gatherAsync(name, tensor, 0));
+        all.put("scatter", (set, name, tensor) -> set.scatterAsync(name, tensor, 0));
         return all;
     }
 
     private interface Named {
         Handle start(ProcessSet set, String name, Tensor tensor);
-    }
-
-    /** The blocking operations have ended when they return. */
-    private static Handle done(Tensor result) {
-        return null;
-    }
-
-    private static void await(Handle handle) {
-        if (handle != null) {
-            handle.synchronize();
-        }
     }
 
     private void forEach(List<String> operations, String row, Tensor usual, Tensor odd, String... facts)
@@ -64,7 +53,10 @@ class MismatchContractTest extends Contract {
             mismatch(
                     name,
                     (hvd, differs) -> {
-                        await(operations().get(operation).start(hvd, name, differs ? odd : usual));
+                        operations()
+                                .get(operation)
+                                .start(hvd, name, differs ? odd : usual)
+                                .synchronize();
                         return null;
                     },
                     all.toArray(String[]::new));
@@ -94,7 +86,10 @@ class MismatchContractTest extends Contract {
             mismatch(
                     name,
                     (hvd, odd) -> {
-                        await(operations().get(odd ? other : usual).start(hvd, name, floats(2, 2)));
+                        operations()
+                                .get(odd ? other : usual)
+                                .start(hvd, name, floats(2, 2))
+                                .synchronize();
                         return null;
                     },
                     usual,
@@ -179,12 +174,13 @@ class MismatchContractTest extends Contract {
                 boolean sends = hvd.rank() == 0;
                 RankMismatchException shape = assertThrows(
                         RankMismatchException.class,
-                        () -> await(sends ? hvd.sendAsync(floats(3), 1, 4) : hvd.receiveAsync(floats(5), 0, 4)));
+                        () -> (sends ? hvd.sendAsync(floats(3), 1, 4) : hvd.receiveAsync(floats(5), 0, 4))
+                                .synchronize());
                 assertThat(shape).hasMessageContainingAll("shape", "[3] on ranks {0}", "[5] on ranks {1}");
                 RankMismatchException type = assertThrows(
                         RankMismatchException.class,
-                        () -> await(
-                                sends ? hvd.sendAsync(Tensor.of(1.0), 1, 4) : hvd.receiveAsync(Tensor.of(1), 0, 4)));
+                        () -> (sends ? hvd.sendAsync(Tensor.of(1.0), 1, 4) : hvd.receiveAsync(Tensor.of(1), 0, 4))
+                                .synchronize());
                 assertThat(type).hasMessageContainingAll("float64 on ranks {0}", "int32 on ranks {1}");
             }
             requireUsable(hvd, "transfer");
@@ -255,7 +251,7 @@ class MismatchContractTest extends Contract {
     @Test
     void aNameInProgressIsRefusedForEveryOperation() throws Exception {
         onAllOf(2, hvd -> {
-            for (String operation : List.of("allreduce", "allgather", "broadcast", "alltoall", "reducescatter")) {
+            for (String operation : operations().keySet()) {
                 String name = "busy." + operation;
                 Named start = operations().get(operation);
                 Handle first = null;
@@ -267,7 +263,7 @@ class MismatchContractTest extends Contract {
                     assertThatThrownBy(() -> hvd.gather(name, floats(2), 0)).isInstanceOf(DuplicateNameException.class);
                 }
                 hvd.broadcast(name + ".go", floats(1), 0);
-                await(first == null ? start.start(hvd, name, floats(2)) : first);
+                (first == null ? start.start(hvd, name, floats(2)) : first).synchronize();
             }
             requireUsable(hvd, "busy");
             return null;
