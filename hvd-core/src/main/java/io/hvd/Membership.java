@@ -30,7 +30,11 @@ import java.util.stream.IntStream;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. */
 final class Membership {
+    private static final long ENGINE_FIRST_MILLIS = 30;
+
     private final BackendProvider provider;
+    private final Events events;
+    private final Object givingUp = new Object();
     private final Backend backend;
     private final int divergenceSteps;
     private final FlightRecorder recorder;
@@ -48,7 +52,7 @@ final class Membership {
         /** This rank knows its place among the others; told on the communication thread. */
         default void placed(Topology topology) {}
 
-        /** The job cannot go on; told once, on the communication thread. */
+        /** The job cannot go on; told once. */
         void failed(Membership member, String why);
 
         /** A hang has been reported; told once, on a thread of the monitor. */
@@ -70,16 +74,43 @@ final class Membership {
         EngineSettings settings = settingsFor(backend.topology(), config.engine());
         this.processSets = StartingSets.agreed(processSets, backend);
         this.timeline = Timeline.open(backend, recorder, config.timeline());
-        this.engine = new Engine(backend, this.processSets, settings, recorder, why -> {
+        this.events = place.events;
+        this.engine = new Engine(backend, this.processSets, settings, recorder, this::giveUp);
+        Self self = new Self(recorder, initialiser, Thread.currentThread());
+        this.monitor = Monitor.start(self, patience(config), peers, new Alarm());
+    }
+
+    /** The job cannot go on. The first to find out says why. */
+    private void giveUp(String why) {
+        synchronized (givingUp) {
+            if (!failure.isEmpty()) {
+                return;
+            }
             failure = why;
-            timeline.ifPresent(writing -> writing.fail(why));
-            place.events.failed(this, why);
-        });
-        this.monitor = Monitor.start(
-                new Self(recorder, initialiser, Thread.currentThread()),
-                patience(config),
-                peers,
-                hang -> place.events.hung(this, hang));
+        }
+        timeline.ifPresent(writing -> writing.fail(why));
+        events.failed(this, why);
+    }
+
+    /** What the monitor finds out. */
+    private final class Alarm implements Monitor.Alarm {
+        @Override
+        public void hung(HangReport report) {
+            events.hung(Membership.this, report);
+        }
+
+        /** The engine hears of it as well and knows more, unless it sits inside MPI. */
+        @Override
+        public void died(List<Integer> ranks) {
+            try {
+                Thread.sleep(ENGINE_FIRST_MILLIS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            if (open) {
+                giveUp("the processes of ranks " + ranks + " on this host are gone");
+            }
+        }
     }
 
     /** Hosts with different numbers of ranks have no size in common that a fused operation could be cut into. */

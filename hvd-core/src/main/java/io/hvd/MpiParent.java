@@ -15,7 +15,15 @@ final class MpiParent implements AutoCloseable {
     private static final Set<String> LAUNCHERS =
             Set.of("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "prte");
 
-    /** Java cannot send a signal other than TERM and KILL; a shell sends one per line that it reads. */
+    /**
+     * Java cannot send a signal other than TERM and KILL; a shell does when it reads a line, fifty times
+     * within a second, because the launcher sleeps twice. The launcher's SIGTERM goes to this rank's whole
+     * process group, and the second sleep comes after that, when this JVM may have come to its end.
+     */
+    private static final String WAKER =
+            "trap '' TERM; read -r line && for i in 0 1 2 3 4 5 6 7 8 9; do for j in 0 1 2 3 4; do"
+                    + " kill -CHLD %d 2>/dev/null || exit; sleep 0.02; done; done";
+
     private final Process shell;
 
     private MpiParent(Process shell) {
@@ -31,7 +39,7 @@ final class MpiParent implements AutoCloseable {
                 .flatMap(MpiParent::open);
     }
 
-    /** Lets it go on with the end of the job at once. Only for a rank that needs its time no longer. */
+    /** Lets it go on with the end of the job at once. Once, and only for a rank that needs its time no longer. */
     void wake() {
         try {
             shell.getOutputStream().write('\n');
@@ -62,11 +70,10 @@ final class MpiParent implements AutoCloseable {
 
     private static Optional<MpiParent> open(long pid) {
         try {
-            return Optional.of(new MpiParent(
-                    new ProcessBuilder("sh", "-c", "while read -r line; do kill -CHLD " + pid + " || exit; done")
-                            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                            .redirectError(ProcessBuilder.Redirect.DISCARD)
-                            .start()));
+            return Optional.of(new MpiParent(new ProcessBuilder("sh", "-c", WAKER.formatted(pid))
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start()));
         } catch (IOException e) {
             return Optional.empty();
         }

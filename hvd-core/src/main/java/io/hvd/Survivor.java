@@ -17,8 +17,6 @@ final class Survivor {
      */
     private static final long LEAVE_MILLIS = 1_000;
 
-    private static final int WAKES = 5;
-
     private final FailureNotice report;
 
     Survivor(FailureNotice report) {
@@ -26,8 +24,8 @@ final class Survivor {
     }
 
     /**
-     * Says why, then wakes mpirun from its sleep, again and again because it sleeps twice. Usually
-     * this process is ended meanwhile; if this returns, it has to end itself.
+     * Says why, then wakes mpirun from its sleeps. Usually this process is ended meanwhile; if this
+     * returns, it has to end itself.
      */
     void leave(Membership member, String why) {
         // One rank is enough to wake mpirun; the others do it only if that one does not.
@@ -39,10 +37,8 @@ final class Survivor {
             sleep(LEAVE_MILLIS / 2);
             mpirun = MpiParent.ofThisProcess();
         }
-        for (int i = 0; i < WAKES; i++) {
-            mpirun.ifPresent(MpiParent::wake);
-            sleep(LEAVE_MILLIS / 2 / WAKES);
-        }
+        mpirun.ifPresent(MpiParent::wake);
+        sleep(LEAVE_MILLIS / 2);
     }
 
     /** Returns when no rank of this host needs its time any longer. */

@@ -7,7 +7,6 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,7 +27,7 @@ public final class Monitor implements AutoCloseable {
     private final Self self;
     private final MonitorSettings settings;
     private final Peers peers;
-    private final Consumer<HangReport> onHang;
+    private final Alarm alarm;
     private final Gathering gathering;
     private final Watch watch;
     private final CloseNotice closeNotice;
@@ -38,11 +37,11 @@ public final class Monitor implements AutoCloseable {
     private final Thread thread;
     private boolean failed;
 
-    private Monitor(Self self, MonitorSettings settings, Peers peers, Consumer<HangReport> onHang) {
+    private Monitor(Self self, MonitorSettings settings, Peers peers, Alarm alarm) {
         this.self = self;
         this.settings = settings;
         this.peers = peers;
-        this.onHang = onHang;
+        this.alarm = alarm;
         this.gathering = new Gathering(peers);
         this.watch = new Watch(settings);
         this.closeNotice = new CloseNotice(peers.members().get(peers.self()));
@@ -50,16 +49,25 @@ public final class Monitor implements AutoCloseable {
         thread.setDaemon(true);
     }
 
+    /** What a monitor tells, on a thread of its own. */
+    public interface Alarm {
+        /** A hang has been reported; told once. The process is to end then. */
+        void hung(HangReport report);
+
+        /** The processes of these ranks have ended although nobody has closed this monitor; told once. */
+        void died(List<Integer> ranks);
+    }
+
     /**
      * Starts to watch; the other ranks do the same.
      *
      * @param peers closed together with the monitor
-     * @param onHang called once, on a thread of the monitor, when a hang has been reported; the process is to end then
      */
-    public static Monitor start(Self self, MonitorSettings settings, Peers peers, Consumer<HangReport> onHang) {
-        Monitor monitor = new Monitor(self, settings, peers, onHang);
+    public static Monitor start(Self self, MonitorSettings settings, Peers peers, Alarm alarm) {
+        Monitor monitor = new Monitor(self, settings, peers, alarm);
         peers.serve(monitor.new Answers());
         monitor.thread.start();
+        DeathWatch.start(peers.self(), peers.members(), monitor.closing, alarm::died);
         return monitor;
     }
 
@@ -167,7 +175,7 @@ public final class Monitor implements AutoCloseable {
         System.err.flush();
         HangReport report = new HangReport(situation.verdict(), peers.self(), file);
         peers.end(report, answering(views), END_LIMIT);
-        onHang.accept(report);
+        alarm.hung(report);
     }
 
     private List<Integer> answering(List<RankView> views) {
@@ -191,7 +199,7 @@ public final class Monitor implements AutoCloseable {
         @Override
         public void end(HangReport report) {
             if (ended.compareAndSet(false, true)) {
-                new Thread(() -> onHang.accept(report), "hvd-monitor-end-" + peers.self()).start();
+                new Thread(() -> alarm.hung(report), "hvd-monitor-end-" + peers.self()).start();
             }
         }
     }

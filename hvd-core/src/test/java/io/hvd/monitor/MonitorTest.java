@@ -187,12 +187,25 @@ final class MonitorTest {
         return recorders.get(rank).submitted(new Call.Operation("allreduce", "gradient", "float32 [5]", 0, members));
     }
 
+    /** Nobody dies here: all ranks are in one process. */
+    private final class Reports implements Monitor.Alarm {
+        @Override
+        public void hung(HangReport report) {
+            reports.add(report);
+        }
+
+        @Override
+        public void died(List<Integer> ranks) {
+            throw new AssertionError(ranks);
+        }
+    }
+
     private List<Monitor> start(List<Peers> peers, int... ranks) {
         MonitorSettings settings = new MonitorSettings(Duration.ofMillis(250), Duration.ofMillis(700), folder);
         List<Monitor> monitors = new ArrayList<>();
         for (int rank : ranks) {
             Self self = new Self(recorders.get(rank), Thread.currentThread(), Thread.currentThread());
-            monitors.add(Monitor.start(self, settings, peers.get(rank), reports::add));
+            monitors.add(Monitor.start(self, settings, peers.get(rank), new Reports()));
         }
         open.addAll(monitors);
         return monitors;

@@ -1,0 +1,66 @@
+package io.hvd.monitor;
+
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+
+/**
+ * Looks all the time whether the processes of this host's other ranks still run. Where a thread sits
+ * inside MPI nobody tells it when one does not.
+ */
+final class DeathWatch {
+    /** A look costs tens of microseconds for each process. */
+    private static final long PERIOD_MILLIS = 100;
+    /** On a host with many ranks, some of them notice, and wake the launcher for all. */
+    private static final int MOST_WATCHED = 8;
+
+    private DeathWatch() {}
+
+    /**
+     * @param end the watch goes on until it is counted down, or until somebody has died
+     * @param onDeath told once, on the watch's own thread, which ranks have
+     */
+    static void start(int self, List<Member> members, CountDownLatch end, Consumer<List<Integer>> onDeath) {
+        List<Member> watched = watched(self, members);
+        if (!watched.isEmpty()) {
+            Thread thread = new Thread(() -> watch(watched, end, onDeath), "hvd-death-watch-" + self);
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    /** The next ones on this host, round in a ring, as far as their processes can be seen from here at all. */
+    private static List<Member> watched(int self, List<Member> members) {
+        Member own = members.get(self);
+        return IntStream.range(1, members.size())
+                .mapToObj(step -> members.get((self + step) % members.size()))
+                .filter(member -> member.machine().equals(own.machine()) && member.pid() != own.pid())
+                .filter(member -> !isDead(member))
+                .limit(MOST_WATCHED)
+                .toList();
+    }
+
+    private static void watch(List<Member> watched, CountDownLatch end, Consumer<List<Integer>> onDeath) {
+        try {
+            while (!end.await(PERIOD_MILLIS, TimeUnit.MILLISECONDS)) {
+                List<Integer> dead = watched.stream()
+                        .filter(DeathWatch::isDead)
+                        .map(Member::rank)
+                        .toList();
+                if (!dead.isEmpty()) {
+                    onDeath.accept(dead);
+                    return;
+                }
+            }
+        } catch (InterruptedException e) {
+            // Nobody but the end of the JVM interrupts this thread.
+        }
+    }
+
+    private static boolean isDead(Member member) {
+        ProcessState state = ProcessState.of(member);
+        return state == ProcessState.GONE || state == ProcessState.ZOMBIE;
+    }
+}
