@@ -16,6 +16,7 @@ import java.util.Optional;
 final class DeviceCollectives implements Collectives {
     private static final Reduction BALLOT = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
 
+    private final RankGpu device;
     private final Collectives host;
     private final Collectives gpu;
     /** For what {@code gpu} cannot combine. */
@@ -24,7 +25,9 @@ final class DeviceCollectives implements Collectives {
     private final boolean combinesAll;
     private Collectives last;
 
-    private DeviceCollectives(Collectives host, Collectives gpu, Collectives staged, boolean combinesAll) {
+    private DeviceCollectives(
+            RankGpu device, Collectives host, Collectives gpu, Collectives staged, boolean combinesAll) {
+        this.device = device;
         this.host = host;
         this.gpu = gpu;
         this.staged = staged;
@@ -33,12 +36,12 @@ final class DeviceCollectives implements Collectives {
     }
 
     /** By NCCL, and through the host what it has no type for. */
-    static DeviceCollectives byNccl(Collectives host, NcclCollectives nccl, StagedCollectives staged) {
-        return new DeviceCollectives(host, nccl, staged, false);
+    static DeviceCollectives byNccl(RankGpu device, Collectives host, NcclCollectives nccl, StagedCollectives staged) {
+        return new DeviceCollectives(device, host, nccl, staged, false);
     }
 
-    static DeviceCollectives throughHost(Collectives host, StagedCollectives staged) {
-        return new DeviceCollectives(host, staged, staged, true);
+    static DeviceCollectives throughHost(RankGpu device, Collectives host, StagedCollectives staged) {
+        return new DeviceCollectives(device, host, staged, staged, true);
     }
 
     /** The way of a tensor; the same on all ranks. */
@@ -71,8 +74,8 @@ final class DeviceCollectives implements Collectives {
     }
 
     @Override
-    public Tensor output(Device.Kind device, DType dtype, Shape shape) {
-        return (device == Device.Kind.CUDA ? gpu : host).output(device, dtype, shape);
+    public Tensor output(Device.Kind kind, DType dtype, Shape shape) {
+        return kind == Device.Kind.CUDA ? device.output(dtype, shape) : host.output(kind, dtype, shape);
     }
 
     @Override

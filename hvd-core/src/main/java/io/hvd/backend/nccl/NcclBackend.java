@@ -80,14 +80,14 @@ final class NcclBackend implements Backend {
     private Collectives over(Collectives ofHost, List<Integer> members) {
         StagedCollectives staged = new StagedCollectives(gpu, ofHost);
         if (nccl == null) {
-            return DeviceCollectives.throughHost(ofHost, staged);
+            return DeviceCollectives.throughHost(gpu, ofHost, staged);
         }
         int rank = members.indexOf(topology().rank());
         Tensor id = Tensor.ofBytes(rank == 0 ? nccl.uniqueId() : new byte[UNIQUE_ID_BYTES]);
         ofHost.broadcast(List.of(id), List.of(id), 0);
         NcclCommunicator communicator =
                 new NcclCommunicator(nccl, (byte[]) id.toArray(), members.size(), rank, gpu.stream());
-        return DeviceCollectives.byNccl(ofHost, new NcclCollectives(gpu, communicator, asynchronous), staged);
+        return DeviceCollectives.byNccl(gpu, ofHost, new NcclCollectives(gpu, communicator, asynchronous), staged);
     }
 
     @Override

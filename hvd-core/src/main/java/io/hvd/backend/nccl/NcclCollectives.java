@@ -7,15 +7,16 @@ import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
-import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
-import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 
 /**
@@ -48,16 +49,6 @@ final class NcclCollectives implements Collectives {
     @Override
     public void report(Activities to) {
         activities = to;
-    }
-
-    @Override
-    public boolean reaches(Device.Kind device) {
-        return device == Device.Kind.CUDA;
-    }
-
-    @Override
-    public Tensor output(Device.Kind device, DType dtype, Shape shape) {
-        return gpu.output(dtype, shape);
     }
 
     @Override
@@ -259,7 +250,7 @@ final class NcclCollectives implements Collectives {
     }
 
     /** NCCL multiplies before it adds, and in the type that travels. */
-    private void reduceDirectly(DType type, Reduction how, java.util.function.IntConsumer body) {
+    private void reduceDirectly(DType type, Reduction how, IntConsumer body) {
         double factor = how.prescale() * how.postscale();
         if (factor == 1) {
             nccl.with(how.op().arithmeticOn(how.wire()), body);
@@ -268,7 +259,7 @@ final class NcclCollectives implements Collectives {
         }
     }
 
-    private void overStage(List<Tensor> inputs, Reduction how, java.util.function.Consumer<Filling> body) {
+    private void overStage(List<Tensor> inputs, Reduction how, Consumer<Filling> body) {
         long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
         for (Filling filling : Filling.of(sizes, gpu.capacity(how.wire()))) {
             gpu.pack(filling, inputs, how, gpu.stage(0));
@@ -280,7 +271,7 @@ final class NcclCollectives implements Collectives {
         gpu.unpack(filling, outputs, how, gpu.stage(0));
     }
 
-    private void queued(String activity, java.util.Collection<Tensor> tensors, Runnable body) {
+    private void queued(String activity, Collection<Tensor> tensors, Runnable body) {
         long begun = activities.begin();
         gpu.begin(tensors);
         body.run();

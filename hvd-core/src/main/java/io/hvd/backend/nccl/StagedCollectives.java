@@ -6,8 +6,6 @@ import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
-import io.hvd.tensor.DType;
-import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
@@ -32,16 +30,6 @@ final class StagedCollectives implements Collectives {
     @Override
     public void report(Activities to) {
         activities = to;
-    }
-
-    @Override
-    public boolean reaches(Device.Kind device) {
-        return device == Device.Kind.CUDA;
-    }
-
-    @Override
-    public Tensor output(Device.Kind device, DType dtype, Shape shape) {
-        return gpu.output(dtype, shape);
     }
 
     @Override
