@@ -164,8 +164,13 @@ final class DeviceCollectives implements Collectives {
 
     @Override
     public void close() {
-        gpu.close();
+        leaveGpus();
         host.close();
+    }
+
+    /** The set of all ranks: its host part is the host back end's own, which closes it. */
+    void leaveGpus() {
+        gpu.close();
     }
 
     @Override

@@ -19,6 +19,9 @@ final class NcclBackend implements Backend {
     private final NcclCalls nccl;
 
     private final boolean asynchronous;
+    /** Null where no GPU can be reached. */
+    private final DeviceCollectives onGpus;
+
     private final Collectives collectives;
 
     private NcclBackend(Backend host, String description, RankGpu gpu, NcclCalls nccl, boolean asynchronous) {
@@ -28,7 +31,8 @@ final class NcclBackend implements Backend {
         this.nccl = nccl;
         this.asynchronous = asynchronous;
         List<Integer> all = IntStream.range(0, host.topology().size()).boxed().toList();
-        this.collectives = gpu == null ? host.collectives() : over(host.collectives(), all);
+        this.onGpus = gpu == null ? null : over(host.collectives(), all);
+        this.collectives = gpu == null ? host.collectives() : onGpus;
     }
 
     /** All ranks come here together, each with its own GPU. */
@@ -77,7 +81,7 @@ final class NcclBackend implements Backend {
         return gpu == null ? ofHost : over(ofHost, members);
     }
 
-    private Collectives over(Collectives ofHost, List<Integer> members) {
+    private DeviceCollectives over(Collectives ofHost, List<Integer> members) {
         StagedCollectives staged = new StagedCollectives(gpu, ofHost);
         if (nccl == null) {
             return DeviceCollectives.throughHost(gpu, ofHost, staged);
@@ -108,7 +112,7 @@ final class NcclBackend implements Backend {
     @Override
     public void close() {
         if (gpu != null) {
-            collectives.close();
+            onGpus.leaveGpus();
             gpu.close();
         }
         host.close();

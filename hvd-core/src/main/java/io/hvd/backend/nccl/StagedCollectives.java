@@ -201,9 +201,4 @@ final class StagedCollectives implements Collectives {
         mark.close();
         activities.end("WAIT_FOR_DATA", begun);
     }
-
-    @Override
-    public void close() {
-        host.close();
-    }
 }

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -33,6 +34,7 @@ class GpuEngineTest {
     @CsvSource({"nccl, 0", "nccl, 1", "host, 0"})
     void stepsOnGpusGoOnWithoutNegotiationAndLeaveInputsAlone(String way, String asynchronous) throws Exception {
         ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
+        CyclicBarrier end = new CyclicBarrier(SIZE);
         SimulatedRanks.run(SIZE, way, Map.of("HOROVOD_ENABLE_ASYNC_COMPLETION", asynchronous), rank -> {
             HvdConfig settings = HvdConfig.from(Map.of("HVD_STATIC_PLAN_STEPS", "3"));
             Engine engine =
@@ -43,6 +45,8 @@ class GpuEngineTest {
             for (int step = 0; step < 12; step++) {
                 step(rank, engine, step);
             }
+            // The other rank may not have its last sums yet.
+            end.await(20, TimeUnit.SECONDS);
             engine.fail("the test is over", 10_000);
         });
         assertThat(failures).allMatch(why -> why.contains("the test is over"));

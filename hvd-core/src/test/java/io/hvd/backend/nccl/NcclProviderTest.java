@@ -8,8 +8,12 @@ import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
+import io.hvd.spi.Collectives;
 import io.hvd.spi.GpuDriver.Gpu;
 import io.hvd.tensor.Device;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -114,6 +118,41 @@ class NcclProviderTest {
         };
         assertThat(open(Map.of(), rank -> there(), Device::cuda))
                 .allSatisfy(outcome -> assertThat(outcome).contains("no tensors on GPUs", "CUDA 9.0", "[1]"));
+    }
+
+    /** MPI takes it ill if a communicator is freed twice, or is gone when the ranks meet for the last time. */
+    @Test
+    void theHostsOwnDataPlaneIsLeftToItAndThatOfAProcessSetIsClosedOnce() {
+        for (NcclPresence found : List.of(there(), new NcclPresence(null, GPUS, "libnccl.so.2 is hidden"))) {
+            List<String> closed = new ArrayList<>();
+            LocalProvider local = LocalProvider.team(1, 4096).get(0);
+            BackendProvider host = counting(BackendProvider.class, local, "", closed);
+            NcclProvider provider = new NcclProvider(
+                    host, (topology, config) -> Device.cuda(0), () -> found, index -> new SimulatedGpu().device());
+            Backend backend = provider.open(HvdConfig.from(Map.of()), List.of());
+            Collectives set = backend.collectives(List.of(0));
+
+            set.close();
+            assertThat(closed).containsExactly("process set");
+            backend.close();
+            assertThat(closed).containsExactly("process set", "back end");
+        }
+    }
+
+    /** The object itself, but that what it gives out says when it is closed. */
+    private static <T> T counting(Class<T> type, Object inner, String name, List<String> closed) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, args) -> {
+            if (method.getName().equals("close")) {
+                closed.add(name);
+            }
+            Object result = method.invoke(inner, args);
+            return switch (method.getName()) {
+                case "open" -> counting(Backend.class, result, "back end", closed);
+                case "collectives" ->
+                    counting(Collectives.class, result, args == null ? "world" : "process set", closed);
+                default -> result;
+            };
+        }));
     }
 
     private NcclPresence there() {
