@@ -91,13 +91,19 @@ class LifecycleIT {
         assertThat(job.output()).contains("HVD-104", "mpirun-scripts/setup.sh");
     }
 
-    /** The others would wait for it inside MPI, and no process would end by itself. */
+    /**
+     * The others would wait for it inside MPI, and no process would end by itself. How far a rank comes
+     * with so many free descriptors depends on what MPI opens and closes meanwhile, so that only the
+     * first row has its step for certain; {@code RollCallTest} has the steps one by one.
+     */
     @ParameterizedTest
-    @CsvSource({
-        "1, 0, could not open its control plane",
-        "0, 2, could not open its control plane",
-        "1, 5, could not open its monitor's sockets"
-    })
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "1 | 0 | could not open its control plane",
+                "0 | 2 | could not (open|connect) its (control plane|monitor's sockets)",
+                "1 | 5 | could not (open|connect) its (control plane|monitor's sockets)"
+            })
     void aRankThatCannotOpenASocketIsNamedOnEveryRankAndEndsTheJob(int culprit, int free, String what) {
         List<String> program = Job.program(FullTableProgram.class, String.valueOf(culprit), String.valueOf(free));
         List<String> rank = new ArrayList<>(List.of("sh", "-c", "ulimit -n 200 && exec \"$@\"", "sh"));
@@ -110,8 +116,9 @@ class LifecycleIT {
         assertThat(job.lines(" THREW "))
                 .as(job.output())
                 .hasSize(2)
-                .allSatisfy(line ->
-                        assertThat(line).contains("[HVD-102] rank " + culprit + " (", what, "Too many open files"));
+                .allSatisfy(line -> assertThat(line)
+                        .contains("[HVD-102] rank " + culprit + " (", "Too many open files")
+                        .containsPattern(what));
         assertThat(job.output())
                 .containsPattern("first failure: rank [01] on .*\\s+init failed: .*rank " + culprit + " \\(");
     }
