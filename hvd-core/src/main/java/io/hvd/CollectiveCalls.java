@@ -53,7 +53,8 @@ final class CollectiveCalls {
     }
 
     Submission submission(Request request, Tensor input, Tensor output) {
-        return new Submission(id, ranks, request, input, output);
+        Request placed = input == null ? request : request.on(membership.place(request.name(), input.device()));
+        return new Submission(id, ranks, placed, input, output);
     }
 
     String nameOr(String name, String operation) {

@@ -57,7 +57,7 @@ public final class Hvd {
         if (current != null && current.isOpen()) {
             return current;
         }
-        HvdConfig config = settings();
+        HvdConfig config = settings().withGpusPerRank(options.gpusPerRank());
         config.log().apply();
         requireDistinct(options.ranks());
         if (process == null) {
@@ -168,6 +168,10 @@ public final class Hvd {
         return current("Hvd.device()").device();
     }
 
+    public static List<Device> devices() {
+        return current("Hvd.devices()").devices();
+    }
+
     /** Makes a context the current one of this thread and of those it starts; null takes it away. */
     static void bind(HvdContext context) {
         if (context == null) {
@@ -239,7 +243,7 @@ public final class Hvd {
                     hvd.size(),
                     hvd.hosts().stream().distinct().toList(),
                     hvd.backend(),
-                    hvd.device());
+                    hvd.devices().size() > 1 ? hvd.devices() : hvd.device());
         }
     }
 }

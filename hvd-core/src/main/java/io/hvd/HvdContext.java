@@ -70,9 +70,14 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         return topology.hosts();
     }
 
-    /** The GPU of this rank, or the CPU when there is none. */
+    /** The first GPU of this rank, or the CPU when there is none. */
     public Device device() {
-        return membership().device();
+        return devices().isEmpty() ? Device.CPU : devices().get(0);
+    }
+
+    /** The GPUs of this rank, as many as {@code HVD_GPUS_PER_RANK} says; none if it computes on the CPU. */
+    public List<Device> devices() {
+        return membership().devices();
     }
 
     /** The back end and why it was chosen, in a few words. */

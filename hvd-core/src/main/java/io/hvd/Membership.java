@@ -45,7 +45,7 @@ final class Membership {
     private final Monitor monitor;
     private volatile boolean open = true;
     private volatile String failure = "";
-    private volatile Device device = Device.CPU;
+    private volatile List<Device> devices = List.of();
 
     /** Who must know how it goes with the job. */
     interface Events {
@@ -208,12 +208,29 @@ final class Membership {
         return recorder;
     }
 
-    Device device() {
-        return device;
+    /** This rank's GPUs; none if it computes on the CPU. */
+    List<Device> devices() {
+        return devices;
     }
 
-    void pin(Device assigned) {
-        device = assigned;
+    void pin(List<Device> assigned) {
+        devices = List.copyOf(assigned);
+    }
+
+    /** The device of a tensor as all ranks know it: by its place among this rank's own. */
+    Device place(String tensor, Device device) {
+        if (device.isCpu() || devices.isEmpty()) {
+            return device;
+        }
+        int place = devices.indexOf(device);
+        if (place < 0) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "tensor \"" + tensor + "\" lies on " + device + ", but rank "
+                            + topology().rank() + " has " + devices
+                            + "; HVD_GPUS_PER_RANK says how many GPUs a rank has");
+        }
+        return Device.cuda(place);
     }
 
     boolean isOpen() {

@@ -23,15 +23,15 @@ class GpuAssignmentTest {
         // Two nodes with two ranks each: ranks 2 and 3 are local ranks 0 and 1 again.
         List<String> nodes = List.of("a", "a", "b", "b");
         assertThat(IntStream.range(0, 4).mapToObj(rank -> choose(Topology.of(rank, nodes, nodes), TWO, Map.of())))
-                .containsExactly(Device.cuda(0), Device.cuda(1), Device.cuda(0), Device.cuda(1));
+                .containsExactly(gpus(0), gpus(1), gpus(0), gpus(1));
     }
 
     @Test
     void theIndexIsIntoTheVisibleListWhateverTheOrderOfTheBus() {
         // CUDA_VISIBLE_DEVICES=1,0: the driver numbers what it shows from 0, in that order.
         List<Gpu> turned = List.of(new Gpu(0, "H100", "0000:b3:00.0"), new Gpu(1, "H100", "0000:65:00.0"));
-        assertThat(choose(onOneNode(0, 2), turned, Map.of())).isEqualTo(Device.cuda(0));
-        assertThat(choose(onOneNode(1, 2), turned, Map.of())).isEqualTo(Device.cuda(1));
+        assertThat(choose(onOneNode(0, 2), turned, Map.of())).containsExactly(Device.cuda(0));
+        assertThat(choose(onOneNode(1, 2), turned, Map.of())).containsExactly(Device.cuda(1));
     }
 
     @Test
@@ -56,17 +56,36 @@ class GpuAssignmentTest {
     void ranksShareGpusInTurnOnceThatIsAllowed() {
         Map<String, String> sharing = Map.of("HVD_SHARE_GPU", "1");
         assertThat(IntStream.range(0, 5).mapToObj(rank -> choose(onOneNode(rank, 5), TWO, sharing)))
-                .containsExactly(Device.cuda(0), Device.cuda(1), Device.cuda(0), Device.cuda(1), Device.cuda(0));
+                .containsExactly(gpus(0), gpus(1), gpus(0), gpus(1), gpus(0));
     }
 
     @Test
     void withPinningSwitchedOffTheFirstVisibleGpuIsNamedAndNothingIsCounted() {
         assertThat(choose(onOneNode(2, 3), TWO.subList(0, 1), Map.of("HVD_PIN_GPU", "0")))
-                .isEqualTo(Device.cuda(0));
+                .containsExactly(Device.cuda(0));
     }
 
-    private static Device choose(Topology topology, List<Gpu> visible, Map<String, String> environment) {
-        return GpuAssignment.choose(topology, visible, HvdConfig.from(environment));
+    @Test
+    void withTwoGpusPerRankEachTakesThePairOfItsPlace() {
+        List<Gpu> four = IntStream.range(0, 4)
+                .mapToObj(i -> new Gpu(i, "H100", "0000:" + i + "5:00.0"))
+                .toList();
+        Map<String, String> pairs = Map.of("HVD_GPUS_PER_RANK", "2");
+        assertThat(choose(onOneNode(0, 2), four, pairs)).isEqualTo(gpus(0, 1));
+        assertThat(choose(onOneNode(1, 2), four, pairs)).isEqualTo(gpus(2, 3));
+        assertThatThrownBy(() -> choose(onOneNode(1, 3), four, pairs))
+                .hasMessageContainingAll("3 ranks with 2 GPUs each", "HVD_GPUS_PER_RANK", "4 visible GPU(s)", "rank 1");
+        assertThat(choose(onOneNode(2, 3), four, Map.of("HVD_GPUS_PER_RANK", "2", "HVD_SHARE_GPU", "1")))
+                .isEqualTo(gpus(0, 1));
+    }
+
+    private static List<Device> gpus(int... indices) {
+        return IntStream.of(indices).mapToObj(Device::cuda).toList();
+    }
+
+    private static List<Device> choose(Topology topology, List<Gpu> visible, Map<String, String> environment) {
+        return GpuAssignment.choose(
+                topology, visible, HvdConfig.from(environment).gpu());
     }
 
     private static Topology onOneNode(int rank, int size) {

@@ -94,7 +94,7 @@ public record HvdConfig(
                 reader.text(Setting.CONTROL_INTERFACE),
                 EngineSettings.from(reader),
                 Math.toIntExact(Math.min(reader.atLeast(Setting.STAGE_BYTES, SMALLEST_STAGE), 1 << 30)),
-                GpuSettings.from(reader),
+                GpuSettings.from(reader, notes),
                 reader.between(Setting.THREADS, 0, MOST_THREADS),
                 StallSettings.from(reader, notes),
                 DebugSettings.from(reader),
@@ -109,6 +109,32 @@ public record HvdConfig(
 
     public HvdConfig {
         notes = List.copyOf(notes);
+    }
+
+    /** The same for a program that spreads a model over several GPUs. @param gpus of each rank; 0 leaves it as it is */
+    public HvdConfig withGpusPerRank(int gpus) {
+        return gpus == 0
+                ? this
+                : new HvdConfig(
+                        backend,
+                        openMpiHome,
+                        mpiJar,
+                        mpiThreadsDisabled,
+                        startTimeoutSeconds,
+                        controlInterface,
+                        engine,
+                        stageBytes,
+                        gpu.withPerRank(gpus),
+                        threadsPerRank,
+                        stall,
+                        debug,
+                        failureDirectory,
+                        terminal,
+                        log,
+                        timeline,
+                        autotune,
+                        launcherRank,
+                        notes);
     }
 
     /** Whether mpirun, srun or the like has started this process. */

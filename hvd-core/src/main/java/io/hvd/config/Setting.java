@@ -44,6 +44,11 @@ public enum Setting {
             "HOROVOD_DYNAMIC_PROCESS_SETS", "0", JOB, "1 allows process sets to be added and removed after init"),
     STAGE_BYTES("HVD_STAGE_BYTES", "4194304", JOB, "bytes of the staging buffer through which host tensors stream"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
+    GPUS_PER_RANK(
+            "HVD_GPUS_PER_RANK",
+            "1",
+            JOB,
+            "GPUs of each rank: local rank n has the visible ones from n times so many on"),
     SHARE_GPU(
             "HVD_SHARE_GPU",
             "0",
@@ -54,6 +59,16 @@ public enum Setting {
             "67108864",
             JOB,
             "bytes of GPU memory into which a batch of small tensors is packed; without NCCL also of pinned host memory"),
+    HIERARCHICAL_ALLREDUCE(
+            "HOROVOD_HIERARCHICAL_ALLREDUCE",
+            "0",
+            JOB,
+            "1 has allreduces between GPUs go by NCCL inside each node and through the host across nodes"),
+    TORUS_ALLREDUCE(
+            "HOROVOD_TORUS_ALLREDUCE",
+            "0",
+            JOB,
+            "1 does the same with NCCL across nodes too; it wins over HOROVOD_HIERARCHICAL_ALLREDUCE"),
     ASYNC_COMPLETION(
             "HOROVOD_ENABLE_ASYNC_COMPLETION",
             "0",

@@ -26,7 +26,7 @@ final class Coordinator {
     private final int size;
     private final EngineSettings settings;
     private final Arrivals arrivals;
-    private final Predicate<Device.Kind> vetoes;
+    private final Predicate<Device> vetoes;
     private final TreeMap<Integer, Negotiation> sets = new TreeMap<>();
     /** Also of sets that are gone, as long as plans for them are on their way. */
     private final Map<Integer, List<Integer>> members = new HashMap<>();
@@ -51,7 +51,7 @@ final class Coordinator {
             List<List<Integer>> processSets,
             EngineSettings settings,
             Arrivals arrivals,
-            Predicate<Device.Kind> vetoes) {
+            Predicate<Device> vetoes) {
         this.arrivals = arrivals;
         this.vetoes = vetoes;
         this.size = size;

@@ -4,7 +4,6 @@ import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Op;
 import io.hvd.engine.Plan.Verdict;
 import io.hvd.spi.OpKind;
-import io.hvd.tensor.Device;
 import io.hvd.tensor.JoinDivisor;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -55,7 +54,7 @@ final class Joining {
     /** Only where neutral elements can stand in for a rank it may be missing. */
     Optional<String> refuses(Slot slot) {
         Request first = slot.first();
-        boolean served = first.kind() == OpKind.ALLREDUCE && first.device() == Device.Kind.CPU
+        boolean served = first.kind() == OpKind.ALLREDUCE && first.device().isCpu()
                 || first.kind() == OpKind.BARRIER
                 || first.kind().isTransfer();
         if (joined.isEmpty() || (served && conflict.isEmpty())) {
@@ -67,7 +66,7 @@ final class Joining {
         }
         TreeSet<Integer> ranks = new TreeSet<>();
         joined.keySet().forEach(rank -> ranks.add(members.get(rank)));
-        return Optional.of("tensor \"" + first.name() + "\": " + first.kind() + " on " + first.device()
+        return Optional.of("tensor \"" + first.name() + "\": " + first.kind() + " on " + first.place()
                 + " cannot do without ranks " + RankSet.format(ranks)
                 + ", which have joined; only allreduce on the host can. Sparse gradients travel by allgather:"
                 + " let them travel as dense ones (sparseAsDense)");

@@ -40,7 +40,7 @@ final class Mismatch {
     }
 
     private Optional<String> payload() {
-        return differs("element type", Request::dtype).or(() -> differs("device", Request::device));
+        return differs("element type", Request::dtype).or(() -> differs("device", Request::place));
     }
 
     private Optional<String> details(OpKind kind) {
@@ -60,7 +60,7 @@ final class Mismatch {
 
     private Optional<String> transfer() {
         return differs("element type", Request::dtype)
-                .or(() -> differs("device", Request::device))
+                .or(() -> differs("device", Request::place))
                 .or(() -> differs("shape", Request::shape));
     }
 

@@ -27,7 +27,7 @@ final class Negotiation {
     private final List<Integer> members;
     private final EngineSettings settings;
     private final Arrivals arrivals;
-    private final Predicate<Device.Kind> vetoes;
+    private final Predicate<Device> vetoes;
     private final Map<String, Slot> waiting = new LinkedHashMap<>();
     private final List<Slot> ready = new ArrayList<>();
     private final CoordinatorCache cache;
@@ -44,8 +44,7 @@ final class Negotiation {
     private boolean mayLock;
 
     /** @param members global ranks, ascending */
-    Negotiation(
-            int set, List<Integer> members, EngineSettings settings, Arrivals arrivals, Predicate<Device.Kind> vetoes) {
+    Negotiation(int set, List<Integer> members, EngineSettings settings, Arrivals arrivals, Predicate<Device> vetoes) {
         this.arrivals = arrivals;
         this.vetoes = vetoes;
         this.set = set;

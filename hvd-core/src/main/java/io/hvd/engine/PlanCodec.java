@@ -102,7 +102,8 @@ final class PlanCodec {
         writeText(out, request.name());
         out.writeByte(request.kind().ordinal());
         out.writeByte(request.dtype().ordinal());
-        out.writeByte(request.device().ordinal());
+        out.writeByte(request.device().kind().ordinal());
+        out.writeByte(request.device().index());
         out.writeByte(request.how().op().ordinal());
         out.writeByte(request.how().wire().ordinal());
         out.writeDouble(request.how().prescale());
@@ -121,7 +122,7 @@ final class PlanCodec {
         String name = readText(in);
         OpKind kind = OpKind.of(in.readByte());
         DType dtype = DType.of(in.readByte());
-        Device.Kind device = Device.Kind.values()[in.readByte()];
+        Device device = new Device(Device.Kind.values()[in.readByte()], in.readUnsignedByte());
         ReduceOp op = ReduceOp.of(in.readByte());
         DType wire = DType.of(in.readByte());
         Reduction how = new Reduction(op, wire, in.readDouble(), in.readDouble());

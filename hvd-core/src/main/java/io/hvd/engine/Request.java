@@ -27,12 +27,16 @@ public record Request(
         splits = List.copyOf(splits);
     }
 
-    /** What a tensor is like. */
-    public record Payload(DType dtype, Shape shape, Device.Kind device) {
-        static final Payload NONE = new Payload(DType.UINT8, Shape.of(0), Device.Kind.CPU);
+    /**
+     * What a tensor is like.
+     *
+     * @param device {@code cuda:n} is the rank's n-th GPU of its own
+     */
+    public record Payload(DType dtype, Shape shape, Device device) {
+        static final Payload NONE = new Payload(DType.UINT8, Shape.of(0), Device.CPU);
 
         static Payload of(Tensor tensor) {
-            return new Payload(tensor.dtype(), tensor.shape(), tensor.device().kind());
+            return new Payload(tensor.dtype(), tensor.shape(), tensor.device());
         }
     }
 
@@ -113,6 +117,12 @@ public record Request(
         return new Request(name, kind, Payload.NONE, nothing, argument, splits, Group.NONE);
     }
 
+    /** @param place where the tensor lies, as the other ranks know it too */
+    public Request on(Device place) {
+        Payload placed = new Payload(dtype(), shape(), place);
+        return new Request(name, kind, placed, how, argument, splits, group);
+    }
+
     public Request in(Group together) {
         return new Request(name, kind, payload, how, argument, splits, together);
     }
@@ -125,8 +135,13 @@ public record Request(
         return payload.shape();
     }
 
-    public Device.Kind device() {
+    public Device device() {
         return payload.device();
+    }
+
+    /** The device in words: which GPU it is, each rank counts for itself. */
+    String place() {
+        return device().isCpu() ? "CPU" : "CUDA (the rank's GPU " + device().index() + ")";
     }
 
     JoinDivisor divisor() {
@@ -152,7 +167,7 @@ public record Request(
     boolean fusesWith(Request other) {
         return kind == other.kind
                 && dtype() == other.dtype()
-                && device() == other.device()
+                && device().equals(other.device())
                 && how.equals(other.how)
                 && argument == other.argument;
     }

@@ -11,7 +11,8 @@ import java.util.Optional;
  * The data plane of one process set. Every member makes the same calls in the same order with agreed
  * types and sizes, all of them on the communication thread; a call returns when the outputs may be
  * read, or leaves a {@link Completion} behind. Ranks are numbered within the set here, and arrays of
- * counts go by these numbers.
+ * counts go by these numbers. Where a call names a device, {@code cuda:n} is each rank's n-th GPU of its own,
+ * whatever its place among those that the rank sees.
  *
  * <p>Some calls are handed the list of a batch's tensors. A back end may pack them into one buffer or
  * stream them chunk by chunk without one. What it cannot do it says beforehand: the engine asks
@@ -24,17 +25,17 @@ public interface Collectives extends AutoCloseable {
     default void report(Activities to) {}
 
     /** Whether tensors on such a device can be handed over at all. */
-    default boolean reaches(Device.Kind device) {
-        return device == Device.Kind.CPU;
+    default boolean reaches(Device device) {
+        return device.isCpu();
     }
 
     /** Why such an operation cannot be carried out; empty if it can. */
-    default Optional<String> refuses(OpKind kind, Device.Kind device, DType dtype, Reduction how) {
+    default Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
         return reaches(device) ? Optional.empty() : Optional.of("it reaches no tensors on " + device);
     }
 
     /** A new tensor for what an operation gives out, on this rank's device of that kind. */
-    default Tensor output(Device.Kind device, DType dtype, Shape shape) {
+    default Tensor output(Device device, DType dtype, Shape shape) {
         return Tensor.zeros(dtype, shape);
     }
 
@@ -46,7 +47,7 @@ public interface Collectives extends AutoCloseable {
     void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how);
 
     /** Whether {@link #allreduceUnlessVetoed} is there for tensors on such a device. */
-    default boolean takesVetoes(Device.Kind device) {
+    default boolean takesVetoes(Device device) {
         return false;
     }
 
@@ -66,7 +67,7 @@ public interface Collectives extends AutoCloseable {
      * @param device where its tensors lie
      * @param elements number of elements of all its tensors
      */
-    default void vetoAllreduce(Device.Kind device, long elements, Reduction how) {
+    default void vetoAllreduce(Device device, long elements, Reduction how) {
         throw new UnsupportedOperationException("no vetoes on this back end");
     }
 

@@ -15,6 +15,7 @@ import java.util.Map;
  * @param crossSize number of such nodes
  * @param homogeneous whether all nodes have the same number of ranks
  * @param hosts host name of every rank, by rank
+ * @param nodes number of the node of every rank, by rank; nodes count in the order of their first ranks
  */
 public record Topology(
         int rank,
@@ -24,10 +25,12 @@ public record Topology(
         int crossRank,
         int crossSize,
         boolean homogeneous,
-        List<String> hosts) {
+        List<String> hosts,
+        List<Integer> nodes) {
 
     public Topology {
         hosts = List.copyOf(hosts);
+        nodes = List.copyOf(nodes);
     }
 
     /**
@@ -54,7 +57,10 @@ public record Topology(
         }
         boolean homogeneous =
                 ranksOfNode.values().stream().map(List::size).distinct().count() == 1;
-        return new Topology(rank, nodes.size(), localRank, local.size(), crossRank, crossSize, homogeneous, hosts);
+        List<String> order = List.copyOf(ranksOfNode.keySet());
+        List<Integer> numbers = nodes.stream().map(order::indexOf).toList();
+        return new Topology(
+                rank, nodes.size(), localRank, local.size(), crossRank, crossSize, homogeneous, hosts, numbers);
     }
 
     public String host() {

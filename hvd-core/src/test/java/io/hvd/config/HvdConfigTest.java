@@ -25,6 +25,26 @@ class HvdConfigTest {
     }
 
     @Test
+    void torusWinsOverHierarchicalAndBothAreNoted() {
+        Map<String, String> both = Map.of("HOROVOD_HIERARCHICAL_ALLREDUCE", "1", "HOROVOD_TORUS_ALLREDUCE", "true");
+        assertThat(HvdConfig.from(both).gpu().across()).isEqualTo(GpuSettings.AcrossNodes.BY_NCCL);
+        HvdConfig one = with("HOROVOD_HIERARCHICAL_ALLREDUCE", "1");
+        assertThat(one.gpu().across()).isEqualTo(GpuSettings.AcrossNodes.THROUGH_HOST);
+        assertThat(one.notes())
+                .singleElement()
+                .asString()
+                .contains("HOROVOD_HIERARCHICAL_ALLREDUCE=1", "between GPUs", "several nodes");
+    }
+
+    @Test
+    void theProgramMaySayHowManyGpusARankHas() {
+        HvdConfig two = with("HVD_GPUS_PER_RANK", "2");
+        assertThat(two.gpu().perRank()).isEqualTo(2);
+        assertThat(two.withGpusPerRank(0)).isEqualTo(two);
+        assertThat(two.withGpusPerRank(4).gpu().perRank()).isEqualTo(4);
+    }
+
+    @Test
     void anEmptyEnvironmentGivesTheDocumentedDefaults() {
         HvdConfig config = HvdConfig.from(Map.of());
         assertThat(config.backend()).isEqualTo(BackendChoice.AUTO);
@@ -34,6 +54,8 @@ class HvdConfigTest {
         assertThat(config.cycleNanos()).isEqualTo(1_000_000);
         assertThat(config.stageBytes()).isEqualTo(4 << 20);
         assertThat(config.gpu().pin()).isTrue();
+        assertThat(config.gpu().perRank()).isEqualTo(1);
+        assertThat(config.gpu().across()).isEqualTo(GpuSettings.AcrossNodes.FLAT);
         assertThat(config.gpu().share()).isFalse();
         assertThat(config.threadsPerRank()).isZero();
         assertThat(config.mpiThreadsDisabled()).isFalse();

@@ -361,7 +361,7 @@ class CoordinatorPlansTest {
                 io.hvd.spi.OpKind.SEND,
                 DType.INT32,
                 Shape.of(2),
-                io.hvd.tensor.Device.Kind.CPU,
+                io.hvd.tensor.Device.CPU,
                 new io.hvd.spi.Reduction(ReduceOp.SUM, DType.INT32, 1, 1),
                 2);
         Request receive = Requests.request(
@@ -369,7 +369,7 @@ class CoordinatorPlansTest {
                 io.hvd.spi.OpKind.RECEIVE,
                 DType.INT32,
                 Shape.of(2),
-                io.hvd.tensor.Device.Kind.CPU,
+                io.hvd.tensor.Device.CPU,
                 new io.hvd.spi.Reduction(ReduceOp.SUM, DType.INT32, 1, 1),
                 0);
         coordinator.announce(0, wants(send), 0);

@@ -44,7 +44,7 @@ class FusionPlannerTest {
                 Requests.wired("b", DType.FLOAT16),
                 Requests.scaled("b", 2, 1),
                 Requests.scaled("b", 1, 2),
-                Requests.on(Device.Kind.CUDA, OpKind.ALLREDUCE, "b"),
+                Requests.on(Device.cuda(0), OpKind.ALLREDUCE, "b"),
                 broadcast("b", 0, 4));
     }
 

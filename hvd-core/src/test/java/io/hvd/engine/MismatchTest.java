@@ -133,9 +133,9 @@ class MismatchTest {
     @Test
     void devicesOfEveryKindOfOperation() {
         for (OpKind kind : List.of(OpKind.ALLREDUCE, OpKind.ALLGATHER, OpKind.BROADCAST)) {
-            assertThat(oddOneOut(Requests.on(Device.Kind.CUDA, kind, "d"), Requests.on(Device.Kind.CPU, kind, "d")))
+            assertThat(oddOneOut(Requests.on(Device.cuda(0), kind, "d"), Requests.on(Device.CPU, kind, "d")))
                     .contains("\"d\"", "device", kind.toString())
-                    .contains("CUDA on ranks {0, 2}", "CPU on ranks {1}");
+                    .contains("CUDA (the rank's GPU 0) on ranks {0, 2}", "CPU on ranks {1}");
         }
     }
 

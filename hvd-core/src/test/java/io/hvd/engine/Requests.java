@@ -25,7 +25,7 @@ final class Requests {
     }
 
     static Request allreduce(String name, DType type, Shape shape, ReduceOp op) {
-        return request(name, OpKind.ALLREDUCE, type, shape, Device.Kind.CPU, new Reduction(op, type, 1, 1), 0);
+        return request(name, OpKind.ALLREDUCE, type, shape, Device.CPU, new Reduction(op, type, 1, 1), 0);
     }
 
     static Request wired(String name, DType wire) {
@@ -37,24 +37,23 @@ final class Requests {
     }
 
     private static Request four(String name, Reduction how) {
-        return request(name, OpKind.ALLREDUCE, DType.FLOAT32, Shape.of(4), Device.Kind.CPU, how, 0);
+        return request(name, OpKind.ALLREDUCE, DType.FLOAT32, Shape.of(4), Device.CPU, how, 0);
     }
 
-    static Request on(Device.Kind device, OpKind kind, String name) {
+    static Request on(Device device, OpKind kind, String name) {
         return request(name, kind, DType.FLOAT32, Shape.of(4), device, plain(DType.FLOAT32), 0);
     }
 
     static Request gather(String name, DType type, long... dims) {
-        return request(name, OpKind.ALLGATHER, type, Shape.of(dims), Device.Kind.CPU, plain(type), 0);
+        return request(name, OpKind.ALLGATHER, type, Shape.of(dims), Device.CPU, plain(type), 0);
     }
 
     static Request broadcast(String name, int root, long... dims) {
-        return request(
-                name, OpKind.BROADCAST, DType.FLOAT32, Shape.of(dims), Device.Kind.CPU, plain(DType.FLOAT32), root);
+        return request(name, OpKind.BROADCAST, DType.FLOAT32, Shape.of(dims), Device.CPU, plain(DType.FLOAT32), root);
     }
 
     static Request request(
-            String name, OpKind kind, DType type, Shape shape, Device.Kind device, Reduction how, long argument) {
+            String name, OpKind kind, DType type, Shape shape, Device device, Reduction how, long argument) {
         return new Request(
                 name, kind, new Request.Payload(type, shape, device), how, argument, List.of(), Request.Group.NONE);
     }

@@ -62,7 +62,7 @@ class TopologyTest {
     @Test
     void oneRankAlone() {
         Topology alone = Topology.of(0, List.of("n"), List.of("host"));
-        assertThat(alone).isEqualTo(new Topology(0, 1, 0, 1, 0, 1, true, List.of("host")));
+        assertThat(alone).isEqualTo(new Topology(0, 1, 0, 1, 0, 1, true, List.of("host"), List.of(0)));
     }
 
     @Test

@@ -69,6 +69,9 @@ interface CudaCalls {
     /** Queues one of the kernels of segments.cu. */
     void launch(long function, Grid grid, Arguments arguments, long stream);
 
+    /** Makes the GPU's context the current one of the calling thread. */
+    void enter();
+
     /** Gives the GPU back. */
     void close();
 

@@ -7,7 +7,8 @@ import io.hvd.error.HvdException;
  * One GPU with hvd's kernels on it: kernels, stages and streams for a back end. It lives in the context that the CUDA
  * runtime uses, so addresses and streams of JCuda, JavaCPP and NCCL are as good as its own.
  *
- * <p>Everything is for the thread that opened it. Close stages and streams first. A failed CUDA call leaves the GPU in a
+ * <p>Everything is for the thread that opened it, and on which it is the current one: the last that was opened or
+ * {@link #enter}ed. Close stages and streams first. A failed CUDA call leaves the GPU in a
  * state in which nothing can be undone: the job has to end.
  */
 public final class CudaDevice implements AutoCloseable {
@@ -65,6 +66,11 @@ public final class CudaDevice implements AutoCloseable {
     /** A stream that waits for no other, unless it is told to follow it. */
     public CudaStream createStream() {
         return new CudaStream(cuda);
+    }
+
+    /** Makes this GPU the calling thread's current one, as calls on it need where a thread has opened several. */
+    public void enter() {
+        cuda.enter();
     }
 
     @Override

@@ -54,6 +54,7 @@ import jcuda.driver.CUstream_flags;
 final class InstalledCuda implements CudaCalls {
     private final NativeHandle handles;
     private final CUdevice device;
+    private final CUcontext context;
     private final int multiprocessors;
     /** A launch's arguments, each at a multiple of 8 bytes; the driver has copied them when a launch returns. */
     private final ByteBuffer arguments = ByteBuffer.allocateDirect(5 * 8).order(ByteOrder.nativeOrder());
@@ -62,9 +63,11 @@ final class InstalledCuda implements CudaCalls {
             .mapToObj(at -> Pointer.to(arguments).withByteOffset(at))
             .toArray(NativePointerObject[]::new));
 
-    private InstalledCuda(NativeHandle handles, CUdevice device) {
+    private InstalledCuda(NativeHandle handles, CUdevice device, CUcontext context) {
         this.handles = handles;
         this.device = device;
+        this.context = context;
+        enter();
         this.multiprocessors = attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     }
 
@@ -80,8 +83,12 @@ final class InstalledCuda implements CudaCalls {
         check("cuDeviceGet(" + index + ")", cuDeviceGet(device, index));
         CUcontext context = new CUcontext();
         check("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain(context, device));
+        return new InstalledCuda(handles, device, context);
+    }
+
+    @Override
+    public void enter() {
         check("cuCtxSetCurrent", cuCtxSetCurrent(context));
-        return new InstalledCuda(handles, device);
     }
 
     @Override

@@ -45,7 +45,7 @@ final class LocalCollectives implements Collectives {
     }
 
     @Override
-    public boolean takesVetoes(Device.Kind device) {
+    public boolean takesVetoes(Device device) {
         return reaches(device);
     }
 
@@ -80,7 +80,7 @@ final class LocalCollectives implements Collectives {
     }
 
     @Override
-    public void vetoAllreduce(Device.Kind device, long elements, Reduction how) {
+    public void vetoAllreduce(Device device, long elements, Reduction how) {
         hub.rendezvous().meet(false);
     }
 

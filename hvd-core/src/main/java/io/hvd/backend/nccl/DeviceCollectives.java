@@ -1,5 +1,7 @@
 package io.hvd.backend.nccl;
 
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.OpKind;
@@ -12,70 +14,91 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Optional;
 
-/** Tensors on the CPU go the host's way, tensors on GPUs their own. */
+/** Tensors on the CPU go the host's way, tensors on each of the rank's GPUs their own. */
 final class DeviceCollectives implements Collectives {
     private static final Reduction BALLOT = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
 
-    private final RankGpu device;
     private final Collectives host;
-    private final Collectives gpu;
-    /** For what {@code gpu} cannot combine. */
-    private final Collectives staged;
+    /** The n-th is of every rank's n-th GPU. */
+    private final List<Lane> lanes;
 
-    private final boolean combinesAll;
     private Collectives last;
 
-    private DeviceCollectives(
-            RankGpu device, Collectives host, Collectives gpu, Collectives staged, boolean combinesAll) {
-        this.device = device;
+    DeviceCollectives(Collectives host, List<Lane> lanes) {
         this.host = host;
-        this.gpu = gpu;
-        this.staged = staged;
-        this.combinesAll = combinesAll;
+        this.lanes = List.copyOf(lanes);
         this.last = host;
     }
 
-    /** By NCCL, and through the host what it has no type for. */
-    static DeviceCollectives byNccl(RankGpu device, Collectives host, NcclCollectives nccl, StagedCollectives staged) {
-        return new DeviceCollectives(device, host, nccl, staged, false);
+    /**
+     * One GPU of the rank.
+     *
+     * @param staged for what {@code data} cannot combine
+     */
+    record Lane(RankGpu gpu, Collectives data, Collectives staged) {
+        /** By NCCL, and through the host what it has no type for. */
+        static Lane byNccl(RankGpu gpu, NcclCollectives nccl, StagedCollectives staged) {
+            return new Lane(gpu, nccl, staged);
+        }
+
+        static Lane throughHost(RankGpu gpu, StagedCollectives staged) {
+            return new Lane(gpu, staged, staged);
+        }
+
+        Collectives way(Reduction how) {
+            return NcclCollectives.reduces(how) ? data : staged;
+        }
     }
 
-    static DeviceCollectives throughHost(RankGpu device, Collectives host, StagedCollectives staged) {
-        return new DeviceCollectives(device, host, staged, staged, true);
+    private Lane lane(Tensor tensor) {
+        for (Lane lane : lanes) {
+            if (lane.gpu().device().equals(tensor.device())) {
+                return lane;
+            }
+        }
+        throw new HvdException(
+                ErrorId.BAD_ARGUMENT,
+                tensor + " was handed over, but this rank has "
+                        + lanes.stream().map(lane -> lane.gpu().device()).toList());
     }
 
     /** The way of a tensor; the same on all ranks. */
     private Collectives way(Tensor tensor) {
-        last = tensor.device().isCpu() ? host : gpu;
+        last = tensor.device().isCpu() ? host : lane(tensor).data();
         return last;
     }
 
     private Collectives way(Tensor tensor, Reduction how) {
-        boolean bypass = !tensor.device().isCpu() && !combinesAll && !NcclCollectives.reduces(how);
-        last = bypass ? staged : way(tensor);
+        last = tensor.device().isCpu() ? host : lane(tensor).way(how);
         return last;
     }
 
     @Override
     public void report(Activities to) {
         host.report(to);
-        gpu.report(to);
-        staged.report(to);
+        for (Lane lane : lanes) {
+            lane.data().report(to);
+            lane.staged().report(to);
+        }
     }
 
     @Override
-    public boolean reaches(Device.Kind device) {
-        return device == Device.Kind.CUDA || host.reaches(device);
+    public boolean reaches(Device device) {
+        return device.isCpu() ? host.reaches(device) : device.index() < lanes.size();
     }
 
     @Override
-    public Optional<String> refuses(OpKind kind, Device.Kind device, DType dtype, Reduction how) {
-        return device == Device.Kind.CUDA ? Optional.empty() : host.refuses(kind, device, dtype, how);
+    public Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
+        return device.isCpu()
+                ? host.refuses(kind, device, dtype, how)
+                : Collectives.super.refuses(kind, device, dtype, how);
     }
 
     @Override
-    public Tensor output(Device.Kind kind, DType dtype, Shape shape) {
-        return kind == Device.Kind.CUDA ? device.output(dtype, shape) : host.output(kind, dtype, shape);
+    public Tensor output(Device device, DType dtype, Shape shape) {
+        return device.isCpu()
+                ? host.output(device, dtype, shape)
+                : lanes.get(device.index()).gpu().output(dtype, shape);
     }
 
     @Override
@@ -84,8 +107,8 @@ final class DeviceCollectives implements Collectives {
     }
 
     @Override
-    public boolean takesVetoes(Device.Kind device) {
-        return host.takesVetoes(Device.Kind.CPU);
+    public boolean takesVetoes(Device device) {
+        return host.takesVetoes(Device.CPU);
     }
 
     /** Between GPUs the ranks vote on the host first: a message there costs less than to look into GPU memory. */
@@ -104,11 +127,11 @@ final class DeviceCollectives implements Collectives {
     }
 
     @Override
-    public void vetoAllreduce(Device.Kind device, long elements, Reduction how) {
-        if (device == Device.Kind.CPU) {
+    public void vetoAllreduce(Device device, long elements, Reduction how) {
+        if (device.isCpu()) {
             host.vetoAllreduce(device, elements, how);
         } else {
-            host.vetoAllreduce(Device.Kind.CPU, 0, BALLOT);
+            host.vetoAllreduce(Device.CPU, 0, BALLOT);
         }
     }
 
@@ -170,12 +193,12 @@ final class DeviceCollectives implements Collectives {
 
     /** The set of all ranks: its host part is the host back end's own, which closes it. */
     void leaveGpus() {
-        gpu.close();
+        lanes.forEach(lane -> lane.data().close());
     }
 
     @Override
     public void abandon() {
-        gpu.abandon();
+        lanes.forEach(lane -> lane.data().abandon());
         host.abandon();
     }
 }

@@ -7,7 +7,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * Decides from what all ranks have said whether NCCL can be used. Every rank has the same cards and
@@ -19,7 +21,7 @@ import java.util.function.Function;
 record Muster(List<RankCard> cards, List<String> hosts) {
     /** True if CUDA shows a GPU to some rank. */
     boolean hasGpus() {
-        return cards.stream().anyMatch(card -> !card.gpu().isEmpty());
+        return cards.stream().anyMatch(card -> !card.gpus().isEmpty());
     }
 
     /** Throws if a rank cannot go on, or if two ranks got the same GPU without having been allowed to. */
@@ -30,12 +32,33 @@ record Muster(List<RankCard> cards, List<String> hosts) {
                         ErrorId.NO_DEVICE, place(rank) + ": " + cards.get(rank).error());
             }
         }
+        requireAsMany();
         Optional<String> shared = sharedGpu();
         if (shared.isPresent() && !sharing) {
             throw new HvdException(
                     ErrorId.NO_DEVICE,
                     shared.get() + ". Give every rank its own (HVD_PIN_GPU, CUDA_VISIBLE_DEVICES), or set"
                             + " HVD_SHARE_GPU=1");
+        }
+    }
+
+    /** The n-th GPU of a rank speaks with the n-th of every other; a rank may have none at all. */
+    private void requireAsMany() {
+        Map<Integer, List<Integer>> ranks = new TreeMap<>();
+        for (int rank = 0; rank < cards.size(); rank++) {
+            int gpus = cards.get(rank).gpus().size();
+            if (gpus > 0) {
+                ranks.computeIfAbsent(gpus, count -> new ArrayList<>()).add(rank);
+            }
+        }
+        if (ranks.size() > 1) {
+            throw new HvdException(
+                    ErrorId.NO_DEVICE,
+                    "the ranks have different numbers of GPUs each: "
+                            + ranks.entrySet().stream()
+                                    .map(entry -> entry.getKey() + " on ranks " + entry.getValue())
+                                    .collect(Collectors.joining("; "))
+                            + ". HVD_GPUS_PER_RANK or InitOptions.withGpusPerRank must say the same everywhere");
         }
     }
 
@@ -68,9 +91,11 @@ record Muster(List<RankCard> cards, List<String> hosts) {
         Map<String, Integer> owners = new LinkedHashMap<>();
         for (int rank = 0; rank < cards.size(); rank++) {
             RankCard card = cards.get(rank);
-            Integer owner = card.gpu().isEmpty() ? null : owners.putIfAbsent(card.machine() + " " + card.gpu(), rank);
-            if (owner != null) {
-                return Optional.of(place(owner) + " and " + place(rank) + " have the same GPU, " + card.gpu());
+            for (String gpu : card.gpus()) {
+                Integer owner = owners.putIfAbsent(card.machine() + " " + gpu, rank);
+                if (owner != null && owner != rank) {
+                    return Optional.of(place(owner) + " and " + place(rank) + " have the same GPU, " + gpu);
+                }
             }
         }
         return Optional.empty();

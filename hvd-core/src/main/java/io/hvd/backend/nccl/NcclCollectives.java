@@ -30,14 +30,21 @@ final class NcclCollectives implements Collectives {
 
     private final RankGpu gpu;
     private final NcclCommunicator nccl;
+    /** Null where allreduces go over all ranks at once. */
+    private final HierarchicalAllreduce hierarchy;
+
     private final boolean asynchronous;
     private Activities activities = Activities.UNHEARD;
     private Completion left;
 
-    /** @param asynchronous whether an operation is done for the host when it is queued; the streams wait for it */
-    NcclCollectives(RankGpu gpu, NcclCommunicator nccl, boolean asynchronous) {
+    /**
+     * @param hierarchy null to have allreduces go over all ranks at once
+     * @param asynchronous whether an operation is done for the host when it is queued; the streams wait for it
+     */
+    NcclCollectives(RankGpu gpu, NcclCommunicator nccl, HierarchicalAllreduce hierarchy, boolean asynchronous) {
         this.gpu = gpu;
         this.nccl = nccl;
+        this.hierarchy = hierarchy;
         this.asynchronous = asynchronous;
     }
 
@@ -49,6 +56,9 @@ final class NcclCollectives implements Collectives {
     @Override
     public void report(Activities to) {
         activities = to;
+        if (hierarchy != null) {
+            hierarchy.report(to);
+        }
     }
 
     @Override
@@ -60,6 +70,10 @@ final class NcclCollectives implements Collectives {
 
     @Override
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        if (hierarchy != null) {
+            queued("HIERARCHICAL_ALLREDUCE", tensors(inputs, outputs), () -> hierarchy.run(inputs, outputs, how));
+            return;
+        }
         queued("NCCL_ALLREDUCE", tensors(inputs, outputs), () -> {
             if (isDirect(inputs, how)) {
                 reduceDirectly(
@@ -233,11 +247,17 @@ final class NcclCollectives implements Collectives {
 
     @Override
     public void close() {
+        if (hierarchy != null) {
+            hierarchy.close();
+        }
         nccl.close();
     }
 
     @Override
     public void abandon() {
+        if (hierarchy != null) {
+            hierarchy.abandon();
+        }
         nccl.abort();
     }
 

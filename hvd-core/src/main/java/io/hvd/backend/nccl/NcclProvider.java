@@ -13,6 +13,7 @@ import io.hvd.tensor.Device;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Executor;
@@ -30,22 +31,22 @@ public final class NcclProvider implements BackendProvider {
     private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
     private final BackendProvider host;
-    private final BiFunction<Topology, HvdConfig, Device> assignment;
+    private final BiFunction<Topology, HvdConfig, List<Device>> assignment;
     private final Supplier<NcclPresence> presence;
     private final IntFunction<CudaDevice> opener;
 
     /**
      * @param host brings the control plane and the collectives between hosts
-     * @param assignment names this rank's GPU and makes it the calling thread's current one
+     * @param assignment names this rank's GPUs and makes the first the calling thread's current one
      */
-    public NcclProvider(BackendProvider host, BiFunction<Topology, HvdConfig, Device> assignment) {
+    public NcclProvider(BackendProvider host, BiFunction<Topology, HvdConfig, List<Device>> assignment) {
         this(host, assignment, NcclPresence::ofThisProcess, CudaDevice::open);
     }
 
     /** @param opener opens a GPU by its index */
     NcclProvider(
             BackendProvider host,
-            BiFunction<Topology, HvdConfig, Device> assignment,
+            BiFunction<Topology, HvdConfig, List<Device>> assignment,
             Supplier<NcclPresence> presence,
             IntFunction<CudaDevice> opener) {
         this.opener = opener;
@@ -85,23 +86,21 @@ public final class NcclProvider implements BackendProvider {
         boolean sharing = config.gpu().share() || !(config.gpu().pin() || insisted);
         Optional<String> obstacle = obstacle(opened, muster, insisted, sharing);
         if (obstacle.isEmpty()) {
-            nccl.calls().selectDevice(found.device.index());
-            return NcclBackend.joined(
-                    opened, nccl.calls(), found.gpu, config.gpu().asyncCompletion());
+            return NcclBackend.joined(opened, nccl.calls(), found.gpus, config.gpu());
         }
         if (!muster.hasGpus()) {
             return opened;
         }
         Optional<String> unreached = muster.unreached();
         return unreached.isEmpty()
-                ? NcclBackend.throughHost(opened, found.gpu, obstacle.get())
+                ? NcclBackend.throughHost(opened, found.gpus, config.gpu(), obstacle.get())
                 : NcclBackend.withoutGpus(opened, unreached.get());
     }
 
     /** What this rank has found of its own; no GPU is open where there is none, or it cannot be used. */
     private static final class Found {
-        private Device device = Device.CPU;
-        private RankGpu gpu;
+        private List<Device> devices = List.of();
+        private final List<RankGpu> gpus = new ArrayList<>();
     }
 
     @Override
@@ -130,28 +129,32 @@ public final class NcclProvider implements BackendProvider {
     private RankCard card(Topology topology, HvdConfig config, NcclPresence nccl, Found found) {
         String machine = machine(topology);
         if (nccl.gpus().isEmpty()) {
-            return new RankCard(machine, "", "", nccl.missing(), "", "");
+            return new RankCard(machine, List.of(), "", nccl.missing(), "", "");
         }
         try {
-            found.device = assignment.apply(topology, config);
+            found.devices = assignment.apply(topology, config);
             String version = nccl.calls() == null ? "" : nccl.calls().version();
-            String pciId = pciId(nccl.gpus(), found.device);
-            return new RankCard(machine, pciId, version, nccl.missing(), unreached(found, config), "");
+            List<String> pciIds = found.devices.stream()
+                    .map(device -> pciId(nccl.gpus(), device))
+                    .toList();
+            return new RankCard(machine, pciIds, version, nccl.missing(), unreached(found, config), "");
         } catch (RuntimeException e) {
             // The others wait for this card: they hear of it and throw alike.
-            return new RankCard(machine, "", "", "", "", e.getMessage());
+            return new RankCard(machine, List.of(), "", "", "", e.getMessage());
         }
     }
 
-    /** Opens the GPU; says why not, if it cannot be. */
+    /** Opens the GPUs; says why not, if one cannot be. */
     private String unreached(Found found, HvdConfig config) {
         try {
-            found.gpu = new RankGpu(
-                    opener.apply(found.device.index()),
-                    found.device,
-                    config.gpu().stageBytes());
+            for (Device device : found.devices) {
+                CudaDevice cuda = opener.apply(device.index());
+                found.gpus.add(new RankGpu(cuda, device, config.gpu().stageBytes()));
+            }
             return "";
         } catch (HvdException e) {
+            found.gpus.forEach(RankGpu::close);
+            found.gpus.clear();
             return e.getMessage();
         }
     }

@@ -6,22 +6,27 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 
 /**
  * What a rank tells the others about itself before a communicator is made.
  *
  * @param machine same for ranks whose GPUs hang on the same machine
- * @param gpu PCI id of this rank's GPU; empty without one
+ * @param gpus PCI ids of this rank's GPUs
  * @param nccl its version; empty if it does not load
  * @param missing why NCCL cannot be used on this rank; empty if it can
  * @param unreached why hvd's kernels cannot be used on this rank's GPU; empty if they can, or if there is none
  * @param error why this rank cannot go on at all; empty if it can
  */
-record RankCard(String machine, String gpu, String nccl, String missing, String unreached, String error) {
+record RankCard(String machine, List<String> gpus, String nccl, String missing, String unreached, String error) {
+    private static final String BETWEEN = " ";
+
     byte[] encode() {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
-            for (String field : new String[] {machine, gpu, nccl, missing, unreached, error}) {
+            out.writeUTF(machine);
+            out.writeUTF(String.join(BETWEEN, gpus));
+            for (String field : new String[] {nccl, missing, unreached, error}) {
                 out.writeUTF(field);
             }
         } catch (IOException e) {
@@ -32,9 +37,14 @@ record RankCard(String machine, String gpu, String nccl, String missing, String 
 
     static RankCard decode(byte[] bytes) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
-            return new RankCard(in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF());
+            return new RankCard(
+                    in.readUTF(), split(in.readUTF()), in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private static List<String> split(String joined) {
+        return joined.isEmpty() ? List.of() : List.of(joined.split(BETWEEN));
     }
 }

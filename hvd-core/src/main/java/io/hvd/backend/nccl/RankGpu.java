@@ -54,6 +54,15 @@ final class RankGpu implements AutoCloseable {
         this.stream = cuda.createStream();
     }
 
+    Device device() {
+        return device;
+    }
+
+    /** Makes this GPU the one that the thread works with; a rank may have several. */
+    void enter() {
+        cuda.enter();
+    }
+
     /** Handle of the stream. */
     long stream() {
         return stream.handle();
@@ -92,6 +101,7 @@ final class RankGpu implements AutoCloseable {
         if (bytes == 0) {
             return Tensor.onDevice(0, device, DEFAULT_STREAM, type, shape);
         }
+        enter();
         DeviceStage memory = cuda.allocate(bytes);
         Object owner = new Object();
         CLEANER.register(owner, () -> garbage.add(memory));
@@ -113,6 +123,7 @@ final class RankGpu implements AutoCloseable {
 
     /** What is queued from now on starts behind the work on these tensors. */
     void begin(Collection<Tensor> tensors) {
+        enter();
         for (DeviceStage gone = garbage.poll(); gone != null; gone = garbage.poll()) {
             gone.close();
         }
@@ -180,6 +191,7 @@ final class RankGpu implements AutoCloseable {
             return;
         }
         closed = true;
+        enter();
         stream.await();
         garbage.forEach(DeviceStage::close);
         stages.forEach(DeviceStage::close);

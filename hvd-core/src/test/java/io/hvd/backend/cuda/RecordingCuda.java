@@ -117,6 +117,11 @@ final class RecordingCuda implements CudaCalls {
     }
 
     @Override
+    public void enter() {
+        // There is one.
+    }
+
+    @Override
     public long createStream() {
         nextHandle++;
         calls.add("create stream");

@@ -25,6 +25,8 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     private static final long MOST_DAWDLING_NANOS = 300_000;
+    /** As CUDA has it: a thread works with one GPU at a time. */
+    private static final ThreadLocal<SimulatedGpu> CURRENT = new ThreadLocal<>();
 
     private final TreeMap<Long, ByteBuffer> memory = new TreeMap<>();
     private final Map<Long, ExecutorService> streams = new ConcurrentHashMap<>();
@@ -48,6 +50,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     /** hvd's view of it. */
     public CudaDevice device() {
+        enter();
         return CudaDevice.open(this);
     }
 
@@ -76,7 +79,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
         if (host.elements() == 0) {
             return Tensor.onDevice(0, device, stream, host.dtype(), host.shape());
         }
-        long address = allocate(host.bytes());
+        long address = block(host.bytes());
         new Converter().pack(host, 0, (int) host.elements(), at(address), 0, host.dtype(), 1);
         return Tensor.onDevice(address, device, stream, host.dtype(), host.shape());
     }
@@ -116,7 +119,23 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     }
 
     @Override
-    public synchronized long allocate(long bytes) {
+    public void enter() {
+        CURRENT.set(this);
+    }
+
+    private void requireCurrent() {
+        if (CURRENT.get() != this) {
+            throw new IllegalStateException("another GPU is this thread's current one");
+        }
+    }
+
+    @Override
+    public long allocate(long bytes) {
+        requireCurrent();
+        return block(bytes);
+    }
+
+    private synchronized long block(long bytes) {
         long address = nextAddress;
         nextAddress += (bytes + 511) / 256 * 256;
         ByteBuffer block = ByteBuffer.allocateDirect(Math.toIntExact(bytes)).order(ByteOrder.nativeOrder());
@@ -129,6 +148,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     @Override
     public synchronized void free(long address) {
+        requireCurrent();
         if (memory.remove(address) == null) {
             throw new IllegalStateException("nothing was allocated at " + address);
         }
@@ -136,6 +156,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     @Override
     public ByteBuffer allocatePinned(int bytes) {
+        requireCurrent();
         return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
     }
 
@@ -146,16 +167,19 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     @Override
     public void copyToDevice(long to, ByteBuffer from, int at, int bytes, long stream) {
+        requireCurrent();
         enqueue(stream, () -> at(to).put(0, from, at, bytes));
     }
 
     @Override
     public void copyToHost(ByteBuffer to, int at, long from, int bytes, long stream) {
+        requireCurrent();
         enqueue(stream, () -> to.put(at, at(from), 0, bytes));
     }
 
     @Override
     public void clear(long address, long bytes, long stream) {
+        requireCurrent();
         enqueue(stream, () -> {
             ByteBuffer block = at(address);
             for (int i = 0; i < bytes; i++) {
@@ -166,6 +190,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     @Override
     public long createStream() {
+        requireCurrent();
         long handle = handles.getAndIncrement();
         streams.put(handle, thread());
         return handle;
@@ -185,6 +210,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     @Override
     public long createEvent() {
+        requireCurrent();
         return handles.getAndIncrement();
     }
 
@@ -195,6 +221,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     @Override
     public void recordEvent(long event, long stream) {
+        requireCurrent();
         CompletableFuture<Void> reached = new CompletableFuture<>();
         events.put(event, reached);
         enqueue(stream, () -> reached.complete(null));
@@ -202,6 +229,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     @Override
     public void holdUntil(long stream, long event) {
+        requireCurrent();
         CompletableFuture<Void> reached = events.get(event);
         enqueue(stream, reached::join);
     }
@@ -235,6 +263,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     @Override
     public void launch(long function, Grid grid, Arguments arguments, long stream) {
+        requireCurrent();
         String entry = functions.get(function);
         enqueue(stream, () -> run(entry, arguments));
     }

@@ -107,7 +107,7 @@ class GpuCollectivesTest {
             onGpu.add(rank.up(tensor));
             onHost.add(tensor);
             // Every second one in place.
-            outputs.add(i % 2 == 0 ? onGpu.get(i) : rank.data().output(Device.Kind.CUDA, type, tensor.shape()));
+            outputs.add(i % 2 == 0 ? onGpu.get(i) : rank.data().output(Device.cuda(0), type, tensor.shape()));
         }
         rank.data().allreduce(onGpu, outputs, how);
         rank.settle(rank.data());
@@ -128,14 +128,14 @@ class GpuCollectivesTest {
                             .toArray();
                     Tensor input = random(type, Arrays.stream(elements).sum(), rank.rank());
                     Tensor expected = Tensor.zeros(type, Shape.of(elements[rank.rank()]));
-                    Tensor found = rank.data().output(Device.Kind.CUDA, type, expected.shape());
+                    Tensor found = rank.data().output(Device.cuda(0), type, expected.shape());
                     rank.data().reduceScatter(rank.up(input), found, elements, how);
                     rank.settle(rank.data());
                     rank.data().reduceScatter(input, expected, elements, how);
                     requireEqual(rank, found, expected, type + " " + how);
 
                     Tensor reduced = Tensor.zeros(type, input.shape());
-                    Tensor onGpu = rank.data().output(Device.Kind.CUDA, type, input.shape());
+                    Tensor onGpu = rank.data().output(Device.cuda(0), type, input.shape());
                     boolean root = rank.rank() == size - 1;
                     rank.data().reduce(rank.up(input), root ? onGpu : null, how, size - 1);
                     rank.settle(rank.data());
@@ -171,13 +171,13 @@ class GpuCollectivesTest {
         Collectives data = rank.data();
 
         Tensor gathered = Tensor.zeros(type, Shape.of(all));
-        Tensor gatheredOnGpu = data.output(Device.Kind.CUDA, type, Shape.of(all));
+        Tensor gatheredOnGpu = data.output(Device.cuda(0), type, Shape.of(all));
         data.allgather(rank.up(mine), gatheredOnGpu, counts);
         rank.settle(data);
         data.allgather(mine, gathered, counts);
         requireEqual(rank, gatheredOnGpu, gathered, "allgather of " + type);
 
-        Tensor atRoot = me == 0 ? data.output(Device.Kind.CUDA, type, Shape.of(all)) : null;
+        Tensor atRoot = me == 0 ? data.output(Device.cuda(0), type, Shape.of(all)) : null;
         data.gather(rank.up(mine), atRoot, counts, 0);
         rank.settle(data);
         if (me == 0) {
@@ -185,7 +185,7 @@ class GpuCollectivesTest {
         }
 
         Tensor piece = Tensor.zeros(type, Shape.of(counts[me]));
-        Tensor pieceOnGpu = data.output(Device.Kind.CUDA, type, Shape.of(counts[me]));
+        Tensor pieceOnGpu = data.output(Device.cuda(0), type, Shape.of(counts[me]));
         data.scatter(me == 0 ? rank.up(whole) : null, pieceOnGpu, counts, 0);
         rank.settle(data);
         data.scatter(me == 0 ? whole : null, piece, counts, 0);
@@ -196,7 +196,7 @@ class GpuCollectivesTest {
         Arrays.fill(sent, counts[me]);
         Tensor given = random(type, size * counts[me], 70 + me);
         Tensor taken = Tensor.zeros(type, Shape.of(all));
-        Tensor takenOnGpu = data.output(Device.Kind.CUDA, type, Shape.of(all));
+        Tensor takenOnGpu = data.output(Device.cuda(0), type, Shape.of(all));
         long longest = Arrays.stream(counts).max().orElse(0);
         data.alltoall(rank.up(given), takenOnGpu, sent, counts, longest);
         rank.settle(data);
@@ -269,7 +269,7 @@ class GpuCollectivesTest {
             for (boolean vetoed : new boolean[] {true, false}) {
                 Tensor tensor = rank.up(Tensor.of(2f));
                 if (vetoed && rank.rank() == 1) {
-                    rank.data().vetoAllreduce(Device.Kind.CUDA, 1, SUM);
+                    rank.data().vetoAllreduce(Device.cuda(0), 1, SUM);
                 } else {
                     boolean done = rank.data().allreduceUnlessVetoed(List.of(tensor), List.of(tensor), SUM);
                     assertThat(done).isEqualTo(!vetoed);
@@ -277,6 +277,64 @@ class GpuCollectivesTest {
                     assertThat(rank.down(tensor).item()).isEqualTo(vetoed ? 2 : 4);
                 }
             }
+        });
+    }
+
+    /** The sums are the same, whichever way they get from node to node. */
+    @ParameterizedTest
+    @CsvSource({
+        "a a b b, HOROVOD_HIERARCHICAL_ALLREDUCE, through the host across nodes",
+        "a b a b, HOROVOD_HIERARCHICAL_ALLREDUCE, through the host across nodes",
+        "a a b b, HOROVOD_TORUS_ALLREDUCE, in the node and across nodes",
+        "a a a b b b, HOROVOD_TORUS_ALLREDUCE, in the node and across nodes",
+        "a a b, HOROVOD_TORUS_ALLREDUCE, 'different numbers of ranks: [2, 1]'",
+        "a a, HOROVOD_HIERARCHICAL_ALLREDUCE, all ranks are on one node",
+        "a b, HOROVOD_HIERARCHICAL_ALLREDUCE, one rank only"
+    })
+    void allreducesInNodesAndAcrossThemGiveWhatTheHostGives(String nodes, String setting, String description)
+            throws Exception {
+        SimulatedRanks.Layout layout = new SimulatedRanks.Layout(List.of(nodes.split(" ")), 1);
+        SimulatedRanks.run(layout, "nccl", Map.of(setting, "1"), rank -> {
+            assertThat(rank.backend().description()).contains(description);
+            for (DType type : DType.values()) {
+                for (Reduction how : reductions(type)) {
+                    for (long[] sizes : new long[][] {{1}, {5, 700, 1, 2000, 64}}) {
+                        compareAllreduce(rank, type, how, sizes);
+                    }
+                }
+            }
+            // A process set has its own grid, or none.
+            List<Integer> members = List.of(0, rank.size() - 1);
+            if (members.contains(rank.rank())) {
+                Collectives set = rank.backend().collectives(members);
+                Tensor tensor = rank.up(Tensor.of(1f + rank.rank()));
+                set.allreduce(List.of(tensor), List.of(tensor), SUM);
+                rank.settle(set);
+                assertThat(rank.down(tensor).item()).isEqualTo(1f + rank.size());
+                set.close();
+            }
+        });
+    }
+
+    /** Rank r's GPUs are cuda:2r and cuda:2r+1; each speaks with those at the same place. */
+    @ParameterizedTest
+    @CsvSource({"nccl", "host"})
+    void everyGpuOfARankMeetsTheOthersAtItsPlace(String way) throws Exception {
+        SimulatedRanks.Layout layout = new SimulatedRanks.Layout(List.of("a", "a"), 2);
+        SimulatedRanks.run(layout, way, Map.of(), rank -> {
+            for (int round = 0; round < 10; round++) {
+                for (Device device : layout.devices(rank.rank())) {
+                    int place = device.index() % 2;
+                    Tensor tensor = rank.up(Tensor.of(10f * rank.rank() + place), device);
+                    Tensor sum = rank.data().output(Device.cuda(place), DType.FLOAT32, Shape.of(1));
+                    assertThat(sum.device()).isEqualTo(device);
+                    rank.data().allreduce(List.of(tensor), List.of(sum), SUM);
+                    rank.settle(rank.data());
+                    assertThat(rank.down(sum).item()).isEqualTo(10f + 2 * place);
+                }
+            }
+            assertThat(rank.data().reaches(Device.cuda(1))).isTrue();
+            assertThat(rank.data().reaches(Device.cuda(2))).isFalse();
         });
     }
 
@@ -303,7 +361,7 @@ class GpuCollectivesTest {
             }
             int before = rank.gpu().blocks();
             for (int i = 0; i < 50; i++) {
-                rank.data().output(Device.Kind.CUDA, DType.FLOAT32, Shape.of(10));
+                rank.data().output(Device.cuda(0), DType.FLOAT32, Shape.of(10));
             }
             assertThat(rank.gpu().blocks()).isGreaterThan(before);
             long giveUp = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);

@@ -37,13 +37,13 @@ class NcclProviderTest {
 
     @Test
     void theUniqueIdOfRank0ReachesEveryRank() throws Exception {
-        assertThat(open(BY_NAME, rank -> there(), Device::cuda))
+        assertThat(open(BY_NAME, rank -> there(), NcclProviderTest::own))
                 .allSatisfy(outcome -> assertThat(outcome).startsWith("nccl 2.18.5 over local"));
     }
 
     @Test
     void askedForByNameWithoutAGpuTheErrorSaysWhatIsMissingAndWhatElseToDo() throws Exception {
-        assertThat(open(BY_NAME, rank -> NO_GPU, Device::cuda))
+        assertThat(open(BY_NAME, rank -> NO_GPU, NcclProviderTest::own))
                 .allSatisfy(outcome -> assertThat(outcome)
                         .contains(
                                 ErrorId.UNSUPPORTED.code(),
@@ -56,30 +56,31 @@ class NcclProviderTest {
     @Test
     void askedForByNameAndMissingOnOneRankAllRanksFailAndNameIt() throws Exception {
         NcclPresence noLibrary = new NcclPresence(null, GPUS, "NCCL did not load: libnccl.so.2");
-        assertThat(open(BY_NAME, rank -> rank == 0 ? there() : noLibrary, Device::cuda))
+        assertThat(open(BY_NAME, rank -> rank == 0 ? there() : noLibrary, NcclProviderTest::own))
                 .allSatisfy(outcome -> assertThat(outcome).contains("libnccl.so.2", "[1]"));
     }
 
     @Test
     void leftToChooseTheHostsBackEndWorksAloneWithoutGpus() throws Exception {
-        assertThat(open(Map.of(), rank -> NO_GPU, Device::cuda)).containsOnly("local (2 ranks as threads of one JVM)");
+        assertThat(open(Map.of(), rank -> NO_GPU, NcclProviderTest::own))
+                .containsOnly("local (2 ranks as threads of one JVM)");
     }
 
     @Test
     void leftToChooseWithGpusButWithoutNcclTheBackEndSaysWhy() throws Exception {
         NcclPresence noLibrary = new NcclPresence(null, GPUS, "NCCL did not load: libnccl.so.2");
-        assertThat(open(Map.of(), rank -> noLibrary, Device::cuda))
+        assertThat(open(Map.of(), rank -> noLibrary, NcclProviderTest::own))
                 .allSatisfy(
                         outcome -> assertThat(outcome).startsWith("local").contains("without NCCL", "libnccl.so.2"));
     }
 
     @Test
     void aRankThatGetsNoGpuFailsAllRanksWithItsOwnReason() throws Exception {
-        IntFunction<Device> onlyOne = rank -> {
+        IntFunction<List<Device>> onlyOne = rank -> {
             if (rank == 1) {
                 throw new HvdException(ErrorId.NO_DEVICE, "host has 2 ranks but only 1 visible GPU(s)");
             }
-            return Device.cuda(0);
+            return List.of(Device.cuda(0));
         };
         assertThat(open(Map.of(), rank -> there(), onlyOne))
                 .allSatisfy(outcome ->
@@ -88,22 +89,25 @@ class NcclProviderTest {
 
     @Test
     void twoRanksWithTheSameGpuFailOnBothAndAreBothNamed() throws Exception {
-        assertThat(open(Map.of(), rank -> there(), rank -> Device.cuda(1)))
+        assertThat(open(Map.of(), rank -> there(), rank -> List.of(Device.cuda(1))))
                 .allSatisfy(outcome -> assertThat(outcome)
                         .contains("rank 0", "rank 1", "the same GPU", "0000:b3:00.0", "HVD_SHARE_GPU=1"));
     }
 
     @Test
     void ranksThatMayShareAGpuTryNcclOnlyWhenItIsAskedForByName() throws Exception {
-        assertThat(open(Map.of("HVD_SHARE_GPU", "1"), rank -> there(), rank -> Device.cuda(0)))
+        assertThat(open(Map.of("HVD_SHARE_GPU", "1"), rank -> there(), rank -> List.of(Device.cuda(0))))
                 .allSatisfy(outcome -> assertThat(outcome).contains("without NCCL", "NCCL_HOSTID"));
-        assertThat(open(Map.of("HVD_SHARE_GPU", "1", "HVD_BACKEND", "nccl"), rank -> there(), rank -> Device.cuda(0)))
+        assertThat(open(
+                        Map.of("HVD_SHARE_GPU", "1", "HVD_BACKEND", "nccl"),
+                        rank -> there(),
+                        rank -> List.of(Device.cuda(0))))
                 .allSatisfy(outcome -> assertThat(outcome).startsWith("nccl 2.18.5"));
     }
 
     @Test
     void aProgramThatPinsItsGpuItselfIsNotHeldToWhatCudaShowsFirst() throws Exception {
-        assertThat(open(Map.of("HVD_PIN_GPU", "0"), rank -> there(), rank -> Device.cuda(0)))
+        assertThat(open(Map.of("HVD_PIN_GPU", "0"), rank -> there(), rank -> List.of(Device.cuda(0))))
                 .allSatisfy(outcome -> assertThat(outcome).startsWith("local").contains("without NCCL"));
     }
 
@@ -116,7 +120,7 @@ class NcclProviderTest {
             }
             return new SimulatedGpu().device();
         };
-        assertThat(open(Map.of(), rank -> there(), Device::cuda))
+        assertThat(open(Map.of(), rank -> there(), NcclProviderTest::own))
                 .allSatisfy(outcome -> assertThat(outcome).contains("no tensors on GPUs", "CUDA 9.0", "[1]"));
     }
 
@@ -128,7 +132,10 @@ class NcclProviderTest {
             LocalProvider local = LocalProvider.team(1, 4096).get(0);
             BackendProvider host = counting(BackendProvider.class, local, "", closed);
             NcclProvider provider = new NcclProvider(
-                    host, (topology, config) -> Device.cuda(0), () -> found, index -> new SimulatedGpu().device());
+                    host,
+                    (topology, config) -> List.of(Device.cuda(0)),
+                    () -> found,
+                    index -> new SimulatedGpu().device());
             Backend backend = provider.open(HvdConfig.from(Map.of()), List.of());
             Collectives set = backend.collectives(List.of(0));
 
@@ -155,13 +162,17 @@ class NcclProviderTest {
         }));
     }
 
+    private static List<Device> own(int rank) {
+        return List.of(Device.cuda(rank));
+    }
+
     private NcclPresence there() {
         return new NcclPresence(new SimulatedNccl(new SimulatedGpu(), fabric), GPUS, "");
     }
 
     /** Opens two ranks at once; for each, the back end's description or the message of what it threw. */
     private List<String> open(
-            Map<String, String> environment, IntFunction<NcclPresence> found, IntFunction<Device> assigned)
+            Map<String, String> environment, IntFunction<NcclPresence> found, IntFunction<List<Device>> assigned)
             throws Exception {
         List<LocalProvider> team = LocalProvider.team(2, 4096);
         ExecutorService threads = Executors.newFixedThreadPool(2);

@@ -28,15 +28,23 @@ final class SimulatedNccl implements NcclCalls {
     private static final int SCALED = 1000;
     private static final long LIMIT_SECONDS = 20;
 
-    private final SimulatedGpu gpu;
+    private final Map<Integer, SimulatedGpu> gpus;
     private final Fabric fabric;
     private final Map<Long, Member> members = new ConcurrentHashMap<>();
     private final List<Double> factors = new ArrayList<>();
     private List<Runnable> group;
+    private SimulatedGpu selected;
+    private SimulatedGpu groupGpu;
     private long groupStream;
 
     SimulatedNccl(SimulatedGpu gpu, Fabric fabric) {
-        this.gpu = gpu;
+        this(Map.of(0, gpu), fabric);
+        this.selected = gpu;
+    }
+
+    /** @param gpus of the rank, by index */
+    SimulatedNccl(Map<Integer, SimulatedGpu> gpus, Fabric fabric) {
+        this.gpus = gpus;
         this.fabric = fabric;
     }
 
@@ -69,7 +77,7 @@ final class SimulatedNccl implements NcclCalls {
         }
     }
 
-    private record Member(Team team, int size, int rank) {}
+    private record Member(Team team, int size, int rank, SimulatedGpu gpu) {}
 
     @Override
     public String version() {
@@ -83,7 +91,7 @@ final class SimulatedNccl implements NcclCalls {
 
     @Override
     public void selectDevice(int index) {
-        // There is one.
+        selected = gpus.getOrDefault(index, selected);
     }
 
     @Override
@@ -98,7 +106,7 @@ final class SimulatedNccl implements NcclCalls {
         long id = ByteBuffer.wrap(uniqueId).getLong(0);
         Team team = fabric.teams.computeIfAbsent(id, key -> new Team(size));
         team.meet();
-        members.put(id, new Member(team, size, rank));
+        members.put(id, new Member(team, size, rank, selected));
         return id;
     }
 
@@ -114,8 +122,9 @@ final class SimulatedNccl implements NcclCalls {
 
     @Override
     public void requireSound(long communicator) {
-        if (gpu.failure() != null) {
-            throw new IllegalStateException("the simulated device has failed", gpu.failure());
+        Throwable failure = members.get(communicator).gpu().failure();
+        if (failure != null) {
+            throw new IllegalStateException("the simulated device has failed", failure);
         }
     }
 
@@ -129,14 +138,15 @@ final class SimulatedNccl implements NcclCalls {
         List<Runnable> works = group;
         group = null;
         if (!works.isEmpty()) {
-            gpu.enqueue(groupStream, () -> works.forEach(Runnable::run));
+            groupGpu.enqueue(groupStream, () -> works.forEach(Runnable::run));
         }
     }
 
-    private void queue(long stream, boolean first, Runnable work) {
+    private void queue(long communicator, long stream, boolean first, Runnable work) {
         if (group == null) {
-            gpu.enqueue(stream, work);
+            members.get(communicator).gpu().enqueue(stream, work);
         } else {
+            groupGpu = members.get(communicator).gpu();
             groupStream = stream;
             // Sends must not wait for receives that come after them in the group.
             group.add(first ? 0 : group.size(), work);
@@ -187,18 +197,19 @@ final class SimulatedNccl implements NcclCalls {
     /** All ranks show what they bring, take what they need, and only then write. */
     private void together(long communicator, long from, java.util.function.Function<Member, byte[]> take, long to) {
         Member member = members.get(communicator);
-        member.team().posted.set(member.rank(), gpu.at(from));
+        member.team().posted.set(member.rank(), member.gpu().at(from));
         member.team().meet();
         byte[] mine = take.apply(member);
         member.team().meet();
         if (mine != null) {
-            gpu.at(to).put(0, mine);
+            member.gpu().at(to).put(0, mine);
         }
     }
 
     @Override
     public void allReduce(long from, long to, long count, DType type, int operator, long communicator, long stream) {
         queue(
+                communicator,
                 stream,
                 false,
                 () -> together(communicator, from, member -> combined(member, (int) count, type, operator), to));
@@ -208,6 +219,7 @@ final class SimulatedNccl implements NcclCalls {
     public void reduce(
             long from, long to, long count, DType type, int operator, int root, long communicator, long stream) {
         queue(
+                communicator,
                 stream,
                 false,
                 () -> together(
@@ -221,6 +233,7 @@ final class SimulatedNccl implements NcclCalls {
     public void reduceScatter(
             long from, long to, long count, DType type, int operator, long communicator, long stream) {
         queue(
+                communicator,
                 stream,
                 false,
                 () -> together(
@@ -238,6 +251,7 @@ final class SimulatedNccl implements NcclCalls {
     @Override
     public void broadcast(long from, long to, long bytes, int root, long communicator, long stream) {
         queue(
+                communicator,
                 stream,
                 false,
                 () -> together(
@@ -247,6 +261,7 @@ final class SimulatedNccl implements NcclCalls {
     @Override
     public void allGather(long from, long to, long bytes, long communicator, long stream) {
         queue(
+                communicator,
                 stream,
                 false,
                 () -> together(
@@ -269,20 +284,26 @@ final class SimulatedNccl implements NcclCalls {
     @Override
     public void send(long from, long bytes, int to, long communicator, long stream) {
         Member member = members.get(communicator);
-        queue(stream, true, () -> member.team().mail(member.rank(), to).add(copy(gpu.at(from), bytes)));
+        queue(
+                communicator,
+                stream,
+                true,
+                () -> member.team()
+                        .mail(member.rank(), to)
+                        .add(copy(member.gpu().at(from), bytes)));
     }
 
     @Override
     public void receive(long to, long bytes, int from, long communicator, long stream) {
         Member member = members.get(communicator);
-        queue(stream, false, () -> {
+        queue(communicator, stream, false, () -> {
             try {
                 byte[] letter = member.team().mail(from, member.rank()).poll(LIMIT_SECONDS, TimeUnit.SECONDS);
                 if (letter == null || letter.length != bytes) {
                     throw new IllegalStateException(bytes + " bytes were expected from rank " + from + ", found "
                             + (letter == null ? "none" : letter.length));
                 }
-                gpu.at(to).put(0, letter);
+                member.gpu().at(to).put(0, letter);
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }

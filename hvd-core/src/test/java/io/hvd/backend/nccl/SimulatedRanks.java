@@ -6,26 +6,32 @@ import io.hvd.backend.cuda.SimulatedGpu;
 import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.GpuDriver.Gpu;
+import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** Ranks as threads, each with a simulated GPU. */
+/** Ranks as threads, each with simulated GPUs. */
 final class SimulatedRanks {
     static final Device GPU = Device.cuda(0);
 
     private SimulatedRanks() {}
 
-    /** One rank with its GPU, and both ways over the same ranks. */
-    record Rank(Backend backend, SimulatedGpu gpu) {
+    /** One rank with its GPUs, by their index, and both ways over the same ranks. */
+    record Rank(Backend backend, Map<Integer, SimulatedGpu> gpus) {
         int rank() {
             return backend.topology().rank();
         }
@@ -38,14 +44,23 @@ final class SimulatedRanks {
             return backend.collectives();
         }
 
+        /** The first one. */
+        SimulatedGpu gpu() {
+            return gpus.values().iterator().next();
+        }
+
         Tensor up(Tensor host) {
-            return gpu.copyOf(host, GPU, 0);
+            return up(host, Device.cuda(gpus.keySet().iterator().next()));
+        }
+
+        Tensor up(Tensor host, Device device) {
+            return gpus.get(device.index()).copyOf(host, device, 0);
         }
 
         /** A GPU tensor's elements, as soon as what hvd has left to the device is done. */
         Tensor down(Tensor tensor) {
             DeviceMemory memory = (DeviceMemory) tensor.memory();
-            return gpu.read(memory.address(), tensor.dtype(), tensor.shape());
+            return gpus.get(memory.device().index()).read(memory.address(), tensor.dtype(), tensor.shape());
         }
 
         void settle(Collectives data) throws InterruptedException {
@@ -60,19 +75,39 @@ final class SimulatedRanks {
         void run(Rank rank) throws Exception;
     }
 
-    /** Stages are small, so that batches take several. */
+    /** The node of every rank, and how many GPUs each rank has, of indices that differ between ranks. */
+    record Layout(List<String> nodes, int gpusEach) {
+        static Layout oneNode(int size) {
+            return new Layout(Collections.nCopies(size, "node"), 1);
+        }
+
+        /** One GPU each is the first that the rank sees. */
+        List<Device> devices(int rank) {
+            List<Device> devices = new ArrayList<>();
+            for (int i = 0; i < gpusEach; i++) {
+                devices.add(Device.cuda(gpusEach == 1 ? 0 : rank * gpusEach + i));
+            }
+            return devices;
+        }
+    }
+
     static void run(int size, String way, Map<String, String> settings, Body body) throws Exception {
+        run(Layout.oneNode(size), way, settings, body);
+    }
+
+    /** Stages are small, so that batches take several. */
+    static void run(Layout layout, String way, Map<String, String> settings, Body body) throws Exception {
         Map<String, String> environment = new HashMap<>(settings);
         environment.putIfAbsent("HVD_GPU_STAGE_BYTES", "4096");
         HvdConfig config = HvdConfig.from(environment);
-        SimulatedNccl.Fabric fabric = new SimulatedNccl.Fabric();
+        SimulatedNccl.Fabric fabric = way.equals("nccl") ? new SimulatedNccl.Fabric() : null;
         List<CompletableFuture<Void>> ranks = new ArrayList<>();
-        List<LocalProvider> team = LocalProvider.team(size, 4096);
-        for (int i = 0; i < size; i++) {
-            LocalProvider host = team.get(i);
-            Gpu card = new Gpu(0, "simulated", "0000:0" + i + ":00.0");
+        List<LocalProvider> team = LocalProvider.team(layout.nodes().size(), 4096);
+        for (int i = 0; i < team.size(); i++) {
+            int rank = i;
+            BackendProvider host = onNodes(BackendProvider.class, team.get(i), rank, layout.nodes());
             ranks.add(CompletableFuture.runAsync(
-                    () -> live(host, card, way.equals("nccl") ? fabric : null, config, body),
+                    () -> live(host, layout.devices(rank), fabric, config, body),
                     task -> new Thread(task, "gpu-rank").start()));
         }
         for (CompletableFuture<Void> rank : ranks) {
@@ -80,22 +115,46 @@ final class SimulatedRanks {
         }
     }
 
-    private static void live(LocalProvider host, Gpu card, SimulatedNccl.Fabric fabric, HvdConfig config, Body body) {
-        SimulatedGpu gpu = new SimulatedGpu();
-        NcclCalls nccl = fabric == null ? null : new SimulatedNccl(gpu, fabric);
+    private static void live(
+            BackendProvider host, List<Device> devices, SimulatedNccl.Fabric fabric, HvdConfig config, Body body) {
+        Map<Integer, SimulatedGpu> gpus = new TreeMap<>();
+        List<Gpu> cards = new ArrayList<>();
+        for (Device device : devices) {
+            gpus.put(device.index(), new SimulatedGpu());
+            cards.add(new Gpu(
+                    device.index(),
+                    "simulated",
+                    "gpu" + gpus.get(device.index()).hashCode()));
+        }
+        NcclCalls nccl = fabric == null ? null : new SimulatedNccl(gpus, fabric);
         NcclProvider provider = new NcclProvider(
                 host,
-                (topology, settings) -> GPU,
-                () -> new NcclPresence(nccl, List.of(card), nccl == null ? "libnccl.so.2 is hidden" : ""),
-                index -> gpu.device());
+                (topology, settings) -> devices,
+                () -> new NcclPresence(nccl, cards, nccl == null ? "libnccl.so.2 is hidden" : ""),
+                index -> gpus.get(index).device());
         Backend backend = provider.open(config, List.of());
         try {
-            body.run(new Rank(backend, gpu));
+            body.run(new Rank(backend, gpus));
         } catch (Exception e) {
             throw new IllegalStateException(e);
         } finally {
-            assertThat(gpu.failure()).isNull();
+            gpus.values().forEach(gpu -> assertThat(gpu.failure()).isNull());
             backend.close();
         }
+    }
+
+    /** The threads of this JVM, as if they were spread over nodes. */
+    private static <T> T onNodes(Class<T> type, Object inner, int rank, List<String> nodes) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, args) -> {
+            if (method.getName().equals("topology")) {
+                return Topology.of(rank, nodes, nodes);
+            }
+            try {
+                Object result = method.invoke(inner, args);
+                return method.getName().equals("open") ? onNodes(Backend.class, result, rank, nodes) : result;
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        }));
     }
 }

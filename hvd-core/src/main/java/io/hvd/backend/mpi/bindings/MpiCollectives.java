@@ -43,7 +43,7 @@ final class MpiCollectives implements Collectives {
     }
 
     @Override
-    public boolean takesVetoes(Device.Kind device) {
+    public boolean takesVetoes(Device device) {
         return reaches(device);
     }
 
@@ -53,7 +53,7 @@ final class MpiCollectives implements Collectives {
     }
 
     @Override
-    public void vetoAllreduce(Device.Kind device, long elements, Reduction how) {
+    public void vetoAllreduce(Device device, long elements, Reduction how) {
         int count = (int) Math.min(stage.chunk(how.wire()), elements);
         Veto.write(stage.front, count, how, true);
         reduction.allreduce(stage.front, count + 1, how);

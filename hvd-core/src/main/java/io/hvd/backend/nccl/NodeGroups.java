@@ -1,0 +1,53 @@
+package io.hvd.backend.nccl;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * The ranks of a process set as a grid: a row for each node, and every rank in the column of its place
+ * within its node.
+ *
+ * @param inside the ranks of this rank's node, ascending
+ * @param across the ranks at this rank's place on each node, by node
+ */
+record NodeGroups(List<Integer> inside, List<Integer> across) {
+    /**
+     * @param rank whose groups are wanted
+     * @param members of the process set, ascending
+     * @param nodes number of the node of every rank of the job
+     */
+    static NodeGroups of(int rank, List<Integer> members, List<Integer> nodes) {
+        Map<Integer, List<Integer>> rows = rows(members, nodes);
+        List<Integer> inside = rows.get(nodes.get(rank));
+        int place = inside.indexOf(rank);
+        List<Integer> across = rows.values().stream()
+                .filter(row -> row.size() > place)
+                .map(row -> row.get(place))
+                .toList();
+        return new NodeGroups(List.copyOf(inside), across);
+    }
+
+    /** Why the members make no grid worth having; empty if they do. The same on every rank. */
+    static Optional<String> obstacle(List<Integer> members, List<Integer> nodes) {
+        List<Integer> sizes =
+                rows(members, nodes).values().stream().map(List::size).toList();
+        if (sizes.size() == 1) {
+            return Optional.of("all ranks are on one node");
+        }
+        if (sizes.stream().distinct().count() > 1) {
+            return Optional.of("the nodes have different numbers of ranks: " + sizes);
+        }
+        return sizes.get(0) == 1 ? Optional.of("every node has one rank only") : Optional.empty();
+    }
+
+    private static Map<Integer, List<Integer>> rows(List<Integer> members, List<Integer> nodes) {
+        Map<Integer, List<Integer>> rows = new TreeMap<>();
+        for (int member : members) {
+            rows.computeIfAbsent(nodes.get(member), node -> new ArrayList<>()).add(member);
+        }
+        return rows;
+    }
+}
