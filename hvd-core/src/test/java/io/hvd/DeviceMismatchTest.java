@@ -26,7 +26,11 @@ class DeviceMismatchTest {
             assertThatThrownBy(() -> hvd.allreduceInPlace("weight.grad", tensor, AllreduceOptions.sum()))
                     .isInstanceOf(RankMismatchException.class)
                     .hasMessageContainingAll(
-                            "weight.grad", "allreduce", "device", "CPU on ranks {0}", "CUDA on ranks {1}");
+                            "weight.grad",
+                            "allreduce",
+                            "device",
+                            "CPU on ranks {0}",
+                            "CUDA (the rank's GPU 0) on ranks {1}");
             return hvd.allreduce("next", Tensor.of(hvd.rank() + 1f), AllreduceOptions.sum())
                     .item();
         });
