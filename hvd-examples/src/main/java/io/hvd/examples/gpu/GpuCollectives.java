@@ -42,9 +42,14 @@ final class GpuCollectives {
         this.hvd = hvd;
     }
 
+    /** The check that a job with this back end can show. */
+    static String shownBy(String backend) {
+        return backend.startsWith("nccl ") ? "G2" : "G3";
+    }
+
     static List<CheckLine> check(HvdContext hvd) {
         List<CheckLine> lines = new ArrayList<>();
-        String check = hvd.backend().startsWith("nccl ") ? "G2." : "G3.";
+        String check = shownBy(hvd.backend()) + ".";
         lines.add(new GpuCollectives(hvd).allreduce(check + "allreduce"));
         lines.add(new GpuCollectives(hvd).fused(check + "fused"));
         lines.add(new GpuCollectives(hvd).ordered(check + "ordered"));
