@@ -30,6 +30,7 @@ record GpuFacts(
         String visibleDevices) {
 
     private static final Path KERNEL_MODULE = Path.of("/proc/driver/nvidia/version");
+    private static final String NOT_LOOKED_FOR = "not looked for without a GPU";
 
     /**
      * A library and where it was loaded from.
@@ -63,15 +64,21 @@ record GpuFacts(
                 gpus || !module.isEmpty() ? read(DriverFacts::version) : Library.missing(why.get()),
                 presence.gpus().stream().map(GpuFacts::card).toList(),
                 why.get(),
-                gpus ? read(LoadedLibraries::runtime) : Library.missing("not looked for without a GPU"),
+                gpus ? runtime(presence.missing(), LoadedLibraries::runtime) : Library.missing(NOT_LOOKED_FOR),
                 nccl(presence),
                 BindingVersions.ofClassPath(GpuFacts.class.getClassLoader()),
                 System.getenv("CUDA_VISIBLE_DEVICES"));
     }
 
+    /** Only the first of two attempts at a library that does not load names the cause, and NCCL's, which loads it too, was the first. */
+    static Library runtime(String whyNoNccl, Supplier<Library> reading) {
+        Library runtime = read(reading);
+        return runtime.missing().isEmpty() || whyNoNccl.isEmpty() ? runtime : Library.missing(whyNoNccl);
+    }
+
     private static Library nccl(NcclPresence presence) {
         if (presence.gpus().isEmpty()) {
-            return Library.missing("not looked for without a GPU");
+            return Library.missing(NOT_LOOKED_FOR);
         }
         return presence.calls() == null
                 ? Library.missing(presence.missing())
