@@ -176,8 +176,7 @@ attempt() {
         printf '    $'
         printf ' %q' "$@"
         printf '\n'
-        grep -aE '^(CHECK|RESULT|bytes:)|[Ee]poch|ERROR SUMMARY|HVD-[0-9]|Exception' "$work/out" | cut -c 1-400 \
-            | head -n 40 | sed 's/^/    /' || true
+        excerpt | cut -c 1-400 | sed 's/^/    /'
     } >>"$work/log"
     if ((code == 124 || code == 137)) && ((SECONDS >= deadline)); then
         note fail "$label: no end within ${limit[$check]} s"
@@ -185,10 +184,16 @@ attempt() {
     fi
 }
 
+# The lines of the output that count; where there are none, its end.
+excerpt() {
+    grep -m 60 -aE '^(CHECK|RESULT|bytes:)|[Ee]poch|ERROR SUMMARY' "$work/out" || tail -n 15 "$work/out"
+}
+
 # The CHECK lines of one check (G1, or G2 with G2.allreduce and so on) decide about a run.
 judge() {
     local name=$1 lines bad
-    lines=$(grep -aE "^CHECK $name(\.[a-z]+)? " "$work/out" || true)
+    # Every rank says why it was refused.
+    lines=$(grep -aE "^CHECK $name(\.[a-z]+)? " "$work/out" | awk '!seen[$0]++' || true)
     if [[ -z $lines ]]; then
         note fail "$label: exit code $code and no line CHECK $name; $(last_words)"
         return

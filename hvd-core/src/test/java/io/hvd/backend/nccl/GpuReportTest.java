@@ -171,7 +171,8 @@ class GpuReportTest {
         assertThat(GpuFacts.runtime("libcudart.so.13 was not found", () -> second))
                 .isEqualTo(Library.missing("libcudart.so.13 was not found"));
         assertThat(GpuFacts.runtime("", () -> second)).isEqualTo(second);
-        assertThat(GpuFacts.runtime("libnccl.so.2 was not found", () -> RUNTIME)).isEqualTo(RUNTIME);
+        assertThat(GpuFacts.runtime("libnccl.so.2 was not found", () -> RUNTIME))
+                .isEqualTo(RUNTIME);
     }
 
     /** Asks JCuda and JavaCPP themselves, as on a machine whose driver is there but cannot be used. */

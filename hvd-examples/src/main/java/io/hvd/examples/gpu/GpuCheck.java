@@ -14,6 +14,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -100,7 +101,9 @@ public final class GpuCheck implements Example {
     @Override
     public int refused(CommandLine line, HvdException why) {
         Outcome outcome = outcomeOfRefusal(why.id(), line.hasOption(EXPECT_REFUSAL));
-        List<CheckLine> lines = List.of(new CheckLine("G1", outcome, why.getMessage()));
+        List<CheckLine> lines = Stream.of(line.getOptionValue(ONLY, "G1").split(","))
+                .map(check -> new CheckLine(check, outcome, why.getMessage()))
+                .toList();
         report(lines, 0);
         return exitCode(lines);
     }
