@@ -496,7 +496,7 @@ write_record() {
     row hvd "$(of_bundle_or_git)"
     row Java "$(java -version 2>&1 </dev/null | head -n 1)"
     row 'Open MPI' "$(mpirun --version 2>/dev/null </dev/null | sed -n 's/.*(Open MPI) \([^ ]*\).*/\1/p')"
-    row system "$(sed -n 's/^PRETTY_NAME="\(.*\)"$/\1/p' /etc/os-release 2>/dev/null), Linux $(uname -r), $(nproc) cores"
+    row system "$(sed -n 's/^PRETTY_NAME="\(.*\)"$/\1/p' /etc/os-release 2>/dev/null), $(nproc) cores"
     printf '\n'
     row check what result 'seen, or why not'
     printf '|---|---|---|---|\n'
