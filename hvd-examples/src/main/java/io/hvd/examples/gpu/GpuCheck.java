@@ -9,8 +9,6 @@ import io.hvd.error.HvdException;
 import io.hvd.examples.Example;
 import io.hvd.examples.gpu.CheckLine.Outcome;
 import java.util.ArrayList;
-import java.util.Collection;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -35,10 +33,6 @@ public final class GpuCheck implements Example {
     private static final String ONLY = "only";
     private static final String VERSIONS = "versions";
     private static final Set<String> FORMS = Set.of("table", "json");
-    /** Of G2 and G3 only the one that the back end stands for, unless the other is asked for. */
-    private static final List<String> CHECKS = List.of("G1", "G2", "G3", "G4", "G7");
-
-    private static final List<String> USUAL = List.of("G1", "G2", "G4", "G7");
 
     @Override
     public String name() {
@@ -53,35 +47,21 @@ public final class GpuCheck implements Example {
     @Override
     public Options flags() {
         return new Options()
-                .addOption(null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused")
-                .addOption(null, ONLY, true, "run only these checks, such as G2,G4; of " + CHECKS)
-                .addOption(null, VERSIONS, true, "only print the table of versions, as \"table\" or \"json\"");
+                .addOption(null, ONLY, true, "run only these checks, such as G1,G4")
+                .addOption(null, VERSIONS, true, "only print the table of versions, as \"table\" or \"json\"")
+                .addOption(
+                        null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused");
     }
 
     @Override
     public RankBody<Integer> program(CommandLine line) throws ParseException {
-        boolean expectRefusal = line.hasOption(EXPECT_REFUSAL);
-        Set<String> wanted = wanted(line.getOptionValue(ONLY));
+        CheckChoice choice = CheckChoice.of(line.getOptionValue(ONLY));
         String form = line.getOptionValue(VERSIONS);
-        if (form == null) {
-            return hvd -> run(hvd, wanted, expectRefusal);
-        }
-        if (!FORMS.contains(form)) {
+        if (form != null && !FORMS.contains(form)) {
             throw new ParseException("--" + VERSIONS + " is \"table\" or \"json\", not \"" + form + "\"");
         }
-        return hvd -> versions(hvd, form);
-    }
-
-    /** The checks to run; null where nobody has chosen. */
-    private static Set<String> wanted(String chosen) throws ParseException {
-        if (chosen == null) {
-            return null;
-        }
-        Set<String> wanted = new LinkedHashSet<>(List.of(chosen.split(",")));
-        if (!CHECKS.containsAll(wanted)) {
-            throw new ParseException("--" + ONLY + " takes some of " + CHECKS + ", not \"" + chosen + "\"");
-        }
-        return wanted;
+        boolean expectRefusal = line.hasOption(EXPECT_REFUSAL);
+        return hvd -> form == null ? run(hvd, choice, expectRefusal) : versions(hvd, form);
     }
 
     private static int versions(HvdContext hvd, String form) {
@@ -122,54 +102,26 @@ public final class GpuCheck implements Example {
         return count(lines, Outcome.NOT_RUN) > 0 ? NOT_RUN : 0;
     }
 
-    private static int run(HvdContext hvd, Set<String> chosen, boolean expectRefusal) {
+    private static int run(HvdContext hvd, CheckChoice choice, boolean expectRefusal) {
         if (hvd.rank() == 0) {
             System.out.print(GpuReport.ofThisProcess().text());
         }
+        List<CheckLine> lines = new ArrayList<>();
         List<String> devices =
                 fromAllRanks(hvd, "gpu_check.device", hvd.device().toString());
-        List<CheckLine> lines;
         if (devices.contains("cpu")) {
             String why = "no GPU: the ranks on " + hvd.hosts() + " have " + devices + ", back end " + hvd.backend();
-            lines = notRun(chosen == null ? USUAL : chosen, why);
+            lines.addAll(choice.notRun(why));
         } else if (expectRefusal) {
-            lines = List.of(
-                    new CheckLine("G1", Outcome.FAIL, hvd.localSize() + " ranks on this host were not refused"));
+            lines.add(new CheckLine("G1", Outcome.FAIL, hvd.localSize() + " ranks on this host were not refused"));
         } else {
-            lines = onGpus(hvd, chosen);
+            lines.addAll(choice.run(hvd));
         }
         List<CheckLine> all = worstOfAllRanks(hvd, lines);
         if (hvd.rank() == 0) {
             report(all, hvd.size());
         }
         return exitCode(all);
-    }
-
-    private static List<CheckLine> notRun(Collection<String> checks, String why) {
-        return checks.stream()
-                .map(check -> new CheckLine(check, Outcome.NOT_RUN, why))
-                .toList();
-    }
-
-    private static List<CheckLine> onGpus(HvdContext hvd, Set<String> chosen) {
-        String shown = GpuCollectives.shownBy(hvd.backend());
-        Set<String> checks = chosen == null ? new LinkedHashSet<>(List.of("G1", shown, "G4", "G7")) : chosen;
-        List<CheckLine> lines = new ArrayList<>();
-        for (String check : checks) {
-            switch (check) {
-                case "G1" -> lines.add(GpuPlacement.check(hvd));
-                case "G4" -> lines.add(KernelCheck.check(hvd));
-                case "G7" -> lines.add(CallTimes.check(hvd));
-                default ->
-                    lines.addAll(
-                            check.equals(shown)
-                                    ? GpuCollectives.check(hvd)
-                                    : notRun(
-                                            List.of(check),
-                                            "this job shows " + shown + ", its back end is " + hvd.backend()));
-            }
-        }
-        return lines;
     }
 
     /** What each rank has to say, by rank. */

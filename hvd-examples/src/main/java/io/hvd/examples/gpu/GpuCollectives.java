@@ -42,14 +42,9 @@ final class GpuCollectives {
         this.hvd = hvd;
     }
 
-    /** The check that a job with this back end can show. */
-    static String shownBy(String backend) {
-        return backend.startsWith("nccl ") ? "G2" : "G3";
-    }
-
     static List<CheckLine> check(HvdContext hvd) {
         List<CheckLine> lines = new ArrayList<>();
-        String check = shownBy(hvd.backend()) + ".";
+        String check = hvd.backend().startsWith("nccl ") ? "G2." : "G3.";
         lines.add(new GpuCollectives(hvd).allreduce(check + "allreduce"));
         lines.add(new GpuCollectives(hvd).fused(check + "fused"));
         lines.add(new GpuCollectives(hvd).ordered(check + "ordered"));
