@@ -193,7 +193,7 @@ excerpt() {
 judge() {
     local name=$1 lines bad
     # Every rank says why it was refused.
-    lines=$(grep -aE "^CHECK $name(\.[a-z]+)? " "$work/out" | awk '!seen[$0]++' || true)
+    lines=$(grep -aE "^CHECK $name(\.[a-z-]+)? " "$work/out" | awk '!seen[$0]++' || true)
     if [[ -z $lines ]]; then
         note fail "$label: exit code $code and no line CHECK $name; $(last_words)"
         return
@@ -207,11 +207,14 @@ judge() {
     if ((code != 0)) && [[ ${2:-} != any-code ]]; then
         note fail "$label: all lines pass, but exit code $code; $(last_words)"
     elif (($(wc -l <<<"$lines") > 1)); then
-        note pass "$label: $(sed -E 's/^CHECK [A-Z0-9]+\.([a-z]+) pass .*/\1/' <<<"$lines" | joined)"
+        note pass "$label: $(sed -E 's/^CHECK [A-Z0-9]+\.([a-z-]+) pass .*/\1/' <<<"$lines" | joined)"
     else
-        note pass "$label: $(sed -E 's/^CHECK [^ ]+ pass (bytes:microseconds[ 0-9:.]*; )?//' <<<"$lines")"
+        note pass "$label: $(sed -E 's/^CHECK [^ ]+ pass (bytes:microseconds[ 0-9:.]*; )?//' <<<"$lines" | shortened)"
     fi
 }
+
+# The whole line is among what the command printed.
+shortened() { awk '{ print (length($0) > 240 ? substr($0, 1, 240) "..." : $0) }'; }
 
 # Lines as one.
 joined() { awk 'NR > 1 { printf "; " } { printf "%s", $0 }'; }
@@ -374,7 +377,7 @@ judge_memory() {
         note fail "$label: $ended of $count summaries of memcheck, exit code $code; $(last_words)"
     elif ((clean < ended)); then
         note fail "$label: $(grep -aE 'ERROR SUMMARY: ' "$work/out" | joined)"
-    elif ! grep -qaE "^CHECK $name(\.[a-z]+)? pass " "$work/out" || grep -qaE "^CHECK $name(\.[a-z]+)? (fail|not-run) " "$work/out"; then
+    elif ! grep -qaE "^CHECK $name(\.[a-z-]+)? pass " "$work/out" || grep -qaE "^CHECK $name(\.[a-z-]+)? (fail|not-run) " "$work/out"; then
         note fail "$label: memcheck has no finding, but $name did not pass under it; $(last_words)"
     else
         note pass "$label: 0 errors"
@@ -488,6 +491,7 @@ write_record() {
     printf '# GPU record of %s: %s\n\n' "$(date -u '+%Y-%m-%d %H:%M UTC')" "$verdict"
     # shellcheck disable=SC2016 # Markdown, not a command
     printf '`%s`: %d passed, %d failed, %d not run, in %d s.\n\n' "$command_line" "$passed" "$failed" "$not_run" "$SECONDS"
+    if [[ -n $stand_in ]]; then printf '%s\n\n' "$stand_in"; fi
     row part found
     printf '|---|---|\n'
     sed -nE 's/^(.*[^ ])  +([^ ].*)$/\1\t\2/p' "$work/versions" | while IFS=$'\t' read -r part found; do row "$part" "$found"; done
@@ -521,8 +525,12 @@ cat "$work/versions" >&2
 gpus=$(grep -cE '^GPU [0-9]+ ' "$work/versions" || true)
 no_gpu=$(sed -nE 's/^GPU  +missing: /no GPU: /p' "$work/versions")
 no_nccl=$(sed -nE 's/^NCCL  +missing: /no NCCL: /p' "$work/versions")
-if ((gpus == 0)) && [[ -z $no_gpu ]]; then
-    no_gpu="the table of versions could not be read (exit code $code): $(tail -n 1 "$work/err")"
+unread='' stand_in=''
+if [[ $gpus == 0 && -z $no_gpu ]]; then
+    unread="the table of versions could not be read (exit code $code): $(tail -n 1 "$work/err")"
+elif ((gpus > 0)) && grep -q '^NVIDIA driver  *missing' "$work/versions" && [[ ! -e /dev/dxg ]]; then
+    stand_in='**Not a record of a GPU**: no NVIDIA kernel module is loaded, so the library of the driver is a stand-in.'
+    say "$stand_in"
 fi
 
 for check in "${chosen[@]}"; do
@@ -530,6 +538,8 @@ for check in "${chosen[@]}"; do
     deadline=$((SECONDS + limit[$check]))
     if [[ -n $no_gpu ]]; then
         note not-run "$no_gpu"
+    elif [[ -n $unread ]]; then
+        note fail "$unread"
     else
         run_check
     fi

@@ -174,14 +174,31 @@ class GpuCheckScriptTest {
     }
 
     @Test
-    void aTableOfVersionsThatCannotBeReadIsTheReasonOfAll() throws IOException {
+    void aTableOfVersionsThatCannotBeReadFailsAllChecks() throws IOException {
         machine.answer("versions", "");
 
         Job job = machine.check();
 
-        assertThat(job.exitCode()).isEqualTo(2);
-        assertThat(job.lines("| not-run | the table of versions could not be read (exit code 0)"))
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.lines("| fail | the table of versions could not be read (exit code 0)"))
                 .hasSize(7);
+    }
+
+    /** As on a machine whose libcuda.so.1 is a test's own. */
+    @Test
+    void gpusWithoutAKernelModuleMakeNoRecordOfAGpu() throws IOException {
+        machine.answer("versions", "NVIDIA driver  missing: no /proc\nNCCL   2.28.3\nGPU 0  Made Up 9000\n");
+
+        assertThat(machine.check("--only", "G4").output()).contains("\n\n**Not a record of a GPU**: ");
+    }
+
+    /** Names of the lines are not words alone; one that is overlooked would be a pass. */
+    @Test
+    void everyLineOfACheckCounts() throws IOException {
+        machine.answer("G3", "CHECK G3.allreduce pass all types\nCHECK G3.out-of-place fail 1 differs\n");
+
+        assertThat(machine.check("--only", "G3", "--ranks", "1").output())
+                .contains("| fail | 1 rank: G3.out-of-place 1 differs |");
     }
 
     @ParameterizedTest
