@@ -556,5 +556,6 @@ for check in "${chosen[@]}"; do
 done
 if ((failed > 0)); then verdict=fail; elif ((not_run > 0)); then verdict=not-run; fi
 if [[ -n $record ]]; then write_record >"$record"; else write_record; fi
-printf 'RESULT gpu_check=%s passed=%d failed=%d not_run=%d seconds=%d\n' "$verdict" "$passed" "$failed" "$not_run" "$SECONDS"
+printf 'RESULT gpu_check=%s passed=%d failed=%d not_run=%d seconds=%d%s\n' "$verdict" "$passed" "$failed" "$not_run" \
+    "$SECONDS" "${stand_in:+ driver=stand-in}"
 case $verdict in pass) exit 0 ;; fail) exit 1 ;; *) exit 2 ;; esac

@@ -189,7 +189,10 @@ class GpuCheckScriptTest {
     void gpusWithoutAKernelModuleMakeNoRecordOfAGpu() throws IOException {
         machine.answer("versions", "NVIDIA driver  missing: no /proc\nNCCL   2.28.3\nGPU 0  Made Up 9000\n");
 
-        assertThat(machine.check("--only", "G4").output()).contains("\n\n**Not a record of a GPU**: ");
+        Job job = machine.check("--only", "G4");
+
+        assertThat(job.output()).contains("\n\n**Not a record of a GPU**: ");
+        assertThat(job.lines("RESULT ").get(0)).endsWith(" driver=stand-in");
     }
 
     /** Names of the lines are not words alone; one that is overlooked would be a pass. */
