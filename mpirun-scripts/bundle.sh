@@ -10,6 +10,7 @@
 #   --check     as root: trains on 2 ranks in an empty root folder that holds the bundle and a shell
 #
 # On the other machine:  . FOLDER/env.sh && horovodrun -np 2 java -jar FOLDER/train.jar digits
+# and with GPUs:         FOLDER/bin/gpu-check.sh --out record.md
 set -euo pipefail
 
 scripts="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)"
@@ -96,6 +97,8 @@ copy_jars() {
         esac
     done
     cp "$scripts/horovodrun" "$folder/bin/"
+    if [[ $gpu == yes ]]; then cp -r "$scripts/gpu-check.sh" "$scripts/gpu" "$folder/bin/"; fi
+    git -C "$root" describe --always --dirty >"$folder/version" 2>/dev/null || echo unknown >"$folder/version"
 }
 
 # What the programs and libraries in the bundle want, and what that wants in turn.

@@ -115,8 +115,9 @@ class FloorsTest {
                     "com.google.gson.*",
                     "ai.djl.*",
                     "javax.imageio.*",
-                    // gpu-check looks at the kernels themselves
+                    // gpu-check looks at the kernels themselves, and shows the table of versions
                     CUDA,
+                    NCCL,
                     // the examples are users' programs: one on CUDA brings memory of its own
                     "jcuda.*"));
 

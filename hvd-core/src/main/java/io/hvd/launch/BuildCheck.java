@@ -1,7 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.backend.mpi.MpiProvider;
-import io.hvd.backend.nccl.NcclProvider;
+import io.hvd.backend.nccl.GpuReport;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.HvdException;
 import java.util.Map;
@@ -13,11 +13,10 @@ import java.util.Map;
  * @param openMpi version and mpirun, or empty
  * @param mpiJar the one that fits Open MPI, or empty
  * @param mpiObstacle why there is none; empty if there is
- * @param nccl NCCL's version as a number, or 0 where it cannot be used
- * @param gpus that can be seen
+ * @param gpu GPUs and the libraries that tensors on them pass through
  * @param libTorch whether its classes are on the class path
  */
-record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, int nccl, int gpus, boolean libTorch) {
+record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, GpuReport gpu, boolean libTorch) {
     private static final String LIBTORCH = "org.bytedeco.pytorch.Tensor";
 
     /** @throws HvdException if a setting is bad */
@@ -30,13 +29,7 @@ record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, int nccl, i
         } catch (HvdException missing) {
             obstacle = missing.getMessage();
         }
-        return new BuildCheck(
-                openMpi(environment),
-                jar,
-                obstacle,
-                NcclProvider.installedVersion(),
-                NcclProvider.gpus(),
-                onClassPath(LIBTORCH));
+        return new BuildCheck(openMpi(environment), jar, obstacle, GpuReport.ofThisProcess(), onClassPath(LIBTORCH));
     }
 
     String text(String version) {
@@ -49,7 +42,7 @@ record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, int nccl, i
                         "",
                         "Tensor operations",
                         box(mpiObstacle.isEmpty(), "MPI", mpiObstacle),
-                        box(nccl > 0, "NCCL", nccl > 0 ? "version " + nccl : gpus == 0 ? "no GPU" : "not usable"),
+                        box(gpu.nccl() > 0, "NCCL", gpu.nccl() > 0 ? "version " + gpu.nccl() : gpu.obstacle()),
                         box(true, "local", ""),
                         "",
                         "Engines",
@@ -59,7 +52,10 @@ record BuildCheck(String openMpi, String mpiJar, String mpiObstacle, int nccl, i
                         "Versions",
                         line("JDK", System.getProperty("java.version") + ", " + System.getProperty("java.home")),
                         line("Open MPI", openMpi.isEmpty() ? "none found" : openMpi),
-                        line("mpi.jar", mpiJar.isEmpty() ? "none that fits" : mpiJar))
+                        line("mpi.jar", mpiJar.isEmpty() ? "none that fits" : mpiJar),
+                        "",
+                        "GPU",
+                        gpu.text().indent(2).stripTrailing())
                 + "\n";
     }
 

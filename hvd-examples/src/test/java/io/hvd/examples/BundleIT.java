@@ -26,6 +26,16 @@ class BundleIT {
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.output()).contains("RESULT example=digits ranks=2");
+        assertGpuCheckRuns(target);
+    }
+
+    /** Here, not in the bare root: it takes grep, sed and awk. On a machine with a GPU it may take minutes and pass. */
+    private static void assertGpuCheckRuns(String bundle) {
+        Job job = Job.run(List.of(bundle + "/bin/gpu-check.sh", "--only", "G1"), Map.of());
+
+        assertThat(job.output()).contains("| JavaCPP cuda | 13.", "RESULT gpu_check=");
+        assertThat(job.exitCode()).as(job.output()).isIn(0, 2);
+        assertThat(Path.of(bundle, "bin", "gpu", "calls.c")).exists();
     }
 
     @Test

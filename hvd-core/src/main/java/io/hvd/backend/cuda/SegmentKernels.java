@@ -25,10 +25,10 @@ public final class SegmentKernels {
     public static final int ALIGNMENT = 16;
 
     /** The PTX is of version 6.3, which the drivers of CUDA 10.0 are the first to take. */
-    static final int OLDEST_DRIVER = 10000;
+    public static final int OLDEST_DRIVER = 10000;
 
     /** CUDA 13 compiles for nothing older. */
-    static final int OLDEST_CAPABILITY = 75;
+    public static final int OLDEST_CAPABILITY = 75;
 
     private static final String RESOURCE = "segments.ptx";
     /** Up to so many blocks of 256 threads fit on a multiprocessor; where fewer do, the others follow. */

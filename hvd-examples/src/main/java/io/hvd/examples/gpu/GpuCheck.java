@@ -3,6 +3,7 @@ package io.hvd.examples.gpu;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.RankBody;
+import io.hvd.backend.nccl.GpuReport;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.examples.Example;
@@ -10,8 +11,11 @@ import io.hvd.examples.gpu.CheckLine.Outcome;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
+import org.apache.commons.cli.ParseException;
 
 /**
  * Checks the GPU part of hvd on a machine that has GPUs: which GPU each rank got (G1), the collectives on
@@ -19,13 +23,16 @@ import org.apache.commons.cli.Options;
  * takes (G7). Start it under mpirun with as many ranks
  * as there are GPUs; with {@code --more-ranks-than-gpus} it is right if it is refused.
  *
- * <p>Rank 0 prints one {@code CHECK} line per check and a {@code RESULT} line. Exit code 1 if something
+ * <p>Rank 0 prints the table of versions, one {@code CHECK} line per check and a {@code RESULT} line. Exit code 1 if something
  * failed, 2 if something could not be run, for instance without a GPU, otherwise 0.
  */
 public final class GpuCheck implements Example {
     private static final int FAILED = 1;
     private static final int NOT_RUN = 2;
     private static final String EXPECT_REFUSAL = "more-ranks-than-gpus";
+    private static final String ONLY = "only";
+    private static final String VERSIONS = "versions";
+    private static final Set<String> FORMS = Set.of("table", "json");
 
     @Override
     public String name() {
@@ -40,14 +47,29 @@ public final class GpuCheck implements Example {
     @Override
     public Options flags() {
         return new Options()
+                .addOption(null, ONLY, true, "run only these checks, such as G1,G4")
+                .addOption(null, VERSIONS, true, "only print the table of versions, as \"table\" or \"json\"")
                 .addOption(
                         null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused");
     }
 
     @Override
-    public RankBody<Integer> program(CommandLine line) {
+    public RankBody<Integer> program(CommandLine line) throws ParseException {
+        CheckChoice choice = CheckChoice.of(line.getOptionValue(ONLY));
+        String form = line.getOptionValue(VERSIONS);
+        if (form != null && !FORMS.contains(form)) {
+            throw new ParseException("--" + VERSIONS + " is \"table\" or \"json\", not \"" + form + "\"");
+        }
         boolean expectRefusal = line.hasOption(EXPECT_REFUSAL);
-        return hvd -> run(hvd, expectRefusal);
+        return hvd -> form == null ? run(hvd, choice, expectRefusal) : versions(hvd, form);
+    }
+
+    private static int versions(HvdContext hvd, String form) {
+        GpuReport report = GpuReport.ofThisProcess();
+        if (hvd.rank() == 0) {
+            System.out.print(form.equals("json") ? report.json() + "\n" : report.text());
+        }
+        return report.gpus() > 0 ? 0 : NOT_RUN;
     }
 
     @Override
@@ -59,7 +81,9 @@ public final class GpuCheck implements Example {
     @Override
     public int refused(CommandLine line, HvdException why) {
         Outcome outcome = outcomeOfRefusal(why.id(), line.hasOption(EXPECT_REFUSAL));
-        List<CheckLine> lines = List.of(new CheckLine("G1", outcome, why.getMessage()));
+        List<CheckLine> lines = Stream.of(line.getOptionValue(ONLY, "G1").split(","))
+                .map(check -> new CheckLine(check, outcome, why.getMessage()))
+                .toList();
         report(lines, 0);
         return exitCode(lines);
     }
@@ -78,21 +102,20 @@ public final class GpuCheck implements Example {
         return count(lines, Outcome.NOT_RUN) > 0 ? NOT_RUN : 0;
     }
 
-    private static int run(HvdContext hvd, boolean expectRefusal) {
+    private static int run(HvdContext hvd, CheckChoice choice, boolean expectRefusal) {
+        if (hvd.rank() == 0) {
+            System.out.print(GpuReport.ofThisProcess().text());
+        }
         List<CheckLine> lines = new ArrayList<>();
         List<String> devices =
                 fromAllRanks(hvd, "gpu_check.device", hvd.device().toString());
         if (devices.contains("cpu")) {
             String why = "no GPU: the ranks on " + hvd.hosts() + " have " + devices + ", back end " + hvd.backend();
-            lines.add(new CheckLine("G1", Outcome.NOT_RUN, why));
-            lines.add(new CheckLine("G2", Outcome.NOT_RUN, why));
+            lines.addAll(choice.notRun(why));
         } else if (expectRefusal) {
             lines.add(new CheckLine("G1", Outcome.FAIL, hvd.localSize() + " ranks on this host were not refused"));
         } else {
-            lines.add(GpuPlacement.check(hvd));
-            lines.addAll(GpuCollectives.check(hvd));
-            lines.add(KernelCheck.check(hvd));
-            lines.add(CallTimes.check(hvd));
+            lines.addAll(choice.run(hvd));
         }
         List<CheckLine> all = worstOfAllRanks(hvd, lines);
         if (hvd.rank() == 0) {

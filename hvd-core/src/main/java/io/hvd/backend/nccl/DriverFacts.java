@@ -1,0 +1,49 @@
+package io.hvd.backend.nccl;
+
+import io.hvd.backend.cuda.JCudaLibraries;
+import io.hvd.backend.nccl.GpuFacts.Card;
+import io.hvd.backend.nccl.GpuFacts.Library;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.GpuDriver.Gpu;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+
+/** What the CUDA driver says of itself and of a GPU, without a context; touched only where a driver is loaded, since JCuda may be missing. */
+final class DriverFacts {
+    private DriverFacts() {}
+
+    /** Throws LinkageError if JCuda, its natives or the driver's library are missing. */
+    static Library version() {
+        JCudaLibraries.load();
+        int[] version = new int[1];
+        check("cuDriverGetVersion", JCudaDriver.cuDriverGetVersion(version));
+        return new Library(version[0], LoadedLibraries.path("libcuda.so"), "");
+    }
+
+    static Card card(Gpu gpu) {
+        JCudaLibraries.load();
+        check("cuInit", JCudaDriver.cuInit(0));
+        CUdevice device = new CUdevice();
+        check("cuDeviceGet", JCudaDriver.cuDeviceGet(device, gpu.index()));
+        long[] bytes = new long[1];
+        check("cuDeviceTotalMem", JCudaDriver.cuDeviceTotalMem(bytes, device));
+        int capability = 10 * attribute(device, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+                + attribute(device, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+        return new Card(gpu, capability, bytes[0], "");
+    }
+
+    private static int attribute(CUdevice device, int which) {
+        int[] value = new int[1];
+        check("cuDeviceGetAttribute", JCudaDriver.cuDeviceGetAttribute(value, which, device));
+        return value[0];
+    }
+
+    private static void check(String call, int code) {
+        if (code != CUresult.CUDA_SUCCESS) {
+            throw new HvdException(ErrorId.BACK_END, call + " failed: " + CUresult.stringFor(code));
+        }
+    }
+}

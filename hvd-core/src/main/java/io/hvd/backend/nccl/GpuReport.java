@@ -1,0 +1,159 @@
+package io.hvd.backend.nccl;
+
+import io.hvd.backend.cuda.SegmentKernels;
+import io.hvd.backend.nccl.GpuFacts.Card;
+import io.hvd.backend.nccl.GpuFacts.Library;
+import io.hvd.spi.GpuDriver.Gpu;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.IntFunction;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The versions of everything that tensors on GPUs pass through, and each GPU: what was found, or why it is missing.
+ *
+ * @param gpus how many this process sees
+ * @param nccl its version as a number, such as 22803, or 0 where it cannot be used
+ * @param obstacle why NCCL cannot be used, beginning with "no GPU: " where there is none; empty if it can
+ */
+public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
+    private static final double BYTES_PER_GIB = 1 << 30;
+    /** The number follows the words "Kernel Module", with "for x86_64" between them where it is the open one. */
+    private static final Pattern MODULE_VERSION = Pattern.compile("Kernel Module\\D*(?:x86_64\\s+)?(\\d+\\.[\\d.]+)");
+
+    /**
+     * One line of the table.
+     *
+     * @param found empty if it is missing
+     * @param missing why; empty if it was found
+     */
+    public record Row(String item, String found, String missing) {
+        private String value() {
+            return missing.isEmpty() ? found : "missing: " + missing;
+        }
+    }
+
+    /** Never throws for what is missing. Loads native libraries only where an NVIDIA driver is loaded; what it finds stays so for this process. */
+    public static GpuReport ofThisProcess() {
+        return of(GpuFacts.ofThisProcess());
+    }
+
+    static GpuReport of(GpuFacts facts) {
+        List<Row> rows = new ArrayList<>();
+        rows.add(module(facts.kernelModule()));
+        rows.add(library("CUDA driver", facts.driver(), code -> "for CUDA " + cudaVersion(code)));
+        rows.add(library("CUDA runtime", facts.runtime(), GpuReport::cudaVersion));
+        rows.add(library("NCCL", facts.nccl(), NcclCodes::version));
+        rows.add(binding("JCuda", facts.bindings().jcuda()));
+        rows.add(binding("JavaCPP cuda", facts.bindings().cuda()));
+        rows.addAll(gpus(facts));
+        rows.add(kernels(facts));
+        String visible = facts.visibleDevices();
+        rows.add(new Row("CUDA_VISIBLE_DEVICES", visible == null ? "not set" : "\"" + visible + "\"", ""));
+        return new GpuReport(facts.gpus().size(), facts.nccl().version(), obstacle(facts), List.copyOf(rows));
+    }
+
+    /** One line per row, the second column aligned. */
+    public String text() {
+        int width = rows.stream().mapToInt(row -> row.item().length()).max().orElse(0);
+        return rows.stream()
+                .map(row -> String.format("%-" + width + "s  %s%n", row.item(), row.value()))
+                .collect(Collectors.joining());
+    }
+
+    /** One object; a row has either "found" or "missing". */
+    public String json() {
+        String table = rows.stream()
+                .map(row -> "{\"item\":" + quoted(row.item())
+                        + (row.missing().isEmpty()
+                                ? ",\"found\":" + quoted(row.found())
+                                : ",\"missing\":" + quoted(row.missing()))
+                        + "}")
+                .collect(Collectors.joining(","));
+        return "{\"gpus\":" + gpus + ",\"nccl\":" + nccl + ",\"obstacle\":" + quoted(obstacle) + ",\"rows\":[" + table
+                + "]}";
+    }
+
+    private static String quoted(String text) {
+        StringBuilder quoted = new StringBuilder("\"");
+        for (char c : text.toCharArray()) {
+            switch (c) {
+                case '"', '\\' -> quoted.append('\\').append(c);
+                default -> quoted.append(c < ' ' || c > '~' ? String.format("\\u%04x", (int) c) : c);
+            }
+        }
+        return quoted.append('"').toString();
+    }
+
+    private static String obstacle(GpuFacts facts) {
+        return facts.gpus().isEmpty()
+                ? "no GPU: " + facts.noGpu()
+                : facts.nccl().missing();
+    }
+
+    private static Row module(String line) {
+        Matcher version = MODULE_VERSION.matcher(line);
+        if (line.isEmpty()) {
+            return new Row("NVIDIA driver", "", "there is no /proc/driver/nvidia/version");
+        }
+        return new Row("NVIDIA driver", version.find() ? version.group(1) : line, "");
+    }
+
+    private static Row library(String item, Library library, IntFunction<String> version) {
+        if (!library.missing().isEmpty()) {
+            return new Row(item, "", library.missing());
+        }
+        String place = library.path().isEmpty() ? "" : ", " + library.path();
+        return new Row(item, version.apply(library.version()) + place, "");
+    }
+
+    private static Row binding(String item, String version) {
+        return new Row(item, version, version.isEmpty() ? "not on the class path" : "");
+    }
+
+    private static List<Row> gpus(GpuFacts facts) {
+        return facts.gpus().isEmpty()
+                ? List.of(new Row("GPU", "", facts.noGpu()))
+                : facts.gpus().stream().map(GpuReport::gpu).toList();
+    }
+
+    private static Row gpu(Card card) {
+        Gpu gpu = card.gpu();
+        String name = gpu.name() + ", " + gpu.pciId() + ", ";
+        String more = card.unread().isEmpty()
+                ? "compute capability " + capability(card.capability()) + ", "
+                        + String.format(Locale.ROOT, "%.1f GiB", card.bytes() / BYTES_PER_GIB)
+                : "capability and memory unknown: " + card.unread();
+        return new Row("GPU " + gpu.index(), name + more, "");
+    }
+
+    /** What hvd's PTX asks for, and whether the driver and the GPUs have it. */
+    private static Row kernels(GpuFacts facts) {
+        String need = "driver for CUDA " + cudaVersion(SegmentKernels.OLDEST_DRIVER) + ", compute capability "
+                + capability(SegmentKernels.OLDEST_CAPABILITY) + ", or newer";
+        int driver = facts.driver().version();
+        if (driver > 0 && driver < SegmentKernels.OLDEST_DRIVER) {
+            return new Row("hvd's kernels need", "", need + ", but the driver is for CUDA " + cudaVersion(driver));
+        }
+        return facts.gpus().stream()
+                .filter(card -> card.unread().isEmpty() && card.capability() < SegmentKernels.OLDEST_CAPABILITY)
+                .findFirst()
+                .map(card -> new Row(
+                        "hvd's kernels need",
+                        "",
+                        need + ", but GPU " + card.gpu().index() + " has " + capability(card.capability())))
+                .orElse(new Row("hvd's kernels need", need, ""));
+    }
+
+    /** {@code 12040} is 12.4. */
+    private static String cudaVersion(int code) {
+        return code / 1000 + "." + code % 1000 / 10;
+    }
+
+    private static String capability(int code) {
+        return code / 10 + "." + code % 10;
+    }
+}

@@ -1,0 +1,63 @@
+package io.hvd.examples.gpu;
+
+import io.hvd.HvdContext;
+import io.hvd.examples.gpu.CheckLine.Outcome;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.commons.cli.ParseException;
+
+/** The checks that a run of gpu-check makes: those that were named, or all that this job can show. */
+final class CheckChoice {
+    /** In the order in which they run. A job shows G2 if its back end is NCCL, else G3. */
+    static final List<String> ALL = List.of("G1", "G2", "G3", "G4", "G7");
+
+    private final Set<String> named;
+
+    private CheckChoice(Set<String> named) {
+        this.named = named;
+    }
+
+    /** @param names such as {@code G1,G4}; null if nobody has named any */
+    static CheckChoice of(String names) throws ParseException {
+        Set<String> named = names == null ? Set.of() : new LinkedHashSet<>(List.of(names.split(",")));
+        if (!ALL.containsAll(named)) {
+            throw new ParseException("there are the checks " + ALL + ", not \"" + names + "\"");
+        }
+        return new CheckChoice(named);
+    }
+
+    /** A line for each check, where none can run for this reason. */
+    List<CheckLine> notRun(String why) {
+        Set<String> checks = named.isEmpty() ? withCollectives("G2") : named;
+        return checks.stream()
+                .map(check -> new CheckLine(check, Outcome.NOT_RUN, why))
+                .toList();
+    }
+
+    List<CheckLine> run(HvdContext hvd) {
+        String shown = hvd.backend().startsWith("nccl ") ? "G2" : "G3";
+        List<CheckLine> lines = new ArrayList<>();
+        for (String check : named.isEmpty() ? withCollectives(shown) : named) {
+            switch (check) {
+                case "G1" -> lines.add(GpuPlacement.check(hvd));
+                case "G4" -> lines.add(KernelCheck.check(hvd));
+                case "G7" -> lines.add(CallTimes.check(hvd));
+                default -> lines.addAll(collectives(check, shown, hvd));
+            }
+        }
+        return lines;
+    }
+
+    private static List<CheckLine> collectives(String check, String shown, HvdContext hvd) {
+        return check.equals(shown)
+                ? GpuCollectives.check(hvd)
+                : List.of(new CheckLine(
+                        check, Outcome.NOT_RUN, "this job shows " + shown + ", its back end is " + hvd.backend()));
+    }
+
+    private static Set<String> withCollectives(String check) {
+        return new LinkedHashSet<>(List.of("G1", check, "G4", "G7"));
+    }
+}

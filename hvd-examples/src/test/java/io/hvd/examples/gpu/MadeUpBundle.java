@@ -1,0 +1,140 @@
+package io.hvd.examples.gpu;
+
+import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A folder that looks to gpu-check.sh like a bundle on a machine with GPUs, CUDA and NCCL: its java and horovodrun are
+ * scripts that answer from files and write down how they were called.
+ */
+final class MadeUpBundle {
+    private static final Path SCRIPT = Path.of("..", "mpirun-scripts", "gpu-check.sh");
+
+    private static final String JAVA = """
+            #!/bin/bash
+            case "$*" in
+                *--versions*) cat "$MADE_UP/versions" ;;
+                *--help) cat "$MADE_UP/examples" ;;
+                *) echo 'openjdk version "17"' >&2 ;;
+            esac
+            """;
+
+    /** An answer is named by the check, with "refusal" for more ranks than GPUs and "memcheck-" before it under compute-sanitizer. */
+    private static final String HOROVODRUN = """
+            #!/bin/bash
+            words="$*"
+            printf '%s\\n' "$words" >>"$MADE_UP/calls"
+            case "$words" in
+                *--more-ranks-than-gpus) answer=refusal ;;
+                *cuda-mlp*) answer=G5 ;;
+                *) answer=${words##* } ;;
+            esac
+            case "$words" in *compute-sanitizer*) answer=memcheck-$answer ;; esac
+            case "$answer" in G3) jar=${words#*-jar }; ls "$(dirname "${jar%% *}")/lib" >"$MADE_UP/jars-of-G3" ;; esac
+            cat "$MADE_UP/$answer"
+            if [ -e "$MADE_UP/$answer.hangs" ]; then exec sleep 600; fi
+            exit "$(cat "$MADE_UP/$answer.code" 2>/dev/null || echo 0)"
+            """;
+
+    /** Leaves a program that answers for C. */
+    private static final String COMPILER = """
+            #!/bin/bash
+            [ -e "$MADE_UP/compiler-error" ] && { cat "$MADE_UP/compiler-error" >&2; exit 1; }
+            while [ "$1" != -o ]; do shift; done
+            printf '#!/bin/bash\\necho "bytes:microseconds 4:7.0 16:8.0"\\n' >"$2"
+            chmod +x "$2"
+            """;
+
+    private final Path folder;
+    private final Path answers;
+    private final Path libraries;
+
+    /** One GPU, and every check passes. */
+    MadeUpBundle(Path temporary) throws IOException {
+        folder = temporary.resolve("bundle");
+        answers = Files.createDirectories(temporary.resolve("answers"));
+        libraries = Files.createDirectories(temporary.resolve("cuda/lib"));
+        Path headers = Files.createDirectories(temporary.resolve("cuda/include"));
+        Files.createDirectories(folder.resolve("bin"));
+        Files.createDirectories(folder.resolve("lib"));
+        for (String file : List.of("train.jar", "lib/jcuda-1.jar", "lib/cuda-1.jar", "lib/cuda-1-linux-x86_64.jar")) {
+            Files.createFile(folder.resolve(file));
+        }
+        for (String file : List.of("libcudart.so.13", "libnccl.so.2")) {
+            Files.createFile(libraries.resolve(file));
+        }
+        for (String file : List.of("cuda_runtime.h", "nccl.h")) {
+            Files.createFile(headers.resolve(file));
+        }
+        Files.writeString(folder.resolve("version"), "made-up-1\n");
+        Files.writeString(folder.resolve("env.sh"), "export PATH=" + folder.resolve("bin") + ":$PATH\n");
+        program("java", JAVA);
+        program("horovodrun", HOROVODRUN);
+        program("cc", COMPILER);
+        program("compute-sanitizer", "#!/bin/bash\n");
+        passing();
+    }
+
+    private void passing() throws IOException {
+        answer("versions", "NCCL   2.28.3, /opt/libnccl.so.2\nGPU 0  Made Up 9000, 0000:01:00.0\n");
+        answer("examples", "examples:\n  digits     numbers\n  cuda-mlp   with kernels\n");
+        answer("G1", "CHECK G1 pass rank 0 has device 0\n");
+        answer("refusal", "CHECK G1 pass [HVD-107] more ranks than GPUs\n");
+        code("refusal", 1);
+        answer("G2", "CHECK G2.allreduce pass all types\nCHECK G2.fused pass 20 tensors\n");
+        answer("G3", "CHECK G3.allreduce pass all types\nCHECK G3.fused pass 20 tensors\n");
+        answer("G4", "CHECK G4 pass bits equal to the CPU's; pack 10 GB/s (ratios 0.91 and 0.85), our own copy 12\n");
+        answer("G5", "RESULT example=cuda-mlp ranks=1 loss=0.1 accuracy=0.95\n");
+        answer("memcheck-G2", memcheck(0) + memcheck(0) + "CHECK G2.allreduce pass all types\n");
+        answer("memcheck-G4", memcheck(0) + "CHECK G4 pass bits equal to the CPU's\n");
+        answer("G7", "CHECK G7 pass bytes:microseconds 4:11.0 16:12.0; nccl 2.28.3 over mpi\n");
+    }
+
+    static String memcheck(int errors) {
+        return "========= ERROR SUMMARY: " + errors + " errors\n";
+    }
+
+    MadeUpBundle answer(String name, String text) throws IOException {
+        Files.writeString(answers.resolve(name), text);
+        return this;
+    }
+
+    MadeUpBundle code(String name, int exitCode) throws IOException {
+        return answer(name + ".code", exitCode + "\n");
+    }
+
+    MadeUpBundle hangs(String name) throws IOException {
+        return answer(name + ".hangs", "");
+    }
+
+    void remove(String program) throws IOException {
+        Files.delete(folder.resolve("bin").resolve(program));
+    }
+
+    Job check(String... flags) {
+        List<String> command = new ArrayList<>(List.of(SCRIPT.toString(), folder.toString()));
+        command.addAll(List.of(flags));
+        return Job.run(command, Map.of("MADE_UP", answers.toString(), "LD_LIBRARY_PATH", libraries.toString()));
+    }
+
+    /** Command lines after "horovodrun -np". */
+    List<String> calls() throws IOException {
+        return Files.readAllLines(answers.resolve("calls"));
+    }
+
+    List<String> jarsWithoutNccl() throws IOException {
+        return Files.readAllLines(answers.resolve("jars-of-G3"));
+    }
+
+    private void program(String name, String text) throws IOException {
+        Path file = Files.writeString(folder.resolve("bin").resolve(name), text);
+        if (!file.toFile().setExecutable(true)) {
+            throw new IOException(file + " cannot be made executable");
+        }
+    }
+}
