@@ -1,6 +1,7 @@
 package io.hvd.backend.nccl;
 
 import io.hvd.spi.GpuDriver.Gpu;
+import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -16,23 +17,28 @@ record CudaPresence(List<Gpu> gpus, String missing) {
     /** NVIDIA's driver makes the first on Linux, the second is its place under Windows' Linux. */
     private static final List<Path> DRIVER = List.of(Path.of("/dev/nvidiactl"), Path.of("/dev/dxg"));
 
+    private static final String LIBRARY = "libcuda.so.1";
+
     private static CudaPresence process;
 
     static synchronized CudaPresence ofThisProcess() {
         if (process == null) {
-            process = look(DRIVER);
+            process = look(DRIVER, System.getenv("LD_LIBRARY_PATH"));
         }
         return process;
     }
 
     /**
-     * Looks in the order that costs nothing on a machine without a GPU and never throws.
+     * Looks in the order that costs next to nothing on a machine without a GPU and never throws.
      *
      * @param driver device files, one of which exists where a driver is loaded
+     * @param libraryPath folders, separated by colons, of which one that holds libcuda.so.1 counts as well: whoever puts
+     *     a driver's library there says that there is a driver, under whatever name; null for none
      */
-    static CudaPresence look(List<Path> driver) {
-        if (!anyExists(driver)) {
-            return none("no NVIDIA driver is loaded (none of " + driver + " exists)");
+    static CudaPresence look(List<Path> driver, String libraryPath) {
+        if (!anyExists(driver) && !holdsDriver(libraryPath)) {
+            return none("no NVIDIA driver is loaded (none of " + driver + " exists, nor " + LIBRARY
+                    + " in a folder of LD_LIBRARY_PATH)");
         }
         try {
             return CudaDevices.look();
@@ -47,6 +53,18 @@ record CudaPresence(List<Gpu> gpus, String missing) {
     private static boolean anyExists(List<Path> files) {
         for (Path file : files) {
             if (Files.exists(file)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean holdsDriver(String libraryPath) {
+        if (libraryPath == null) {
+            return false;
+        }
+        for (String folder : libraryPath.split(":")) {
+            if (!folder.isEmpty() && new File(folder, LIBRARY).exists()) {
                 return true;
             }
         }
