@@ -1,5 +1,6 @@
 package io.hvd.backend.nccl;
 
+import io.hvd.backend.cuda.MissingLibrary;
 import io.hvd.spi.GpuDriver.Gpu;
 import java.io.File;
 import java.nio.file.Files;
@@ -75,12 +76,7 @@ record CudaPresence(List<Gpu> gpus, String missing) {
         return new CudaPresence(List.of(), why);
     }
 
-    /** The first cause tells which library is missing; JCuda puts whole stack traces into its messages. */
     static String firstLine(Throwable error) {
-        Throwable first = error;
-        while (first.getCause() != null) {
-            first = first.getCause();
-        }
-        return first.toString().lines().findFirst().orElse("").strip();
+        return MissingLibrary.named(error);
     }
 }

@@ -26,6 +26,7 @@ public final class GpuCheck implements Example {
     private static final int FAILED = 1;
     private static final int NOT_RUN = 2;
     private static final String EXPECT_REFUSAL = "more-ranks-than-gpus";
+    private static final String QUICK = "quick";
 
     @Override
     public String name() {
@@ -40,14 +41,15 @@ public final class GpuCheck implements Example {
     @Override
     public Options flags() {
         return new Options()
-                .addOption(
-                        null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused");
+                .addOption(null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused")
+                .addOption(null, QUICK, false, "small tensors only: whether it works, and no speed to go by");
     }
 
     @Override
     public RankBody<Integer> program(CommandLine line) {
         boolean expectRefusal = line.hasOption(EXPECT_REFUSAL);
-        return hvd -> run(hvd, expectRefusal);
+        Extent extent = line.hasOption(QUICK) ? Extent.QUICK : Extent.FULL;
+        return hvd -> run(hvd, expectRefusal, extent);
     }
 
     @Override
@@ -78,7 +80,7 @@ public final class GpuCheck implements Example {
         return count(lines, Outcome.NOT_RUN) > 0 ? NOT_RUN : 0;
     }
 
-    private static int run(HvdContext hvd, boolean expectRefusal) {
+    private static int run(HvdContext hvd, boolean expectRefusal, Extent extent) {
         List<CheckLine> lines = new ArrayList<>();
         List<String> devices =
                 fromAllRanks(hvd, "gpu_check.device", hvd.device().toString());
@@ -89,10 +91,10 @@ public final class GpuCheck implements Example {
         } else if (expectRefusal) {
             lines.add(new CheckLine("G1", Outcome.FAIL, hvd.localSize() + " ranks on this host were not refused"));
         } else {
-            lines.add(GpuPlacement.check(hvd));
-            lines.addAll(GpuCollectives.check(hvd));
-            lines.add(KernelCheck.check(hvd));
-            lines.add(CallTimes.check(hvd));
+            lines.add(GpuPlacement.of(hvd));
+            lines.addAll(GpuCollectives.check(hvd, extent));
+            lines.add(KernelCheck.check(hvd, extent));
+            lines.add(CallTimes.check(hvd, extent));
         }
         List<CheckLine> all = worstOfAllRanks(hvd, lines);
         if (hvd.rank() == 0) {
