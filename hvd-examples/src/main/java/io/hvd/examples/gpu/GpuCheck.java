@@ -104,7 +104,7 @@ public final class GpuCheck implements Example {
     }
 
     /** What each rank has to say, by rank. */
-    static List<String> fromAllRanks(HvdContext hvd, String name, String mine) {
+    public static List<String> fromAllRanks(HvdContext hvd, String name, String mine) {
         List<String> all = new ArrayList<>();
         for (int rank = 0; rank < hvd.size(); rank++) {
             all.add(hvd.broadcastObject(name + "." + rank, mine, ObjectCodec.utf8(), rank));
