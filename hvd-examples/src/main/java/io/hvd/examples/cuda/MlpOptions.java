@@ -31,7 +31,7 @@ record MlpOptions(
     private static final List<String> OPTIMIZERS = List.of("sgd", ADAM);
     private static final int EPOCHS = 20;
     private static final int BATCH_SIZE = 32;
-    private static final double SGD_RATE = 0.05;
+    private static final double SGD_RATE = 0.02;
     private static final double ADAM_RATE = 0.002;
     private static final double MOMENTUM = 0.9;
     private static final String HIDDEN = "128,64";
