@@ -1,11 +1,6 @@
-// The thread dawdles before it begins work that comes after a pause: whoever should have waited for a stream and has
-// not finds its work undone.
 #include "stream_on_host.h"
 
-#include <chrono>
 #include <thread>
-
-static const std::chrono::microseconds PAUSE(100);
 
 std::shared_ptr<Stream> Stream::begin(int device) {
     std::shared_ptr<Stream> stream(new Stream(device));
@@ -16,7 +11,6 @@ std::shared_ptr<Stream> Stream::begin(int device) {
 uint64_t Stream::queue(std::function<void()> work) {
     std::lock_guard<std::mutex> alone(lock);
     waiting.push_back(std::move(work));
-    changed.notify_all();
     return ++taken;
 }
 
@@ -25,33 +19,39 @@ uint64_t Stream::queued() {
     return taken;
 }
 
+/** The lock is held. */
+void Stream::want(uint64_t amount) {
+    if (wanted < amount) {
+        wanted = amount;
+        changed.notify_all();
+    }
+}
+
 bool Stream::hasDone(uint64_t amount) {
     std::lock_guard<std::mutex> alone(lock);
+    want(amount);
     return done >= amount;
 }
 
 void Stream::await(uint64_t amount) {
     std::unique_lock<std::mutex> held(lock);
+    want(amount);
     changed.wait(held, [&] { return done >= amount; });
 }
 
 void Stream::end() {
     std::lock_guard<std::mutex> alone(lock);
     ending = true;
+    want(taken);
     changed.notify_all();
 }
 
 void Stream::run() {
     std::unique_lock<std::mutex> held(lock);
     for (;;) {
-        if (waiting.empty()) {
-            changed.wait(held, [&] { return ending || !waiting.empty(); });
-            if (waiting.empty()) {
-                return;
-            }
-            held.unlock();
-            std::this_thread::sleep_for(PAUSE);
-            held.lock();
+        changed.wait(held, [&] { return ending || done < wanted; });
+        if (done == wanted) {
+            return;
         }
         std::function<void()> work = std::move(waiting.front());
         waiting.pop_front();

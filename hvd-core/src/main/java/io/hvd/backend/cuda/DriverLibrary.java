@@ -14,7 +14,8 @@ import java.util.Optional;
  */
 final class DriverLibrary {
     private static final Path MAPPED_FILES = Path.of("/proc/self/maps");
-    private static final byte[] FIRST_FUNCTION = "\0cuInit\0".getBytes(StandardCharsets.US_ASCII);
+    /** Without what stands before it: a linker may keep a name as the end of a longer one. */
+    private static final byte[] FIRST_FUNCTION = "cuInit\0".getBytes(StandardCharsets.US_ASCII);
 
     private DriverLibrary() {}
 

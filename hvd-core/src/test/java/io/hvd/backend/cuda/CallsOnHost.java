@@ -60,10 +60,6 @@ public final class CallsOnHost {
         ByteBuffer read = cuda.allocatePinned(BYTES);
         cuda.clear(memory, BYTES, reader);
         cuda.awaitStream(reader);
-        // The writer has work before, so that the order of two threads decides nothing.
-        for (int i = 0; i < 50; i++) {
-            cuda.clear(memory, BYTES, writer);
-        }
         cuda.copyToDevice(memory, written, 0, BYTES, writer);
         if (ordered) {
             long event = cuda.createEvent();

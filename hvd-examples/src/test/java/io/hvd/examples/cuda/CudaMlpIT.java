@@ -14,7 +14,8 @@ import org.junit.jupiter.api.Test;
 
 /** The whole example under real mpirun, on a CUDA driver that runs on the CPU. Its speed says nothing. */
 class CudaMlpIT {
-    private static final String[] SMALL = {"--hidden", "32,16", "--epochs", "10"};
+    private static final int EPOCHS = 10;
+    private static final String[] SMALL = {"--hidden", "32,16", "--epochs", String.valueOf(EPOCHS)};
     private static final double LEARNED = 0.93;
 
     private static HostCuda cuda;
@@ -32,7 +33,7 @@ class CudaMlpIT {
 
         assertThat(result.example()).isEqualTo("cuda-mlp");
         assertThat(result.ranks()).isEqualTo(2);
-        assertThat(result.steps()).isEqualTo(10 * 23);
+        assertThat(result.steps()).isEqualTo(EPOCHS * 23);
         assertThat(result.accuracy()).isBetween(LEARNED, 1.0);
         assertThat(onTwoRanks.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
         assertThat(onTwoRanks.lines("host GPU: ")).isEmpty();
@@ -44,13 +45,18 @@ class CudaMlpIT {
                 .hasSize(1);
     }
 
+    /** Two ranks see, step by step, the samples of one rank with twice the batch. */
     @Test
-    void oneRankLearnsWithALauncherAndWithoutOne() {
-        ResultLine launched = ResultLine.of(train(1));
-        ResultLine alone = ResultLine.of(TrainJar.alone(cuda.environment(1), all()));
+    void oneRankWithTheWholeBatchLearnsAlikeWithALauncherAndWithoutOne() {
+        String[] whole = {"--batch-size", "64", "--lr", "0.04"};
+        Job launched = train(1, whole);
+        Job alone = TrainJar.alone(cuda.environment(1), all(whole));
 
-        assertThat(launched.accuracy()).isBetween(LEARNED, 1.0);
-        assertThat(alone.loss()).isEqualTo(launched.loss());
+        assertThat(ResultLine.of(launched).accuracy()).isBetween(LEARNED, 1.0);
+        assertThat(ResultLine.of(alone).loss())
+                .isEqualTo(ResultLine.of(launched).loss());
+        assertThat(losses(alone)).isEqualTo(losses(launched));
+        assertNear(losses(launched), losses(onTwoRanks));
     }
 
     @Test
@@ -59,12 +65,8 @@ class CudaMlpIT {
 
         assertThat(ResultLine.of(half).accuracy()).isBetween(LEARNED, 1.0);
         assertThat(half.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
-        List<Double> losses = losses(half);
-        List<Double> full = losses(onTwoRanks);
-        assertThat(losses).hasSize(10).isNotEqualTo(full);
-        for (int epoch = 0; epoch < 10; epoch++) {
-            assertThat(losses.get(epoch)).as("epoch %d", epoch + 1).isCloseTo(full.get(epoch), within(0.03));
-        }
+        assertThat(losses(half)).isNotEqualTo(losses(onTwoRanks));
+        assertNear(losses(half), losses(onTwoRanks));
     }
 
     @Test
@@ -104,6 +106,13 @@ class CudaMlpIT {
         assertThat(job.exitCode()).as(job.output()).isNotZero();
         assertThat(job.lines("cuda-mlp: [HVD-107]").get(0)).contains("has 2 ranks but only 1 visible GPU");
         assertThat(job.output()).doesNotContain("\tat ");
+    }
+
+    private static void assertNear(List<Double> found, List<Double> wanted) {
+        assertThat(found).hasSize(EPOCHS).hasSameSizeAs(wanted);
+        for (int epoch = 0; epoch < EPOCHS; epoch++) {
+            assertThat(found.get(epoch)).as("epoch %d", epoch + 1).isCloseTo(wanted.get(epoch), within(0.03));
+        }
     }
 
     private static Job train(int ranks, String... flags) {
