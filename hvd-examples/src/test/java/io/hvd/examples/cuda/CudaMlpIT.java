@@ -78,19 +78,6 @@ class CudaMlpIT {
     }
 
     @Test
-    void withoutAGpuOneLineSaysWhatIsMissing() {
-        Job job = TrainJar.mpirun(2, "cuda-mlp");
-
-        assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
-        assertThat(job.lines("cuda-mlp: rank 0 on "))
-                .hasSize(1)
-                .first()
-                .asString()
-                .contains("has no GPU", "libcuda.so.1");
-        assertThat(job.output()).doesNotContain("\tat ");
-    }
-
-    @Test
     void aDriverWithoutGpusIsNamedToo() {
         Job job = TrainJar.alone(cuda.environment(0), "cuda-mlp");
 
