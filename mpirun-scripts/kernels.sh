@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Compiles the GPU kernels to the PTX that hvd-core's jar carries. To be run after a change of hvd-core/src/main/cuda;
-# needs nvcc and ptxas of CUDA 13. Building hvd needs neither: the PTX is in the repository.
+# Compiles the GPU kernels of hvd-core and of the example cuda-mlp to the PTX that the jars carry. To be run after a
+# change of src/main/cuda in either module; needs nvcc and ptxas of CUDA 13. Building hvd needs neither: the PTX is in
+# the repository.
 #
-#   kernels.sh [FOLDER]   writes segments.ptx into FOLDER; default: where hvd-core's resources are
+#   kernels.sh [FOLDER]   writes segments.ptx and mlp.ptx into FOLDER; default: where the modules' resources are
 set -euo pipefail
 
-core="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../hvd-core" >/dev/null && pwd)"
-folder=${1:-$core/src/main/resources/io/hvd/backend/cuda}
+top="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." >/dev/null && pwd)"
+core=$top/hvd-core/src/main
+examples=$top/hvd-examples/src/main
 # The oldest GPU that CUDA 13 compiles for, and some newer ones for which the result must compile as well.
 oldest=75
 others=(80 86 89 90 100 120)
@@ -19,22 +21,27 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 main() {
-    local release version
-    release=$(nvcc --version | sed -n 's/.*, V//p')
     # Multiplying and adding in one step, or flushing subnormals, would give other bits than the CPU does.
-    (cd "$core/src/main/cuda" &&
-        nvcc -ptx "-arch=compute_$oldest" -std=c++17 -O3 -ftz=false -fmad=false -o "$work/raw.ptx" segments.cu)
+    translate "$core/cuda" segments "${1:-$core/resources/io/hvd/backend/cuda}" "numbers.cuh segments.cu" \
+        -ftz=false -fmad=false
+    translate "$examples/cuda" mlp "${1:-$examples/resources/io/hvd/examples/cuda}" "mlp.cu"
+}
+
+# translate FOLDER NAME TARGET "FILES" [FLAGS]: compiles NAME.cu, which consists of FILES, to TARGET/NAME.ptx.
+translate() {
+    local from=$1 name=$2 to=$3 files=$4 version
+    (cd "$from" && nvcc -ptx "-arch=compute_$oldest" -std=c++17 -O3 "${@:5}" -o "$work/raw.ptx" "$name.cu")
     # nvcc's comments name its build and nothing that the program needs.
     sed -E '/^[[:space:]]*(\/\/.*)?$/d' "$work/raw.ptx" >"$work/plain.ptx"
     for version in "${versions[@]}"; do
         state_version "${version%=*}"
         if compiles; then
-            mkdir -p "$folder"
-            header "$release" "${version%=*}" "${version#*=}" | cat - "$work/stated.ptx" >"$folder/segments.ptx"
+            mkdir -p "$to"
+            { header "$from" "$name" "$files" "$version" && cat "$work/stated.ptx"; } >"$to/$name.ptx"
             return
         fi
     done
-    echo "kernels.sh: ptxas takes the PTX under no version known here; what it says under the last one:" >&2
+    echo "kernels.sh: ptxas takes the PTX of $name.cu under no version known here; what it says under the last one:" >&2
     cat "$work/log" >&2
     return 1
 }
@@ -49,11 +56,15 @@ compiles() {
     done
 }
 
+# header FOLDER NAME "FILES" VERSION
 header() {
-    printf '// Made from segments.cu by mpirun-scripts/kernels.sh; changes belong there.\n'
-    printf '// nvcc %s; PTX ISA %s: GPUs from sm_%s on, drivers from CUDA %s on.\n' "$1" "$2" "$oldest" "$3"
-    printf '// SHA-256 of numbers.cuh and segments.cu: %s\n' \
-        "$(cat "$core"/src/main/cuda/{numbers.cuh,segments.cu} | sha256sum | cut -d ' ' -f 1)"
+    local release files
+    release=$(nvcc --version | sed -n 's/.*, V//p')
+    read -ra files <<<"$3"
+    printf '// Made from %s.cu by mpirun-scripts/kernels.sh; changes belong there.\n' "$2"
+    printf '// nvcc %s; PTX ISA %s: GPUs from sm_%s on, drivers from CUDA %s on.\n' \
+        "$release" "${4%=*}" "$oldest" "${4#*=}"
+    printf '// SHA-256 of %s: %s\n' "${3/ / and }" "$(cd "$1" && cat "${files[@]}" | sha256sum | cut -d ' ' -f 1)"
 }
 
-main
+main "$@"

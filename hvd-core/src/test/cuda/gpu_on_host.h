@@ -1,6 +1,7 @@
-// What CUDA C adds to C++, as far as segments.cu uses it, for the host's compiler: a launch becomes two loops, one over
-// the blocks and one over their threads. That is right for kernels whose threads do not wait for each other.
+// What CUDA C adds to C++, as far as our kernels use it, for the host's compiler. A launch becomes loops over the blocks
+// and their threads, one launch at a time, so that these places may be plain variables.
 #pragma once
+#include <cmath>
 #include <cstdint>
 
 #define __global__
@@ -9,12 +10,20 @@
 #define __launch_bounds__(threads)
 #define __isGlobal(pointer) true
 #define __builtin_assume(fact)
+/** One block runs at a time. */
+#define __shared__ static
+#define __restrict__
 
 struct Place {
-    unsigned x;
+    unsigned x, y, z;
 };
 
-static Place blockIdx, threadIdx, gridDim;
+inline Place blockIdx, threadIdx, blockDim, gridDim;
+
+/** Set by whoever runs kernels whose threads wait for each other; see block_on_host.cpp. */
+inline void (*barrier)() = nullptr;
+
+inline void __syncthreads() { barrier(); }
 
 struct alignas(8) uint2 {
     uint32_t x, y;

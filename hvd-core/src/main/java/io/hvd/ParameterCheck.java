@@ -17,7 +17,7 @@ final class ParameterCheck {
 
     private ParameterCheck() {}
 
-    /** Every rank sends a list of names, types and shapes; each compares all of them, so all throw alike. */
+    /** Every rank sends a list of names, types, shapes and kinds of device; each compares all of them, so all throw alike. */
     static void requireSame(ProcessSet set, Map<String, Tensor> parameters) {
         List<Map<String, String>> all = gather(set, describe(parameters));
         TreeSet<String> names = new TreeSet<>();
@@ -54,6 +54,7 @@ final class ParameterCheck {
                 .append(tensor.dtype())
                 .append(' ')
                 .append(tensor.shape())
+                .append(tensor.device().isCpu() ? "" : " on a GPU")
                 .append('\n'));
         return text.toString();
     }

@@ -4,6 +4,7 @@ import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.RankBody;
 import io.hvd.error.HvdException;
+import io.hvd.examples.cuda.CudaMlpExample;
 import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
@@ -26,7 +27,7 @@ public final class Train {
     private static final int BAD_USAGE = 2;
     private static final String THREADS = "threads";
     private static final List<Example> EXAMPLES =
-            List.of(new DigitsExample(), new MnistExample(), new CifarExample(), new GpuCheck());
+            List.of(new DigitsExample(), new MnistExample(), new CifarExample(), new CudaMlpExample(), new GpuCheck());
 
     private final Launcher launcher;
     private final Example example;

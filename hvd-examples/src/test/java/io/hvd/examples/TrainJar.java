@@ -6,6 +6,7 @@ import io.hvd.testing.Mpirun;
 import java.io.File;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -37,18 +38,28 @@ public final class TrainJar {
 
     /** Plain mpirun in the jar's own folder; the JVM gets no flags. */
     public static Job mpirun(int ranks, String... flags) {
+        return mpirun(Map.of(), ranks, flags);
+    }
+
+    /** The same with variables that all ranks see. */
+    public static Job mpirun(Map<String, String> environment, int ranks, String... flags) {
         List<String> command = Mpirun.command(ranks);
         command.addAll(List.of("java", "-jar", JAR.getFileName().toString()));
         command.addAll(List.of(flags));
-        return run(inFolderOfJar(command));
+        return run(inFolderOfJar(command), environment);
     }
 
     /** {@code java -jar train.jar}, without a launcher. */
     public static Job alone(String... flags) {
+        return alone(Map.of(), flags);
+    }
+
+    /** The same with variables. */
+    public static Job alone(Map<String, String> environment, String... flags) {
         List<String> command =
                 new ArrayList<>(List.of("java", "-jar", JAR.getFileName().toString()));
         command.addAll(List.of(flags));
-        return run(inFolderOfJar(command));
+        return run(inFolderOfJar(command), environment);
     }
 
     private static Job horovodrun(int ranks, List<String> wrapper, String... flags) {
@@ -67,7 +78,14 @@ public final class TrainJar {
     }
 
     private static Job run(List<String> command) {
-        String path = JDK + File.pathSeparator + System.getenv("PATH"); // "java" is the JVM of this test
-        return Job.run(command, Map.of(ONE_THREAD, "1", "PATH", path));
+        return run(command, Map.of());
+    }
+
+    private static Job run(List<String> command, Map<String, String> more) {
+        Map<String, String> environment = new HashMap<>(more);
+        environment.put(ONE_THREAD, "1");
+        // "java" is the JVM of this test
+        environment.put("PATH", JDK + File.pathSeparator + System.getenv("PATH"));
+        return Job.run(command, environment);
     }
 }

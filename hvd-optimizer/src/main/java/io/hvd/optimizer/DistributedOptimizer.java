@@ -212,8 +212,13 @@ public final class DistributedOptimizer implements Optimizer {
     /** Every rank gets the root's parameters, after a check that all ranks have the same ones. */
     public void broadcastParameters(int root) {
         Map<String, Tensor> values = new LinkedHashMap<>();
-        parameters.forEach(parameter -> values.put(parameter.name(), parameter.value()));
+        parameters.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
         set.broadcastParameters(values, root);
+    }
+
+    /** A rank that is alone has what the root has, on GPUs too, which not every back end reaches. */
+    private boolean travels(Parameter parameter) {
+        return set.size() > 1 || parameter.value().device().isCpu();
     }
 
     /** Every rank gets the root's optimizer state: momentum and other buffers, counters, learning rate. */

@@ -7,6 +7,9 @@ import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -68,6 +71,45 @@ class OptimizerBroadcastTest {
                 "\"b\"",
                 "float64 [1] on ranks [0]",
                 "float32 [1] on ranks [1, 2]");
+    }
+
+    @Test
+    void aParameterOnAGpuHereAndOnTheCpuThereIsNamedBeforeAnythingTravels() {
+        List<String> messages = Hvd.spawn(2, hvd -> {
+            Parameter mine = hvd.rank() == 1 ? onGpu("b") : parameter("b", 2f, 2f, 2f);
+            try {
+                DistributedOptimizer.wrap(new RecordingOptimizer(List.of(parameter("a", 1f), mine)))
+                        .build()
+                        .broadcastParameters(0);
+                return "nothing was thrown";
+            } catch (HvdException e) {
+                return e.getMessage();
+            }
+        });
+
+        assertThat(messages)
+                .hasSize(2)
+                .allSatisfy(message -> assertThat(message)
+                        .contains("nothing was broadcast", "\"b\"", "[3] on ranks [0]", "[3] on a GPU on ranks [1]"));
+    }
+
+    /** The made-up address is never touched. */
+    @Test
+    void aRankThatIsAloneHasNobodyToBroadcastItsGpuMemoryTo() {
+        List<Float> weights = Hvd.spawn(1, hvd -> {
+            Parameter onHost = parameter("a", 5f);
+            DistributedOptimizer.wrap(new RecordingOptimizer(List.of(onHost, onGpu("b"))))
+                    .build()
+                    .broadcastParameters(0);
+            return onHost.value().item();
+        });
+
+        assertThat(weights).containsExactly(5f);
+    }
+
+    private static Parameter onGpu(String name) {
+        Tensor madeUp = Tensor.onDevice(0x7f00_dead_0000L, Device.cuda(0), 0, DType.FLOAT32, Shape.of(3));
+        return new Parameter(name, madeUp, madeUp);
     }
 
     static List<Arguments> optimizers() {

@@ -33,7 +33,8 @@ public final class CudaDevice implements AutoCloseable {
         } catch (LinkageError e) {
             throw new HvdException(
                     ErrorId.NO_DEVICE,
-                    "hvd's kernels need JCuda with its natives on the class path, and NVIDIA's driver (libcuda.so.1)",
+                    "hvd's kernels need JCuda with its natives on the class path, and NVIDIA's driver (libcuda.so.1): "
+                            + MissingLibrary.named(e),
                     e);
         }
     }

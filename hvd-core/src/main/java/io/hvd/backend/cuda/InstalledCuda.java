@@ -1,5 +1,6 @@
 package io.hvd.backend.cuda;
 
+import static io.hvd.backend.cuda.DriverCode.check;
 import static jcuda.driver.JCudaDriver.cuCtxSetCurrent;
 import static jcuda.driver.JCudaDriver.cuDeviceGet;
 import static jcuda.driver.JCudaDriver.cuDeviceGetAttribute;
@@ -11,8 +12,6 @@ import static jcuda.driver.JCudaDriver.cuEventDestroy;
 import static jcuda.driver.JCudaDriver.cuEventQuery;
 import static jcuda.driver.JCudaDriver.cuEventRecord;
 import static jcuda.driver.JCudaDriver.cuEventSynchronize;
-import static jcuda.driver.JCudaDriver.cuGetErrorName;
-import static jcuda.driver.JCudaDriver.cuGetErrorString;
 import static jcuda.driver.JCudaDriver.cuInit;
 import static jcuda.driver.JCudaDriver.cuLaunchKernel;
 import static jcuda.driver.JCudaDriver.cuMemAlloc;
@@ -30,8 +29,6 @@ import static jcuda.driver.JCudaDriver.cuStreamDestroy;
 import static jcuda.driver.JCudaDriver.cuStreamSynchronize;
 import static jcuda.driver.JCudaDriver.cuStreamWaitEvent;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -264,15 +261,5 @@ final class InstalledCuda implements CudaCalls {
     private static Pointer part(ByteBuffer buffer, int at, int bytes) {
         Objects.checkFromIndexSize(at, bytes, buffer.capacity());
         return Pointer.to(buffer).withByteOffset(at);
-    }
-
-    private static void check(String call, int code) {
-        if (code != CUresult.CUDA_SUCCESS) {
-            String[] name = new String[1];
-            String[] text = new String[1];
-            cuGetErrorName(code, name);
-            cuGetErrorString(code, text);
-            throw new HvdException(ErrorId.BACK_END, call + " failed: " + name[0] + " (" + code + "): " + text[0]);
-        }
     }
 }

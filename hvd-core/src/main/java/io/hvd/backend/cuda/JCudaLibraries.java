@@ -25,7 +25,10 @@ public final class JCudaLibraries {
 
     private JCudaLibraries() {}
 
-    /** Throws LinkageError if a library is found neither on the JVM's path of native libraries nor in JCuda's jar of natives. */
+    /**
+     * Throws LinkageError if the driver interface is found neither on the JVM's path of native libraries nor in JCuda's
+     * jar of natives, or if there is no libcuda.so.1 for it.
+     */
     public static void load() {
         Map<String, byte[]> natives = packedNatives();
         if (natives.isEmpty()) {
@@ -43,12 +46,22 @@ public final class JCudaLibraries {
     }
 
     private static void initialise() {
-        JCuda.initialize();
+        load(JCudaDriver.class);
+        DriverLibrary.requireGenuine();
         try {
-            Class.forName(JCudaDriver.class.getName());
-        } catch (LinkageError | ClassNotFoundException e) {
-            // The runtime suffices to find GPUs; whoever uses the driver interface will hear of it.
+            load(JCuda.class);
+        } catch (LinkageError e) {
+            // hvd does without the runtime interface; a program that uses it will hear of it.
             return;
+        }
+    }
+
+    /** JCuda loads a library while the class that calls it initialises. */
+    private static void load(Class<?> caller) {
+        try {
+            Class.forName(caller.getName());
+        } catch (ClassNotFoundException e) {
+            throw new NoClassDefFoundError(caller.getName());
         }
     }
 

@@ -1,59 +1,86 @@
 package io.hvd.backend.nccl;
 
+import static io.hvd.backend.cuda.DriverCode.check;
+import static jcuda.driver.JCudaDriver.cuCtxSetCurrent;
+import static jcuda.driver.JCudaDriver.cuDeviceGet;
+import static jcuda.driver.JCudaDriver.cuDeviceGetCount;
+import static jcuda.driver.JCudaDriver.cuDeviceGetName;
+import static jcuda.driver.JCudaDriver.cuDeviceGetPCIBusId;
+import static jcuda.driver.JCudaDriver.cuDevicePrimaryCtxRetain;
+import static jcuda.driver.JCudaDriver.cuInit;
+
+import io.hvd.backend.cuda.DriverCode;
 import io.hvd.backend.cuda.JCudaLibraries;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.spi.GpuDriver.Gpu;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import jcuda.runtime.JCuda;
-import jcuda.runtime.cudaDeviceProp;
-import jcuda.runtime.cudaError;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUresult;
 
-/** CUDA's devices through JCuda; touched only where a driver is loaded, since JCuda may be missing. */
+/** CUDA's devices as the driver shows them, through JCuda; touched only where a driver may be, since JCuda may be missing. */
 final class CudaDevices {
     /** Longest form is {@code 00000000:65:00.0} and a terminating zero. */
     private static final int PCI_ID_LENGTH = 32;
 
+    private static final int NAME_LENGTH = 256;
+
     private CudaDevices() {}
 
-    /** Throws LinkageError if JCuda or its natives are missing. */
+    /** Throws LinkageError if JCuda, its natives or libcuda.so.1 are missing. */
     static CudaPresence look() {
         JCudaLibraries.load();
-        int[] count = new int[1];
-        int code = JCuda.cudaGetDeviceCount(count);
-        if (code != cudaError.cudaSuccess) {
-            return CudaPresence.none("cudaGetDeviceCount answers " + explain(code));
+        int started = cuInit(0);
+        if (started != CUresult.CUDA_SUCCESS && started != CUresult.CUDA_ERROR_NO_DEVICE) {
+            return CudaPresence.none("cuInit answers " + DriverCode.explain(started));
         }
-        if (count[0] == 0) {
+        int count = started == CUresult.CUDA_SUCCESS ? count() : 0;
+        if (count == 0) {
             return CudaPresence.none("CUDA shows no device to this process");
         }
         List<Gpu> gpus = new ArrayList<>();
-        for (int index = 0; index < count[0]; index++) {
+        for (int index = 0; index < count; index++) {
             gpus.add(describe(index));
         }
         return new CudaPresence(List.copyOf(gpus), "");
     }
 
+    /**
+     * Makes a GPU's primary context the calling thread's current one, which is all that the CUDA runtime's cudaSetDevice
+     * does; code that uses the runtime finds it. It lives as long as the process.
+     */
     static void select(int index) {
-        check("cudaSetDevice(" + index + ")", JCuda.cudaSetDevice(index));
+        check("cuInit", cuInit(0));
+        CUcontext context = new CUcontext();
+        check("cuDevicePrimaryCtxRetain(" + index + ")", cuDevicePrimaryCtxRetain(context, device(index)));
+        check("cuCtxSetCurrent", cuCtxSetCurrent(context));
+    }
+
+    private static int count() {
+        int[] count = new int[1];
+        check("cuDeviceGetCount", cuDeviceGetCount(count));
+        return count[0];
     }
 
     private static Gpu describe(int index) {
-        cudaDeviceProp properties = new cudaDeviceProp();
-        check("cudaGetDeviceProperties(" + index + ")", JCuda.cudaGetDeviceProperties(properties, index));
+        CUdevice device = device(index);
+        byte[] name = new byte[NAME_LENGTH];
+        check("cuDeviceGetName(" + index + ")", cuDeviceGetName(name, NAME_LENGTH, device));
         String[] pciId = new String[1];
-        check("cudaDeviceGetPCIBusId(" + index + ")", JCuda.cudaDeviceGetPCIBusId(pciId, PCI_ID_LENGTH, index));
-        return new Gpu(index, properties.getName().trim(), pciId[0].trim());
+        check("cuDeviceGetPCIBusId(" + index + ")", cuDeviceGetPCIBusId(pciId, PCI_ID_LENGTH, device));
+        return new Gpu(index, upToZero(name), pciId[0].trim());
     }
 
-    static void check(String call, int code) {
-        if (code != cudaError.cudaSuccess) {
-            throw new HvdException(ErrorId.BACK_END, call + " failed: " + explain(code));
-        }
+    private static CUdevice device(int index) {
+        CUdevice device = new CUdevice();
+        check("cuDeviceGet(" + index + ")", cuDeviceGet(device, index));
+        return device;
     }
 
-    private static String explain(int code) {
-        return JCuda.cudaGetErrorName(code) + " (" + code + "): " + JCuda.cudaGetErrorString(code);
+    private static String upToZero(byte[] name) {
+        String text = new String(name, StandardCharsets.UTF_8);
+        int end = text.indexOf('\0');
+        return (end < 0 ? text : text.substring(0, end)).trim();
     }
 }

@@ -1,6 +1,8 @@
 package io.hvd.backend.nccl;
 
+import io.hvd.backend.cuda.MissingLibrary;
 import io.hvd.spi.GpuDriver.Gpu;
+import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -16,23 +18,28 @@ record CudaPresence(List<Gpu> gpus, String missing) {
     /** NVIDIA's driver makes the first on Linux, the second is its place under Windows' Linux. */
     private static final List<Path> DRIVER = List.of(Path.of("/dev/nvidiactl"), Path.of("/dev/dxg"));
 
+    private static final String LIBRARY = "libcuda.so.1";
+
     private static CudaPresence process;
 
     static synchronized CudaPresence ofThisProcess() {
         if (process == null) {
-            process = look(DRIVER);
+            process = look(DRIVER, System.getenv("LD_LIBRARY_PATH"));
         }
         return process;
     }
 
     /**
-     * Looks in the order that costs nothing on a machine without a GPU and never throws.
+     * Looks in the order that costs next to nothing on a machine without a GPU and never throws.
      *
      * @param driver device files, one of which exists where a driver is loaded
+     * @param libraryPath folders, separated by colons, of which one that holds libcuda.so.1 counts as well: whoever puts
+     *     a driver's library there says that there is a driver, under whatever name; null for none
      */
-    static CudaPresence look(List<Path> driver) {
-        if (!anyExists(driver)) {
-            return none("no NVIDIA driver is loaded (none of " + driver + " exists)");
+    static CudaPresence look(List<Path> driver, String libraryPath) {
+        if (!anyExists(driver) && !holdsDriver(libraryPath)) {
+            return none("no NVIDIA driver is loaded (none of " + driver + " exists, nor " + LIBRARY
+                    + " in a folder of LD_LIBRARY_PATH)");
         }
         try {
             return CudaDevices.look();
@@ -53,16 +60,23 @@ record CudaPresence(List<Gpu> gpus, String missing) {
         return false;
     }
 
+    private static boolean holdsDriver(String libraryPath) {
+        if (libraryPath == null) {
+            return false;
+        }
+        for (String folder : libraryPath.split(":")) {
+            if (!folder.isEmpty() && new File(folder, LIBRARY).exists()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     static CudaPresence none(String why) {
         return new CudaPresence(List.of(), why);
     }
 
-    /** The first cause tells which library is missing; JCuda puts whole stack traces into its messages. */
     static String firstLine(Throwable error) {
-        Throwable first = error;
-        while (first.getCause() != null) {
-            first = first.getCause();
-        }
-        return first.toString().lines().findFirst().orElse("").strip();
+        return MissingLibrary.named(error);
     }
 }

@@ -2,6 +2,7 @@ package io.hvd.backend.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.testing.CppCompiler;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -9,11 +10,8 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 
 /**
  * Runs launches of segments.cu on the CPU: the same source, compiled by the host's C++ compiler. It proves the kernels'
@@ -31,28 +29,11 @@ final class HostGpu {
         this.folder = folder;
     }
 
-    /** A C++ compiler of this machine; setting up a machine for hvd does not install one. */
-    static Optional<String> compiler() {
-        return Stream.of("c++", "g++", "clang++")
-                .filter(name -> Arrays.stream(System.getenv("PATH").split(":"))
-                        .anyMatch(entry -> Files.isExecutable(Path.of(entry, name))))
-                .findFirst();
-    }
-
-    static HostGpu compiledBy(String compiler, Path folder) throws Exception {
+    static HostGpu compiledInto(Path folder) {
         HostGpu gpu = new HostGpu(folder);
-        gpu.command(
-                compiler,
-                "-std=c++17",
-                "-O1",
-                "-ffp-contract=off",
-                "-fno-strict-aliasing",
-                "-Wno-unknown-pragmas",
-                "-Isrc/test/cuda",
-                "-Isrc/main/cuda",
-                "-o",
-                gpu.program(),
-                "src/test/cuda/launch_on_host.cpp");
+        CppCompiler.required()
+                .compile(List.of(
+                        "-Isrc/test/cuda", "-Isrc/main/cuda", "-o", gpu.program(), "src/test/cuda/launch_on_host.cpp"));
         return gpu;
     }
 

@@ -37,6 +37,27 @@ class CudaPresenceTest {
     }
 
     @Test
+    @DisabledIf("driverIsLoaded")
+    void withJCudaButWithoutTheDriversLibraryThereAreNoGpusTheFirstTimeAndTheSecond(@TempDir Path folder)
+            throws Exception {
+        Path driver = Files.createFile(folder.resolve("driver"));
+        for (int time = 0; time < 2; time++) {
+            CudaPresence found = CudaPresence.look(List.of(driver), null);
+            assertThat(found.gpus()).isEmpty();
+            assertThat(found.missing()).contains("JCuda is not usable");
+        }
+    }
+
+    @Test
+    @DisabledIf("driverIsLoaded")
+    void aDriversLibraryOnTheLibraryPathIsLookedAtWhereThereIsNoDeviceFile(@TempDir Path folder) throws Exception {
+        List<Path> none = List.of(folder.resolve("none"));
+        Files.createFile(folder.resolve("libcuda.so.1"));
+        assertThat(CudaPresence.look(none, "/nowhere::" + folder).missing()).contains("JCuda is not usable");
+        assertThat(CudaPresence.look(none, "/nowhere:").missing()).contains("no NVIDIA driver", "LD_LIBRARY_PATH");
+    }
+
+    @Test
     void withADriverButWithoutJCudaThereAreNoGpusTheFirstTimeAndTheSecond(@TempDir Path folder) throws Exception {
         Path driver = Files.createFile(folder.resolve("driver"));
         try (URLClassLoader loader = new URLClassLoader(classPathWithout("jcuda"), parent())) {
@@ -52,18 +73,20 @@ class CudaPresenceTest {
         Path driver = Files.createFile(folder.resolve("driver"));
         String temporary = System.getProperty("java.io.tmpdir");
         for (int time = 0; time < 2; time++) {
-            CudaPresence found = CudaPresence.look(List.of(driver));
-            assertThat(found.gpus()).isEmpty();
-            assertThat(found.missing()).isNotBlank();
+            try (URLClassLoader loader = new URLClassLoader(classPathWithout("jcuda-natives"), parent())) {
+                assertThat(lookAgain(loader, driver)).contains("gpus=[]", "JCuda is not usable");
+                assertThat(lookAgain(loader, driver)).contains("gpus=[]", "JCuda is not usable");
+            }
         }
         assertThat(System.getProperty("java.io.tmpdir")).isEqualTo(temporary);
     }
 
     /** The answer of a copy of the class that a loader of its own has loaded. */
     private static String lookAgain(ClassLoader loader, Path driver) throws Exception {
-        Method look = loader.loadClass(CudaPresence.class.getName()).getDeclaredMethod("look", List.class);
+        Method look =
+                loader.loadClass(CudaPresence.class.getName()).getDeclaredMethod("look", List.class, String.class);
         look.setAccessible(true);
-        return look.invoke(null, List.of(driver)).toString();
+        return look.invoke(null, List.of(driver), null).toString();
     }
 
     private static ClassLoader parent() {

@@ -10,16 +10,15 @@ import java.util.Locale;
 
 /** G7: what one blocking allreduce of a GPU tensor takes through the whole engine, by size; medians in microseconds. */
 final class CallTimes {
-    private static final int LARGEST_BYTES = 1 << 28;
     private static final long SECONDS_PER_SIZE = 1;
     private static final int MOST_CALLS = 200;
     private static final int FEWEST_CALLS = 8;
 
     private CallTimes() {}
 
-    static CheckLine check(HvdContext hvd) {
+    static CheckLine check(HvdContext hvd, Extent extent) {
         StringBuilder table = new StringBuilder("bytes:microseconds");
-        for (long bytes = 4; bytes <= LARGEST_BYTES; bytes *= 4) {
+        for (long bytes = 4; bytes <= extent.longestCallBytes(); bytes *= 4) {
             table.append(String.format(Locale.ROOT, " %d:%.1f", bytes, median(hvd, bytes)));
         }
         return new CheckLine("G7", Outcome.PASS, table + "; " + hvd.backend());

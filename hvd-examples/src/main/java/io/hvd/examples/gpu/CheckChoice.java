@@ -36,23 +36,23 @@ final class CheckChoice {
                 .toList();
     }
 
-    List<CheckLine> run(HvdContext hvd) {
+    List<CheckLine> run(HvdContext hvd, Extent extent) {
         String shown = hvd.backend().startsWith("nccl ") ? "G2" : "G3";
         List<CheckLine> lines = new ArrayList<>();
         for (String check : named.isEmpty() ? withCollectives(shown) : named) {
             switch (check) {
-                case "G1" -> lines.add(GpuPlacement.check(hvd));
-                case "G4" -> lines.add(KernelCheck.check(hvd));
-                case "G7" -> lines.add(CallTimes.check(hvd));
-                default -> lines.addAll(collectives(check, shown, hvd));
+                case "G1" -> lines.add(GpuPlacement.of(hvd));
+                case "G4" -> lines.add(KernelCheck.check(hvd, extent));
+                case "G7" -> lines.add(CallTimes.check(hvd, extent));
+                default -> lines.addAll(collectives(check, shown, hvd, extent));
             }
         }
         return lines;
     }
 
-    private static List<CheckLine> collectives(String check, String shown, HvdContext hvd) {
+    private static List<CheckLine> collectives(String check, String shown, HvdContext hvd, Extent extent) {
         return check.equals(shown)
-                ? GpuCollectives.check(hvd)
+                ? GpuCollectives.check(hvd, extent)
                 : List.of(new CheckLine(
                         check, Outcome.NOT_RUN, "this job shows " + shown + ", its back end is " + hvd.backend()));
     }

@@ -1,5 +1,7 @@
 package io.hvd.examples.gpu;
 
+import static io.hvd.backend.cuda.DriverCode.check;
+
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.DeviceMemory;
@@ -8,41 +10,58 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import jcuda.Pointer;
-import jcuda.runtime.JCuda;
-import jcuda.runtime.cudaError;
-import jcuda.runtime.cudaMemcpyKind;
-import jcuda.runtime.cudaStream_t;
+import jcuda.driver.CUdeviceptr;
+import jcuda.driver.CUstream;
+import jcuda.driver.JCudaDriver;
 
-/** GPU memory of the calling thread's current device, allocated and copied with JCuda. */
-final class DeviceArray implements AutoCloseable {
+/** GPU memory in the calling thread's current context, allocated and copied with JCuda's driver interface. */
+public final class DeviceArray implements AutoCloseable {
     private final Visible pointer = new Visible();
     private final long bytes;
 
-    DeviceArray(long bytes) {
+    public DeviceArray(long bytes) {
         this.bytes = bytes;
-        check("cudaMalloc of " + bytes + " bytes", JCuda.cudaMalloc(pointer, bytes));
+        check("cuMemAlloc of " + bytes + " bytes", JCudaDriver.cuMemAlloc(pointer, bytes));
     }
 
     /** A copy of what a direct buffer holds. */
     static DeviceArray of(ByteBuffer host) {
         DeviceArray array = new DeviceArray(host.capacity());
-        check(
-                "cudaMemcpy to the GPU",
-                JCuda.cudaMemcpy(array.pointer, Pointer.to(host), array.bytes, cudaMemcpyKind.cudaMemcpyHostToDevice));
+        array.write(Pointer.to(host), array.bytes);
         return array;
     }
 
-    Tensor tensor(Device device, DType type) {
-        return tensor(device, type, 0);
+    /** For arguments of kernels. */
+    public CUdeviceptr pointer() {
+        return pointer;
     }
 
-    Tensor tensor(Device device, DType type, long stream) {
-        return Tensor.onDevice(pointer.address(), device, stream, type, Shape.of((int) (bytes / type.bytes())));
+    public long bytes() {
+        return bytes;
+    }
+
+    Tensor tensor(Device device, DType type) {
+        return tensor(device, type, 0, Shape.of((int) (bytes / type.bytes())));
+    }
+
+    /** All of it, as hvd's collectives take it. @param stream on which the work that fills it is queued */
+    public Tensor tensor(Device device, DType type, long stream, Shape shape) {
+        return Tensor.onDevice(pointer.address(), device, stream, type, shape);
     }
 
     /** Queues a fill with one byte value. */
-    void fillAsync(int value, cudaStream_t stream) {
-        check("cudaMemsetAsync", JCuda.cudaMemsetAsync(pointer, value, bytes, stream));
+    public void fillAsync(int value, CUstream stream) {
+        check("cuMemsetD8Async", JCudaDriver.cuMemsetD8Async(pointer, (byte) value, bytes, stream));
+    }
+
+    /** Copies from host memory to the start, and waits for it. */
+    public void write(Pointer host, long count) {
+        check("cuMemcpyHtoD", JCudaDriver.cuMemcpyHtoD(pointer, host, count));
+    }
+
+    /** Copies from the start to host memory, and waits for it, but not for what other streams do. */
+    public void read(Pointer host, long count) {
+        check("cuMemcpyDtoH", JCudaDriver.cuMemcpyDtoH(host, pointer, count));
     }
 
     ByteBuffer toHost() {
@@ -51,43 +70,32 @@ final class DeviceArray implements AutoCloseable {
 
     /** The bytes of a tensor on the GPU, whoever made it. */
     static ByteBuffer read(Tensor tensor) {
-        long address = ((DeviceMemory) tensor.memory()).address();
-        // A null pointer so many bytes further on.
-        return read(new Pointer().withByteOffset(address), tensor.bytes());
+        return read(at(((DeviceMemory) tensor.memory()).address()), tensor.bytes());
     }
 
     /** Queues a copy within the GPU. */
-    static void copyOnDevice(long from, long to, long bytes, long stream) {
-        cudaStream_t queue = new cudaStream_t();
-        Pointer target = new Pointer().withByteOffset(to);
-        Pointer source = new Pointer().withByteOffset(from);
-        check(
-                "cudaMemcpyAsync",
-                JCuda.cudaMemcpyAsync(target, source, bytes, cudaMemcpyKind.cudaMemcpyDeviceToDevice, queue));
+    static void copyOnDevice(long from, long to, long bytes, CUstream stream) {
+        check("cuMemcpyDtoDAsync", JCudaDriver.cuMemcpyDtoDAsync(at(to), at(from), bytes, stream));
     }
 
-    private static ByteBuffer read(Pointer from, long bytes) {
+    /** A null pointer so many bytes further on. */
+    private static CUdeviceptr at(long address) {
+        return new CUdeviceptr().withByteOffset(address);
+    }
+
+    private static ByteBuffer read(CUdeviceptr from, long bytes) {
         ByteBuffer host = ByteBuffer.allocateDirect((int) bytes).order(ByteOrder.nativeOrder());
-        check(
-                "cudaMemcpy from the GPU",
-                JCuda.cudaMemcpy(Pointer.to(host), from, bytes, cudaMemcpyKind.cudaMemcpyDeviceToHost));
+        check("cuMemcpyDtoH", JCudaDriver.cuMemcpyDtoH(Pointer.to(host), from, bytes));
         return host;
     }
 
     @Override
     public void close() {
-        check("cudaFree", JCuda.cudaFree(pointer));
-    }
-
-    static void check(String call, int code) {
-        if (code != cudaError.cudaSuccess) {
-            throw new IllegalStateException(
-                    call + " failed: " + JCuda.cudaGetErrorName(code) + ", " + JCuda.cudaGetErrorString(code));
-        }
+        check("cuMemFree", JCudaDriver.cuMemFree(pointer));
     }
 
     /** JCuda keeps a pointer's address to its subclasses. */
-    private static final class Visible extends Pointer {
+    private static final class Visible extends CUdeviceptr {
         long address() {
             return getNativePointer() + getByteOffset();
         }

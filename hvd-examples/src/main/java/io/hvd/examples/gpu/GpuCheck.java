@@ -33,6 +33,7 @@ public final class GpuCheck implements Example {
     private static final String ONLY = "only";
     private static final String VERSIONS = "versions";
     private static final Set<String> FORMS = Set.of("table", "json");
+    private static final String QUICK = "quick";
 
     @Override
     public String name() {
@@ -49,8 +50,8 @@ public final class GpuCheck implements Example {
         return new Options()
                 .addOption(null, ONLY, true, "run only these checks, such as G1,G4")
                 .addOption(null, VERSIONS, true, "only print the table of versions, as \"table\" or \"json\"")
-                .addOption(
-                        null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused");
+                .addOption(null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused")
+                .addOption(null, QUICK, false, "small tensors only: whether it works, and no speed to go by");
     }
 
     @Override
@@ -61,7 +62,8 @@ public final class GpuCheck implements Example {
             throw new ParseException("--" + VERSIONS + " is \"table\" or \"json\", not \"" + form + "\"");
         }
         boolean expectRefusal = line.hasOption(EXPECT_REFUSAL);
-        return hvd -> form == null ? run(hvd, choice, expectRefusal) : versions(hvd, form);
+        Extent extent = line.hasOption(QUICK) ? Extent.QUICK : Extent.FULL;
+        return hvd -> form == null ? run(hvd, choice, expectRefusal, extent) : versions(hvd, form);
     }
 
     private static int versions(HvdContext hvd, String form) {
@@ -102,7 +104,7 @@ public final class GpuCheck implements Example {
         return count(lines, Outcome.NOT_RUN) > 0 ? NOT_RUN : 0;
     }
 
-    private static int run(HvdContext hvd, CheckChoice choice, boolean expectRefusal) {
+    private static int run(HvdContext hvd, CheckChoice choice, boolean expectRefusal, Extent extent) {
         if (hvd.rank() == 0) {
             System.out.print(GpuReport.ofThisProcess().text());
         }
@@ -115,7 +117,7 @@ public final class GpuCheck implements Example {
         } else if (expectRefusal) {
             lines.add(new CheckLine("G1", Outcome.FAIL, hvd.localSize() + " ranks on this host were not refused"));
         } else {
-            lines.addAll(choice.run(hvd));
+            lines.addAll(choice.run(hvd, extent));
         }
         List<CheckLine> all = worstOfAllRanks(hvd, lines);
         if (hvd.rank() == 0) {
@@ -125,7 +127,7 @@ public final class GpuCheck implements Example {
     }
 
     /** What each rank has to say, by rank. */
-    static List<String> fromAllRanks(HvdContext hvd, String name, String mine) {
+    public static List<String> fromAllRanks(HvdContext hvd, String name, String mine) {
         List<String> all = new ArrayList<>();
         for (int rank = 0; rank < hvd.size(); rank++) {
             all.add(hvd.broadcastObject(name + "." + rank, mine, ObjectCodec.utf8(), rank));

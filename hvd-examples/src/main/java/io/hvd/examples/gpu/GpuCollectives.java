@@ -16,8 +16,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import jcuda.runtime.JCuda;
-import jcuda.runtime.cudaStream_t;
 
 /**
  * G2, and G3 where NCCL is not in use: collectives on GPUs give what the same ones give on the host. The
@@ -27,36 +25,32 @@ import jcuda.runtime.cudaStream_t;
  * <p>A difference is noted and the checks go on, so that all ranks keep making the same calls.
  */
 final class GpuCollectives {
-    /** One, odd, some, and more than one block's worth on any GPU. */
-    private static final int[] SIZES = {1, 7, 1000, 1_000_003};
-
     private static final ReduceOp[] OPS = {ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT};
 
-    /** Long enough for the fill to be still under way when the allreduce is submitted. */
-    private static final int LONG_FILL_BYTES = 1 << 28;
-
     private final HvdContext hvd;
+    private final Extent extent;
     private final List<String> differences = new ArrayList<>();
 
-    private GpuCollectives(HvdContext hvd) {
+    private GpuCollectives(HvdContext hvd, Extent extent) {
         this.hvd = hvd;
+        this.extent = extent;
     }
 
-    static List<CheckLine> check(HvdContext hvd) {
+    static List<CheckLine> check(HvdContext hvd, Extent extent) {
         List<CheckLine> lines = new ArrayList<>();
         String check = hvd.backend().startsWith("nccl ") ? "G2." : "G3.";
-        lines.add(new GpuCollectives(hvd).allreduce(check + "allreduce"));
-        lines.add(new GpuCollectives(hvd).fused(check + "fused"));
-        lines.add(new GpuCollectives(hvd).ordered(check + "ordered"));
-        lines.add(new GpuCollectives(hvd).compressed(check + "compressed"));
-        lines.add(new GpuCollectives(hvd).broadcast(check + "broadcast"));
-        movements().forEach((name, call) -> lines.add(new GpuCollectives(hvd).moved(check + name, call)));
+        lines.add(new GpuCollectives(hvd, extent).allreduce(check + "allreduce"));
+        lines.add(new GpuCollectives(hvd, extent).fused(check + "fused"));
+        lines.add(new GpuCollectives(hvd, extent).ordered(check + "ordered"));
+        lines.add(new GpuCollectives(hvd, extent).compressed(check + "compressed"));
+        lines.add(new GpuCollectives(hvd, extent).broadcast(check + "broadcast"));
+        movements().forEach((name, call) -> lines.add(new GpuCollectives(hvd, extent).moved(check + name, call)));
         return lines;
     }
 
     private CheckLine allreduce(String check) {
         for (DType type : DType.values()) {
-            for (int size : SIZES) {
+            for (int size : extent.sizes()) {
                 for (ReduceOp op : OPS) {
                     compare(type, size, AllreduceOptions.of(op), 0);
                 }
@@ -75,7 +69,7 @@ final class GpuCollectives {
     private CheckLine compressed(String check) {
         for (DType type : List.of(DType.FLOAT32, DType.FLOAT64)) {
             for (Compression compression : List.of(Compression.FP16, Compression.BF16)) {
-                for (int size : SIZES) {
+                for (int size : extent.sizes()) {
                     compare(type, size, AllreduceOptions.sum().withCompression(compression), 0);
                 }
             }
@@ -115,34 +109,31 @@ final class GpuCollectives {
 
     /** The allreduce must wait for what is queued on the tensor's stream. */
     private CheckLine ordered(String check) {
-        UserStream stream = new UserStream();
-        DeviceArray.check(
-                "cudaStreamCreateWithFlags", JCuda.cudaStreamCreateWithFlags(stream, JCuda.cudaStreamNonBlocking));
-        try (DeviceArray array = new DeviceArray(LONG_FILL_BYTES)) {
-            array.fillAsync(9, stream);
-            array.fillAsync(hvd.rank() % 3 + 1, stream);
+        try (UserStream stream = new UserStream();
+                DeviceArray array = new DeviceArray(extent.longFillBytes())) {
+            array.fillAsync(9, stream.queue());
+            array.fillAsync(hvd.rank() % 3 + 1, stream.queue());
+            int last = (int) array.bytes() - 1;
             hvd.allreduceInPlace(
                     "gpu_check.ordered",
-                    array.tensor(hvd.device(), DType.UINT8, stream.handle()),
+                    array.tensor(hvd.device(), DType.UINT8, stream.handle(), Shape.of(array.bytes())),
                     AllreduceOptions.sum());
-            DeviceArray.check("cudaStreamSynchronize", JCuda.cudaStreamSynchronize(stream));
+            stream.await();
             int sum = 0;
             for (int rank = 0; rank < hvd.size(); rank++) {
                 sum += rank % 3 + 1;
             }
             ByteBuffer found = array.toHost();
-            if (found.get(0) != (byte) sum || found.get(LONG_FILL_BYTES - 1) != (byte) sum) {
-                differences.add(
-                        "found " + found.get(0) + " and " + found.get(LONG_FILL_BYTES - 1) + ", expected " + sum);
+            if (found.get(0) != (byte) sum || found.get(last) != (byte) sum) {
+                differences.add("found " + found.get(0) + " and " + found.get(last) + ", expected " + sum);
             }
         }
-        DeviceArray.check("cudaStreamDestroy", JCuda.cudaStreamDestroy(stream));
         return line(check, "an allreduce waits for the user's stream, and the stream for it");
     }
 
     private CheckLine broadcast(String check) {
         for (DType type : DType.values()) {
-            for (int size : SIZES) {
+            for (int size : extent.sizes()) {
                 for (int root = 0; root < hvd.size(); root++) {
                     String name = "gpu_check.broadcast." + type + "." + size + "." + root;
                     ByteBuffer values = values(type, size, 3, 0);
@@ -177,7 +168,7 @@ final class GpuCollectives {
 
     private CheckLine moved(String check, Movement movement) {
         for (DType type : DType.values()) {
-            for (int rows : new int[] {1, 333, 100_001}) {
+            for (int rows : extent.rows()) {
                 String name = "gpu_check." + check + "." + type + "." + rows;
                 // As many rows for each rank, which alltoall needs.
                 ByteBuffer values = values(type, rows * hvd.size(), 3, rows);
@@ -254,12 +245,5 @@ final class GpuCollectives {
             case BFLOAT16 -> 0x1p-7;
             default -> 0x1p-23;
         };
-    }
-
-    /** Lets its handle be seen. */
-    private static final class UserStream extends cudaStream_t {
-        long handle() {
-            return getNativePointer();
-        }
     }
 }

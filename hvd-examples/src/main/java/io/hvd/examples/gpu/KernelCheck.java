@@ -14,6 +14,7 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -34,20 +35,20 @@ final class KernelCheck implements AutoCloseable {
     private final List<Integer> sizes = new ArrayList<>();
     private long elements;
 
-    private KernelCheck(int device) {
+    private KernelCheck(int device, Extent extent) {
         gpu = CudaDevice.open(device);
         stream = gpu.createStream();
         Random random = new Random(4);
         for (int i = 0; i < TENSORS; i++) {
-            // From 1 to 2^24 elements; most are small, as gradients are.
-            int size = i == 0 ? 1 << 24 : 1 << random.nextInt(20);
+            // Most are small, as gradients are.
+            int size = i == 0 ? extent.largestTensor() : 1 << random.nextInt(extent.smallTensorBits());
             sizes.add(size + (i % 3 == 2 ? random.nextInt(size) : 0));
             elements += aligned(sizes.get(i));
         }
     }
 
-    static CheckLine check(HvdContext hvd) {
-        try (KernelCheck check = new KernelCheck(hvd.device().index())) {
+    static CheckLine check(HvdContext hvd, Extent extent) {
+        try (KernelCheck check = new KernelCheck(hvd.device().index(), extent)) {
             return check.run();
         }
     }
@@ -88,7 +89,7 @@ final class KernelCheck implements AutoCloseable {
             int wrong, long moved, double pack, double unpack, double kernelCopy, double deviceCopy) {
         String figures = String.format(
                 Locale.ROOT,
-                "%d tensors; pack %.0f GB/s, unpack %.0f GB/s, cudaMemcpy of as many bytes %.0f GB/s (ratios %.2f and"
+                "%d tensors; pack %.0f GB/s, unpack %.0f GB/s, cuMemcpyDtoD of as many bytes %.0f GB/s (ratios %.2f and"
                         + " %.2f), our own copy %.0f GB/s",
                 TENSORS,
                 moved / pack / 1e9,
@@ -103,7 +104,10 @@ final class KernelCheck implements AutoCloseable {
     }
 
     private double deviceCopy(DeviceStage from, DeviceStage to, long bytes) {
-        return seconds(() -> DeviceArray.copyOnDevice(from.address(), to.address(), bytes, stream.handle()));
+        try (UserStream copies = new UserStream()) {
+            return seconds(
+                    () -> DeviceArray.copyOnDevice(from.address(), to.address(), bytes, copies.queue()), copies::await);
+        }
     }
 
     private List<Segment> segments(long from, int fromBytes, long to, int toBytes) {
@@ -125,12 +129,12 @@ final class KernelCheck implements AutoCloseable {
     }
 
     private static ByteBuffer copy(ByteBuffer from, int bytes) {
-        ByteBuffer copy = ByteBuffer.allocateDirect(bytes).order(java.nio.ByteOrder.nativeOrder());
+        ByteBuffer copy = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
         return copy.put(0, from, 0, bytes);
     }
 
     private int differences(ByteBuffer floats, ByteBuffer halves) {
-        ByteBuffer expected = copy(halves, 2 * (1 << 20));
+        ByteBuffer expected = ByteBuffer.allocateDirect(2 * (1 << 20)).order(ByteOrder.nativeOrder());
         Tensor source = Tensor.wrap(floats, DType.FLOAT32, Shape.of(floats.capacity() / 4));
         Converter converter = new Converter();
         int wrong = 0;
@@ -149,13 +153,17 @@ final class KernelCheck implements AutoCloseable {
     }
 
     private double seconds(Runnable queue) {
+        return seconds(queue, stream::await);
+    }
+
+    private static double seconds(Runnable queue, Runnable await) {
         queue.run();
-        stream.await();
+        await.run();
         long begun = System.nanoTime();
         for (int i = 0; i < REPEATS; i++) {
             queue.run();
         }
-        stream.await();
+        await.run();
         return (System.nanoTime() - begun) / 1e9 / REPEATS;
     }
 

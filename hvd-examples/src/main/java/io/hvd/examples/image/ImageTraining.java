@@ -148,17 +148,7 @@ final class ImageTraining {
 
     private void printResult(int epochs, Evaluation evaluation) {
         if (hvd.rank() == 0) {
-            System.out.printf(
-                    Locale.ROOT,
-                    "RESULT example=%s ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.4f samples_per_second=%.1f overlap=%.2f%n",
-                    example,
-                    hvd.size(),
-                    epochs,
-                    totals.steps(),
-                    evaluation.loss(),
-                    evaluation.accuracy(),
-                    totals.samplesPerSecond(hvd.size()),
-                    totals.overlap(hvd.size()));
+            System.out.println(totals.result(example, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
         }
     }
 }

@@ -3,23 +3,24 @@ package io.hvd.examples.image;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 
 /** What this rank has done in a whole training, for the line with which it ends. */
-final class RunTotals {
+public final class RunTotals {
     private final List<Double> overlaps = new ArrayList<>();
     private long samples;
     private double trainingSeconds;
 
     /** @param overlap share of the gradient bytes that were averaged before backward ended */
-    void stepped(double overlap) {
+    public void stepped(double overlap) {
         overlaps.add(overlap);
     }
 
-    void saw(int moreSamples) {
+    public void saw(int moreSamples) {
         samples += moreSamples;
     }
 
-    void trained(double seconds) {
+    public void trained(double seconds) {
         trainingSeconds += seconds;
     }
 
@@ -41,5 +42,20 @@ final class RunTotals {
         List<Double> sorted = new ArrayList<>(overlaps);
         Collections.sort(sorted);
         return sorted.get(sorted.size() / 2);
+    }
+
+    /** The line with which an example ends. @param loss exact over all ranks, like accuracy */
+    public String result(String example, int ranks, int epochs, double loss, double accuracy) {
+        return String.format(
+                Locale.ROOT,
+                "RESULT example=%s ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.4f samples_per_second=%.1f overlap=%.2f",
+                example,
+                ranks,
+                epochs,
+                steps(),
+                loss,
+                accuracy,
+                samplesPerSecond(ranks),
+                overlap(ranks));
     }
 }

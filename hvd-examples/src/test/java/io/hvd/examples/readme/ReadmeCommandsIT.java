@@ -92,6 +92,7 @@ class ReadmeCommandsIT {
     void theTablesOfFlagsAreThoseOfTheHelpTexts() {
         assertThat(table("| flag of `digits` and `mnist` |")).isEqualTo(flagsInHelp("digits", "mnist"));
         assertThat(table("| flag of `cifar10` |")).isEqualTo(flagsInHelp("cifar10"));
+        assertThat(table("| flag of `cuda-mlp` |")).isEqualTo(flagsInHelp("cuda-mlp"));
     }
 
     private static Set<String> table(String start) {

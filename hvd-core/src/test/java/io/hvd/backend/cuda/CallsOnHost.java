@@ -1,0 +1,93 @@
+package io.hvd.backend.cuda;
+
+import io.hvd.error.HvdException;
+import java.nio.ByteBuffer;
+
+/** Calls to the driver that runs on the CPU, right ones and wrong ones, in a process of their own. */
+public final class CallsOnHost {
+    private static final int BYTES = 1 << 20;
+
+    private final InstalledCuda cuda;
+
+    private CallsOnHost(InstalledCuda cuda) {
+        this.cuda = cuda;
+    }
+
+    public static void main(String[] args) {
+        JCudaLibraries.load();
+        CallsOnHost calls = new CallsOnHost(InstalledCuda.open(0));
+        calls.copies();
+        calls.memory();
+        calls.order();
+        calls.launches();
+    }
+
+    private void copies() {
+        long memory = cuda.allocate(100);
+        long stream = cuda.createStream();
+        ByteBuffer pinned = cuda.allocatePinned(100);
+        say("copy of all", () -> cuda.copyToDevice(memory, pinned, 0, 100, stream));
+        say("copy past the end", () -> cuda.copyToDevice(memory + 1, pinned, 0, 100, stream));
+        say(
+                "copy from the heap's neighbour",
+                () -> cuda.copyToDevice(memory, ByteBuffer.allocateDirect(100), 0, 100, stream));
+        say("copy on a stream that is none", () -> cuda.copyToDevice(memory, pinned, 0, 100, stream + 8));
+        cuda.awaitStream(stream);
+        say("free", () -> cuda.free(memory));
+        say("free again", () -> cuda.free(memory));
+        say("clear what is freed", () -> cuda.clear(memory, 1, stream));
+    }
+
+    private void memory() {
+        long first = cuda.allocate(257);
+        say("aligned " + first % 256, () -> {});
+        say("clear all", () -> cuda.clear(first, 257, 0));
+        say("clear one too many", () -> cuda.clear(first, 258, 0));
+    }
+
+    /** What one stream writes another one reads too early, but for an event between them. */
+    private void order() {
+        long memory = cuda.allocate(BYTES);
+        ByteBuffer written = cuda.allocatePinned(BYTES);
+        written.put(BYTES - 1, (byte) 7);
+        say("without an event " + lastByte(memory, written, false), () -> {});
+        say("with an event " + lastByte(memory, written, true), () -> {});
+    }
+
+    private int lastByte(long memory, ByteBuffer written, boolean ordered) {
+        long writer = cuda.createStream();
+        long reader = cuda.createStream();
+        ByteBuffer read = cuda.allocatePinned(BYTES);
+        cuda.clear(memory, BYTES, reader);
+        cuda.awaitStream(reader);
+        cuda.copyToDevice(memory, written, 0, BYTES, writer);
+        if (ordered) {
+            long event = cuda.createEvent();
+            cuda.recordEvent(event, writer);
+            cuda.holdUntil(reader, event);
+        }
+        cuda.copyToHost(read, 0, memory, BYTES, reader);
+        cuda.awaitStream(reader);
+        cuda.awaitStream(writer);
+        return read.get(BYTES - 1);
+    }
+
+    private void launches() {
+        long module = cuda.loadModule(SegmentKernels.ptx());
+        long function = cuda.function(module, "hvd_copy_1");
+        CudaCalls.Arguments nothing = new CudaCalls.Arguments(cuda.allocate(64), 0, 0, 1, 0);
+        say("launch", () -> cuda.launch(function, new CudaCalls.Grid(1, 256), nothing, 0));
+        say("launch of too many threads", () -> cuda.launch(function, new CudaCalls.Grid(1, 257), nothing, 0));
+        say("unknown kernel", () -> cuda.function(module, "hvd_copy_3"));
+        say("text for PTX", () -> cuda.loadModule("no PTX"));
+    }
+
+    private static void say(String what, Runnable call) {
+        try {
+            call.run();
+            System.out.println("CALL " + what + ": done");
+        } catch (HvdException e) {
+            System.out.println("CALL " + what + ": " + e.getMessage());
+        }
+    }
+}

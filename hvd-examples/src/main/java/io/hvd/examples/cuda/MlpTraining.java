@@ -1,0 +1,170 @@
+package io.hvd.examples.cuda;
+
+import io.hvd.HvdContext;
+import io.hvd.data.DataLoader;
+import io.hvd.data.DistributedSampler;
+import io.hvd.data.EvalSampler;
+import io.hvd.examples.Progress;
+import io.hvd.examples.cuda.DeviceOptimizer.Streams;
+import io.hvd.examples.data.ImageSample;
+import io.hvd.examples.data.ImageSets;
+import io.hvd.examples.gpu.UserStream;
+import io.hvd.examples.image.RunTotals;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.train.MeanMetric;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Random;
+
+/**
+ * Trains on every rank's share of the images, and evaluates on all of them.
+ *
+ * <p>Kernels run on the compute stream. A gradient that is queued there is handed over to the exchange stream, on which
+ * hvd averages it while the compute stream goes on with the layer before.
+ */
+final class MlpTraining implements AutoCloseable {
+    private static final int EVALUATION_ROWS = 256;
+    private static final int WEIGHTS_DIFFER = 1;
+
+    private final HvdContext hvd;
+    private final MlpOptions options;
+    private final ImageSets images;
+    private final Gpu gpu;
+    private final UserStream compute;
+    private final UserStream exchange;
+    private final MlpKernels kernels;
+    private final Mlp model;
+    private final Batch batch;
+    private final DeviceOptimizer inner;
+    private final DistributedOptimizer optimizer;
+    private final RunTotals totals = new RunTotals();
+
+    MlpTraining(HvdContext hvd, MlpOptions options, ImageSets images) {
+        this.hvd = hvd;
+        this.options = options;
+        this.images = images;
+        int mostRows = Math.max(options.batchSize(), EVALUATION_ROWS);
+        this.gpu = new Gpu(hvd.device().index());
+        this.compute = new UserStream();
+        this.exchange = new UserStream();
+        this.kernels = new MlpKernels(compute);
+        // Every rank has other weights until those of rank 0 are broadcast.
+        this.model = new Mlp(kernels, widths(), mostRows, new Random(options.seed() + hvd.rank()));
+        this.batch = new Batch(compute, mostRows, pixels());
+        this.inner = optimizer(new Streams(hvd.device(), compute, exchange));
+        this.optimizer = DistributedOptimizer.wrap(inner)
+                .compression(options.compression())
+                .build();
+    }
+
+    private List<Integer> widths() {
+        List<Integer> widths = new ArrayList<>(List.of(pixels()));
+        widths.addAll(options.hidden());
+        widths.add(images.classes());
+        return widths;
+    }
+
+    private int pixels() {
+        return images.channels() * images.rows() * images.columns();
+    }
+
+    private DeviceOptimizer optimizer(Streams streams) {
+        double rate = options.learningRate(hvd.size());
+        return options.optimizer().equals(MlpOptions.ADAM)
+                ? new DeviceAdam(kernels, streams, model.parameters(), rate)
+                : new DeviceSgd(kernels, streams, model.parameters(), rate, options.momentum());
+    }
+
+    /** All epochs; rank 0 prints the result line. @return the exit code */
+    int run() {
+        optimizer.broadcastParameters(0);
+        optimizer.broadcastOptimizerState(0);
+        DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
+                .seed(options.seed())
+                .build();
+        double loss = Double.NaN;
+        double accuracy = Double.NaN;
+        try (DataLoader<ImageSample, Samples> loader = DataLoader.builder(images.train(), sampler, Samples::of)
+                .batchSize(options.batchSize())
+                .build()) {
+            for (int epoch = 0; epoch < options.epochs(); epoch++) {
+                sampler.setEpoch(epoch);
+                trainEpoch(loader, epoch);
+                MeanMetric losses = new MeanMetric("loss");
+                MeanMetric hits = new MeanMetric("accuracy");
+                evaluate(losses, hits);
+                loss = losses.reduce(hvd).mean();
+                accuracy = hits.reduce(hvd).mean();
+                say("epoch %d/%d: test loss %.6f, accuracy %.2f %%", epoch + 1, options.epochs(), loss, 100 * accuracy);
+            }
+        }
+        WeightCheck weights = WeightCheck.of(hvd, model.parameters());
+        say("%s", weights);
+        say("%s", totals.result("cuda-mlp", hvd.size(), options.epochs(), loss, accuracy));
+        return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
+    }
+
+    private void trainEpoch(DataLoader<ImageSample, Samples> loader, int epoch) {
+        long start = System.nanoTime();
+        String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
+        try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
+            for (Samples samples : loader) {
+                step(samples);
+                progress.step();
+            }
+        }
+        compute.await();
+        totals.trained((System.nanoTime() - start) / 1e9);
+    }
+
+    private void step(Samples samples) {
+        optimizer.zeroGradients();
+        batch.send(samples);
+        model.forward(batch);
+        model.loss(batch, 1f / samples.size());
+        model.backward(batch, parameter -> {
+            inner.handOver();
+            optimizer.gradientReady(parameter.name());
+        });
+        optimizer.step();
+        totals.stepped(optimizer.lastStep().overlap());
+        totals.saw(samples.size());
+    }
+
+    private void evaluate(MeanMetric losses, MeanMetric hits) {
+        EvalSampler sampler = new EvalSampler(images.test().size(), hvd.size(), hvd.rank());
+        try (DataLoader<ImageSample, Samples> loader = DataLoader.builder(images.test(), sampler, Samples::of)
+                .batchSize(EVALUATION_ROWS)
+                .workers(0)
+                .build()) {
+            for (Samples samples : loader) {
+                batch.send(samples);
+                model.forward(batch);
+                model.loss(batch, 0);
+                Batch.Outcome outcome = batch.outcome();
+                losses.add(outcome.lossSum(), samples.size());
+                hits.add(outcome.right(), samples.size());
+            }
+        }
+    }
+
+    private void say(String format, Object... values) {
+        if (hvd.rank() == 0) {
+            System.out.printf(Locale.ROOT, format + "%n", values);
+        }
+    }
+
+    @Override
+    public void close() {
+        compute.await();
+        exchange.await();
+        inner.close();
+        batch.close();
+        model.close();
+        kernels.close();
+        exchange.close();
+        compute.close();
+        gpu.close();
+    }
+}

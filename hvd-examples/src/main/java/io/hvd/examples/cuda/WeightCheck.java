@@ -1,0 +1,36 @@
+package io.hvd.examples.cuda;
+
+import io.hvd.HvdContext;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.zip.CRC32;
+
+/** Whether all ranks have ended with the same weights, bit by bit. @param checksums by rank */
+record WeightCheck(long[] checksums) {
+    /** Every rank calls it. Whatever writes the weights must be done. */
+    static WeightCheck of(HvdContext hvd, List<DeviceParameter> parameters) {
+        CRC32 mine = new CRC32();
+        for (DeviceParameter parameter : parameters) {
+            float[] values = parameter.read();
+            ByteBuffer bytes = ByteBuffer.allocate(4 * values.length);
+            bytes.asFloatBuffer().put(values);
+            mine.update(bytes);
+        }
+        return new WeightCheck((long[])
+                hvd.allgather("cuda_mlp.weights", Tensor.of(mine.getValue())).toArray());
+    }
+
+    boolean areEqual() {
+        return Arrays.stream(checksums).distinct().count() == 1;
+    }
+
+    @Override
+    public String toString() {
+        return areEqual()
+                ? String.format("weights of all ranks are equal, crc32 %08x", checksums[0])
+                : "the weights differ, crc32 by rank: "
+                        + Arrays.stream(checksums).mapToObj(Long::toHexString).toList();
+    }
+}

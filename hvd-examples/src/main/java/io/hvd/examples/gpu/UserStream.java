@@ -1,0 +1,54 @@
+package io.hvd.examples.gpu;
+
+import static io.hvd.backend.cuda.DriverCode.check;
+
+import jcuda.driver.CUevent;
+import jcuda.driver.CUevent_flags;
+import jcuda.driver.CUstream;
+import jcuda.driver.CUstream_flags;
+import jcuda.driver.JCudaDriver;
+
+/** A CUDA stream of the program's own, which does not wait for the default stream, and what hvd calls it by. */
+public final class UserStream implements AutoCloseable {
+    private final Visible queue = new Visible();
+    private final CUevent event = new CUevent();
+
+    public UserStream() {
+        check("cuStreamCreate", JCudaDriver.cuStreamCreate(queue, CUstream_flags.CU_STREAM_NON_BLOCKING));
+        check("cuEventCreate", JCudaDriver.cuEventCreate(event, CUevent_flags.CU_EVENT_DISABLE_TIMING));
+    }
+
+    /** For calls of the driver. */
+    public CUstream queue() {
+        return queue;
+    }
+
+    /** For tensors. */
+    public long handle() {
+        return queue.number();
+    }
+
+    /** What is queued here from now on starts after what is now queued on the other stream. */
+    public void follow(UserStream other) {
+        check("cuEventRecord", JCudaDriver.cuEventRecord(event, other.queue));
+        check("cuStreamWaitEvent", JCudaDriver.cuStreamWaitEvent(queue, event, 0));
+    }
+
+    /** Blocks until all that is queued is done. */
+    public void await() {
+        check("cuStreamSynchronize", JCudaDriver.cuStreamSynchronize(queue));
+    }
+
+    @Override
+    public void close() {
+        check("cuEventDestroy", JCudaDriver.cuEventDestroy(event));
+        check("cuStreamDestroy", JCudaDriver.cuStreamDestroy(queue));
+    }
+
+    /** JCuda keeps a handle to its subclasses. */
+    private static final class Visible extends CUstream {
+        long number() {
+            return getNativePointer();
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package io.hvd.examples.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.hvd.examples.ResultLine;
+import io.hvd.examples.TrainJar;
+import io.hvd.testing.HostCuda;
+import io.hvd.testing.Job;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The whole example under real mpirun, on a CUDA driver that runs on the CPU. Its speed says nothing. */
+class CudaMlpIT {
+    private static final int EPOCHS = 10;
+    private static final String[] SMALL = {"--hidden", "32,16", "--epochs", String.valueOf(EPOCHS)};
+    private static final double LEARNED = 0.93;
+
+    private static HostCuda cuda;
+    private static Job onTwoRanks;
+
+    @BeforeAll
+    static void trainOnTwoRanks() {
+        cuda = HostCuda.with(MlpKernelsTest.KERNELS);
+        onTwoRanks = train(2);
+    }
+
+    @Test
+    void twoRanksLearnTheDigitsAndEndWithTheSameWeights() {
+        ResultLine result = ResultLine.of(onTwoRanks);
+
+        assertThat(result.example()).isEqualTo("cuda-mlp");
+        assertThat(result.ranks()).isEqualTo(2);
+        assertThat(result.steps()).isEqualTo(EPOCHS * 23);
+        assertThat(result.accuracy()).isBetween(LEARNED, 1.0);
+        assertThat(onTwoRanks.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
+        assertThat(onTwoRanks.lines("host GPU: ")).isEmpty();
+    }
+
+    @Test
+    void whatIsNotDoneWithTensorsOnGpusIsSaid() {
+        assertThat(onTwoRanks.lines("parameters on GPUs are not compared between ranks"))
+                .hasSize(1);
+    }
+
+    /** Two ranks see, step by step, the samples of one rank with twice the batch. */
+    @Test
+    void oneRankWithTheWholeBatchLearnsAlikeWithALauncherAndWithoutOne() {
+        String[] whole = {"--batch-size", "64", "--lr", "0.04"};
+        Job launched = train(1, whole);
+        Job alone = TrainJar.alone(cuda.environment(1), all(whole));
+
+        assertThat(ResultLine.of(launched).accuracy()).isBetween(LEARNED, 1.0);
+        assertThat(ResultLine.of(alone).loss())
+                .isEqualTo(ResultLine.of(launched).loss());
+        assertThat(losses(alone)).isEqualTo(losses(launched));
+        assertNear(losses(launched), losses(onTwoRanks));
+    }
+
+    @Test
+    void gradientsThatTravelAsFloat16GiveNearlyTheSameCurve() {
+        Job half = train(2, "--fp16-allreduce");
+
+        assertThat(ResultLine.of(half).accuracy()).isBetween(LEARNED, 1.0);
+        assertThat(half.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
+        assertThat(losses(half)).isNotEqualTo(losses(onTwoRanks));
+        assertNear(losses(half), losses(onTwoRanks));
+    }
+
+    @Test
+    void adamLearnsToo() {
+        Job job = train(2, "--optimizer", "adam");
+
+        assertThat(ResultLine.of(job).accuracy()).isBetween(LEARNED, 1.0);
+        assertThat(job.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
+    }
+
+    @Test
+    void aDriverWithoutGpusIsNamedToo() {
+        Job job = TrainJar.alone(cuda.environment(0), "cuda-mlp");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
+        assertThat(job.lines("cuda-mlp: rank 0 on ").get(0)).contains("CUDA_ERROR_NO_DEVICE");
+        assertThat(job.output()).doesNotContain("\tat ");
+    }
+
+    @Test
+    void moreRanksThanGpusAreRefusedInOneLineEach() {
+        Job job = TrainJar.mpirun(cuda.environment(1), 2, "cuda-mlp");
+
+        assertThat(job.exitCode()).as(job.output()).isNotZero();
+        assertThat(job.lines("cuda-mlp: [HVD-107]").get(0)).contains("has 2 ranks but only 1 visible GPU");
+        assertThat(job.output()).doesNotContain("\tat ");
+    }
+
+    private static void assertNear(List<Double> found, List<Double> wanted) {
+        assertThat(found).hasSize(EPOCHS).hasSameSizeAs(wanted);
+        for (int epoch = 0; epoch < EPOCHS; epoch++) {
+            assertThat(found.get(epoch)).as("epoch %d", epoch + 1).isCloseTo(wanted.get(epoch), within(0.03));
+        }
+    }
+
+    private static Job train(int ranks, String... flags) {
+        return TrainJar.mpirun(cuda.environment(2), ranks, all(flags));
+    }
+
+    private static String[] all(String... flags) {
+        return Stream.of(new String[] {"cuda-mlp"}, SMALL, flags)
+                .flatMap(Stream::of)
+                .toArray(String[]::new);
+    }
+
+    private static List<Double> losses(Job job) {
+        return job.lines("epoch ").stream()
+                .map(line -> Double.parseDouble(line.replaceFirst(".*test loss ([\\d.]+),.*", "$1")))
+                .toList();
+    }
+}

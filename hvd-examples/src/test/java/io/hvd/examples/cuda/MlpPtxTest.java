@@ -1,0 +1,50 @@
+package io.hvd.examples.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The PTX in train.jar is made of the source as it is. */
+class MlpPtxTest {
+    private static final Path SCRIPT = Path.of("../mpirun-scripts/kernels.sh");
+
+    private final String ptx = MlpKernels.ptx();
+
+    @Test
+    void itIsMadeFromTheSourceAsItIs() throws Exception {
+        byte[] digest =
+                MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(MlpKernelsTest.KERNELS.source()));
+        assertThat(ptx)
+                .as("after a change of src/main/cuda run mpirun-scripts/kernels.sh")
+                .contains("// SHA-256 of mlp.cu: " + HexFormat.of().formatHex(digest) + "\n");
+    }
+
+    @Test
+    void itRunsWhereHvdsOwnKernelsDo() {
+        assertThat(ptx)
+                .contains("GPUs from sm_75 on, drivers from CUDA 10.0 on", "\n.version 6.3\n", "\n.target sm_75\n");
+    }
+
+    @Test
+    void theScriptMakesThisVeryFile(@TempDir Path folder) throws Exception {
+        String made = ptx.replaceFirst("(?s).*?\n// nvcc ([\\d.]+);.*", "$1");
+        Job version = Job.run(List.of("sh", "-c", "command -v ptxas && nvcc --version"), Map.of());
+        Assumptions.assumeTrue(
+                version.output().contains("V" + made + "\n"), "nvcc " + made + " and its ptxas are not on the PATH");
+
+        Job.run(List.of(SCRIPT.toString(), folder.toString()), Map.of());
+
+        assertThat(Files.readString(folder.resolve("mlp.ptx")).equals(ptx))
+                .as("the script's result is that of the repository")
+                .isTrue();
+    }
+}
