@@ -99,4 +99,12 @@ class StartIT {
         assertThat(job.lines("/nowhere/at")).hasSize(1).first().asString().contains("--checkpoint");
         assertThat(job.lines("epoch ")).isEmpty();
     }
+
+    /** Every rank says so, and what to do. */
+    @Test
+    void trainingOnAGpuThatIsNotThereIsRefusedInWords() {
+        Job job = TrainJar.alone("digits", "--device", "cuda", "--epochs", "1");
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output()).contains("--device cuda on rank 0", "built without CUDA", "-Pgpu");
+    }
 }

@@ -12,12 +12,12 @@ record BatchResult(double lossSum, ClassScores scores, long[] labels) {
     private static final int FIVE = 5;
 
     /**
-     * @param output (batch, classes), on the host
+     * @param output (batch, classes)
      * @param loss mean over the batch
      */
     static BatchResult of(ImageBatch batch, Tensor output, Tensor loss) {
         float[] scores = new float[Math.toIntExact(output.numel())];
-        output.contiguous().data_ptr_float().get(scores);
+        output.cpu().contiguous().data_ptr_float().get(scores);
         int classes = Math.toIntExact(output.size(1));
         return new BatchResult(
                 loss.item_float() * (double) batch.size(), new ClassScores(scores, classes), batch.labels());

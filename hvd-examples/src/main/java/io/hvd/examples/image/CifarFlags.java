@@ -74,6 +74,7 @@ final class CifarFlags {
     private static void job(Options all) {
         all.addOption(null, "fp16-allreduce", false, "gradients travel as float16")
                 .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
+                .addOption(TorchDevice.flag())
                 .addOption(valued("j", "workers", "threads per rank that decode and load batches, default 2"));
         for (String spelling : LOCAL_RANK) {
             all.addOption(valued(spelling, "accepted and ignored: hvd knows each rank's place"));

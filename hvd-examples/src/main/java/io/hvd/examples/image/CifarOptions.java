@@ -26,6 +26,7 @@ record CifarOptions(
         Compression compression,
         int workers,
         long seed,
+        boolean cuda,
         boolean localRankGiven) {
     private static final List<String> ARCHITECTURES = List.of("resnet18");
 
@@ -139,6 +140,7 @@ record CifarOptions(
                 TrainingOptions.compression(line),
                 Flags.count(line, "workers", 2, 0),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),
+                TorchDevice.isCuda(line),
                 line.hasOption(CifarFlags.LOCAL_RANK[0]) || line.hasOption(CifarFlags.LOCAL_RANK[1]));
     }
 

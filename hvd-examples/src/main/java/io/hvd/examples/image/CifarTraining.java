@@ -33,6 +33,7 @@ final class CifarTraining {
     private final CifarOptions.Schedule schedule;
     private final ImageSets images;
     private final int batchPerRank;
+    private final TorchDevice device;
     private final ImageClassifier model;
     private final DistributedOptimizer optimizer;
     private final TrainingCheckpoint checkpoint;
@@ -49,12 +50,13 @@ final class CifarTraining {
         this.schedule = options.schedule();
         this.images = images;
         this.batchPerRank = options.batchPerRank(hvd.size());
-        this.model = ImageClassifier.seeded(options.seed(), options.net()::build);
+        this.device = TorchDevice.of(hvd, options.cuda());
+        this.model = device.onto(ImageClassifier.seeded(options.seed(), options.net()::build));
         this.optimizer = optimizer();
         this.checkpoint =
                 new TrainingCheckpoint(hvd, model, optimizer, options.results().checkpoint());
-        this.evaluator =
-                new Evaluator(hvd, images, model, Math.min(batchPerRank, LARGEST_TEST_BATCH), options.workers());
+        this.evaluator = new Evaluator(
+                hvd, images, device, model, Math.min(batchPerRank, LARGEST_TEST_BATCH), options.workers());
         this.report = new CifarReport(hvd);
     }
 
@@ -173,8 +175,8 @@ final class CifarTraining {
 
     private BatchResult pass(ImageBatch part, double weight) {
         try (PointerScope scope = new PointerScope()) {
-            Tensor output = model.forward(part.images(images));
-            Tensor loss = nll_loss(output, part.targets());
+            Tensor output = model.forward(device.onto(part.images(images)));
+            Tensor loss = nll_loss(output, device.onto(part.targets()));
             (weight == 1 ? loss : loss.mul(new Scalar(weight))).backward();
             return BatchResult.of(part, output.detach(), loss);
         }

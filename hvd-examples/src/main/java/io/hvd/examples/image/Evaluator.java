@@ -17,13 +17,15 @@ import org.bytedeco.pytorch.Tensor;
 final class Evaluator {
     private final HvdContext hvd;
     private final ImageSets images;
+    private final TorchDevice device;
     private final ImageClassifier model;
     private final int batchSize;
     private final int workers;
 
-    Evaluator(HvdContext hvd, ImageSets images, ImageClassifier model, int batchSize, int workers) {
+    Evaluator(HvdContext hvd, ImageSets images, TorchDevice device, ImageClassifier model, int batchSize, int workers) {
         this.hvd = hvd;
         this.images = images;
+        this.device = device;
         this.model = model;
         this.batchSize = batchSize;
         this.workers = workers;
@@ -68,8 +70,8 @@ final class Evaluator {
     private BatchResult forward(ImageBatch batch) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
-            Tensor output = model.forward(batch.images(images));
-            return BatchResult.of(batch, output, nll_loss(output, batch.targets()));
+            Tensor output = model.forward(device.onto(batch.images(images)));
+            return BatchResult.of(batch, output, nll_loss(output, device.onto(batch.targets())));
         }
     }
 }

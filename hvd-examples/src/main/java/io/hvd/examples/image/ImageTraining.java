@@ -28,6 +28,7 @@ final class ImageTraining {
     private final HvdContext hvd;
     private final TrainingOptions options;
     private final ImageSets images;
+    private final TorchDevice device;
     private final ImageClassifier model;
     private final DistributedOptimizer optimizer;
     private final TrainingCheckpoint checkpoint;
@@ -40,7 +41,8 @@ final class ImageTraining {
         this.hvd = hvd;
         this.options = options;
         this.images = images;
-        this.model = ImageClassifier.seeded(options.seed(), net);
+        this.device = TorchDevice.of(hvd, options.cuda());
+        this.model = device.onto(ImageClassifier.seeded(options.seed(), net));
         SGDOptions sgd = new SGDOptions(options.learningRate(0, hvd.size()));
         sgd.momentum().put(options.momentum());
         this.optimizer = DistributedOptimizer.wrap(
@@ -50,7 +52,7 @@ final class ImageTraining {
                 .localReduction(LocalReduction.MEAN)
                 .build();
         this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options.checkpoint());
-        this.evaluator = new Evaluator(hvd, images, model, 256, 0);
+        this.evaluator = new Evaluator(hvd, images, device, model, 256, 0);
     }
 
     /**
@@ -123,8 +125,8 @@ final class ImageTraining {
             if (firstPass) {
                 optimizer.zeroGradients();
             }
-            Tensor output = model.forward(batch.images(images));
-            nll_loss(output, batch.targets()).backward();
+            Tensor output = model.forward(device.onto(batch.images(images)));
+            nll_loss(output, device.onto(batch.targets())).backward();
             if (lastPass) {
                 optimizer.step();
                 totals.stepped(optimizer.lastStep().overlap());

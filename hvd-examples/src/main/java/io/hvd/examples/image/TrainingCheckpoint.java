@@ -5,7 +5,7 @@ import io.hvd.ObjectCodec;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
-import io.hvd.optimizer.torch.TorchTensors;
+import io.hvd.optimizer.torch.StateDict;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
@@ -47,7 +47,7 @@ final class TrainingCheckpoint {
             return;
         }
         TreeMap<String, Tensor> tensors = new TreeMap<>();
-        TorchTensors.state(model).forEach((name, tensor) -> tensors.put(MODEL + name, tensor));
+        StateDict.of(model).forEach((name, tensor) -> tensors.put(MODEL + name, tensor));
         tensors.put(OPTIMIZER, Tensor.ofBytes(optimizer.saveState()));
         Checkpoint checkpoint =
                 new Checkpoint(tensors, new TreeMap<>(words)); // sorted: Map.of has another order in each process
@@ -79,15 +79,17 @@ final class TrainingCheckpoint {
 
     private Map<String, String> load(Path existing) throws IOException {
         Checkpoint checkpoint = Checkpoint.read(existing);
-        TorchTensors.state(model).forEach((name, tensor) -> {
-            Tensor saved = checkpoint.tensors().get(MODEL + name);
-            if (saved == null || !saved.shape().equals(tensor.shape())) {
-                throw new HvdException(
-                        ErrorId.BAD_CHECKPOINT,
-                        existing + " is of another model: \"" + name + "\" is " + saved + ", expected " + tensor);
+        TreeMap<String, Tensor> saved = new TreeMap<>();
+        checkpoint.tensors().forEach((name, tensor) -> {
+            if (name.startsWith(MODEL)) {
+                saved.put(name.substring(MODEL.length()), tensor);
             }
-            tensor.copyFrom(saved);
         });
+        try {
+            StateDict.load(model, saved);
+        } catch (HvdException e) {
+            throw new HvdException(ErrorId.BAD_CHECKPOINT, existing + " is of another model: " + e.getMessage(), e);
+        }
         optimizer.loadState((byte[]) checkpoint.tensors().get(OPTIMIZER).toArray());
         return checkpoint.metadata();
     }

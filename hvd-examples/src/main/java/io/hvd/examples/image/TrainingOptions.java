@@ -21,7 +21,8 @@ record TrainingOptions(
         int workers,
         long maxSteps,
         Optional<Path> checkpoint,
-        boolean resume) {
+        boolean resume,
+        boolean cuda) {
 
     /** An example's own values for flags that are not given. */
     record Defaults(int epochs, int batchSize, double learningRate, double decay, double momentum) {}
@@ -46,7 +47,8 @@ record TrainingOptions(
                 .addOption(Flags.valued("workers", "threads that load batches, default 1"))
                 .addOption(Flags.valued("max-steps", "stop after this many steps"))
                 .addOption(Flags.valued("checkpoint", "file that rank 0 writes after each epoch"))
-                .addOption(null, "resume", false, "continue from the checkpoint file if it is there");
+                .addOption(null, "resume", false, "continue from the checkpoint file if it is there")
+                .addOption(TorchDevice.flag());
     }
 
     /** The rate of every rank in an epoch, counted from 0, when so many take part. */
@@ -70,7 +72,8 @@ record TrainingOptions(
                 Flags.count(line, "workers", 1, 0),
                 Flags.number(line, "max-steps", Long.MAX_VALUE, 1),
                 Flags.path(line, "checkpoint"),
-                line.hasOption("resume"));
+                line.hasOption("resume"),
+                TorchDevice.isCuda(line));
     }
 
     static Compression compression(CommandLine line) throws ParseException {

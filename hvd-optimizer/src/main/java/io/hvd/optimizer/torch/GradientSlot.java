@@ -2,6 +2,9 @@ package io.hvd.optimizer.torch;
 
 import static org.bytedeco.pytorch.global.torch.zeros_like;
 
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.DeviceMemory;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 
@@ -37,12 +40,27 @@ final class GradientSlot {
      * accumulates the new gradient itself.
      */
     void collect(Tensor gradient) {
+        if (alias.memory() instanceof DeviceMemory memory) {
+            requireStream(memory.stream());
+        }
         try (NoGradGuard guard = new NoGradGuard()) {
             Tensor earlier = detachedGradient();
             slot.copy_(gradient);
             if (earlier.defined()) {
                 slot.add_(earlier);
             }
+        }
+    }
+
+    /** hvd waits for the stream that was current when the optimizer was made; on another one it could be too early. */
+    private void requireStream(long expected) {
+        long found = TorchStreams.current(slot.device().index());
+        if (found != expected) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "the gradient of \"" + name + "\" is computed on CUDA stream " + found
+                            + ", but the TorchOptimizer was made on stream " + expected
+                            + ". Make it, and run forward and backward, on the same stream");
         }
     }
 

@@ -101,7 +101,7 @@ final class PlainCollectives {
     /** The result as a LibTorch tensor of the input's kind. */
     private static Tensor like(Tensor input, io.hvd.tensor.Tensor result) {
         Tensor output = torch.empty(result.shape().toArray(), input.options(), new MemoryFormatOptional());
-        TorchTensors.alias("result", output).copyFrom(result);
+        TorchCopy.copy(result, output);
         return output;
     }
 

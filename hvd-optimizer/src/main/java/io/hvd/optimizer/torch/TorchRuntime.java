@@ -28,6 +28,9 @@ import org.slf4j.LoggerFactory;
 public final class TorchRuntime {
     private static final Logger LOG = LoggerFactory.getLogger(TorchRuntime.class);
     private static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
+    /** What follows the platform in the folders of the builds for GPUs. */
+    private static final String CUDA_BUILD = "-gpu";
+
     private static final String LOCK = ".hvd.lock";
 
     private static boolean prepared;
@@ -82,7 +85,9 @@ public final class TorchRuntime {
             LOG.info("unpacking LibTorch into {} (once per version)", cache);
         }
         for (String library : LIBRARIES) {
-            Loader.cacheResources("/org/bytedeco/" + library + "/" + Loader.getPlatform());
+            String folder = "/org/bytedeco/" + library + "/" + Loader.getPlatform();
+            Loader.cacheResources(folder);
+            Loader.cacheResources(folder + CUDA_BUILD);
         }
     }
 

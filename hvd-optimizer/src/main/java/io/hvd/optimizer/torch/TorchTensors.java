@@ -20,42 +20,64 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 /** LibTorch tensors as hvd sees them: the same memory, nothing copied. */
 public final class TorchTensors {
     /** The multiple of every element's size below 2^31. */
-    private static final int LONGEST_BUFFER = Integer.MAX_VALUE & -8;
+    static final int LONGEST_BUFFER = Integer.MAX_VALUE & -8;
 
     private TorchTensors() {}
 
     /**
      * The same elements as an hvd tensor. It keeps the LibTorch tensor from becoming garbage, but is valid
-     * only until that is closed, by hand or by a PointerScope, or gets another storage.
+     * only until that is closed, by hand or by a PointerScope, or gets another storage. On a GPU, hvd's work on it
+     * waits for what is queued on LibTorch's current stream of the calling thread.
      *
      * @param name for messages
      * @throws HvdException if the tensor is not contiguous or has a type that hvd does not carry
      */
     public static Tensor alias(String name, org.bytedeco.pytorch.Tensor tensor) {
-        return alias(name, tensor, LONGEST_BUFFER);
+        return tensor.is_cuda()
+                ? alias(name, tensor, TorchStreams.current(tensor.device().index()))
+                : onHost(name, tensor, LONGEST_BUFFER);
+    }
+
+    /**
+     * The same for a tensor on a GPU that is filled on another stream than LibTorch's current one.
+     *
+     * @param stream handle of the CUDA stream that hvd's work waits for, and that waits for hvd's
+     * @throws HvdException if the tensor is on the CPU, too
+     */
+    public static Tensor alias(String name, org.bytedeco.pytorch.Tensor tensor, long stream) {
+        if (!tensor.is_cuda()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT, "tensor \"" + name + "\" is on the CPU, which has no stream " + stream);
+        }
+        requireContiguous(name, tensor);
+        Device device = Device.cuda(tensor.device().index());
+        return Tensor.onDevice(tensor.data_ptr().address(), device, stream, typeOf(name, tensor), shape(tensor))
+                .keeping(tensor);
     }
 
     /**
      * @param longestBuffer bytes that one buffer may alias; a multiple of 8
      */
-    static Tensor alias(String name, org.bytedeco.pytorch.Tensor tensor, int longestBuffer) {
+    static Tensor onHost(String name, org.bytedeco.pytorch.Tensor tensor, int longestBuffer) {
+        requireContiguous(name, tensor);
+        DType type = typeOf(name, tensor);
+        if (tensor.numel() == 0) {
+            return Tensor.zeros(type, shape(tensor));
+        }
+        return Tensor.wrap(buffers(tensor.data_ptr(), tensor.nbytes(), longestBuffer), type, shape(tensor))
+                .keeping(tensor);
+    }
+
+    private static void requireContiguous(String name, org.bytedeco.pytorch.Tensor tensor) {
         if (!tensor.is_contiguous()) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
                     "tensor \"" + name + "\" is not contiguous; hvd reads and writes plain memory");
         }
-        DType type = typeOf(name, tensor.scalar_type().intern());
-        Shape shape = Shape.of(tensor.sizes().vec().get());
-        if (tensor.is_cuda()) {
-            Device device = Device.cuda(tensor.device().index());
-            return Tensor.onDevice(tensor.data_ptr().address(), device, 0, type, shape)
-                    .keeping(tensor);
-        }
-        if (tensor.numel() == 0) {
-            return Tensor.zeros(type, shape);
-        }
-        return Tensor.wrap(buffers(tensor.data_ptr(), tensor.nbytes(), longestBuffer), type, shape)
-                .keeping(tensor);
+    }
+
+    static Shape shape(org.bytedeco.pytorch.Tensor tensor) {
+        return Shape.of(tensor.sizes().vec().get());
     }
 
     /** Buffers that alias the memory from its start to its end. */
@@ -81,20 +103,26 @@ public final class TorchTensors {
         return all;
     }
 
-    /** Over references of our own: those in the dictionary go with it. */
     private static TreeMap<String, Tensor> aliases(StringTensorDict named) {
         TreeMap<String, Tensor> aliases = new TreeMap<>();
-        StringTensorDictItemVector items = named.items();
-        for (long i = 0; i < items.size(); i++) {
-            String name = items.get(i).key().getString();
-            aliases.put(
-                    name,
-                    alias(name, new org.bytedeco.pytorch.Tensor(items.get(i).access())));
-        }
+        references(named).forEach((name, tensor) -> aliases.put(name, alias(name, tensor)));
         return aliases;
     }
 
-    private static DType typeOf(String name, ScalarType type) {
+    /** Of our own: those in the dictionary go with it. */
+    static TreeMap<String, org.bytedeco.pytorch.Tensor> references(StringTensorDict named) {
+        TreeMap<String, org.bytedeco.pytorch.Tensor> references = new TreeMap<>();
+        StringTensorDictItemVector items = named.items();
+        for (long i = 0; i < items.size(); i++) {
+            references.put(
+                    items.get(i).key().getString(),
+                    new org.bytedeco.pytorch.Tensor(items.get(i).access()));
+        }
+        return references;
+    }
+
+    static DType typeOf(String name, org.bytedeco.pytorch.Tensor tensor) {
+        ScalarType type = tensor.scalar_type().intern();
         return switch (type) {
             case Float -> DType.FLOAT32;
             case Double -> DType.FLOAT64;

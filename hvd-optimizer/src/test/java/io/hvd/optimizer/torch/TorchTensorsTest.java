@@ -95,7 +95,7 @@ class TorchTensorsTest {
     @Test
     void aTensorOfMoreBytesThanOneBufferIsAliasedThroughSeveral() {
         Tensor tensor = Models.tensor(1, 2, 3, 4, 5, 6, 7);
-        io.hvd.tensor.Tensor alias = TorchTensors.alias("t", tensor, 8);
+        io.hvd.tensor.Tensor alias = TorchTensors.onHost("t", tensor, 8);
         assertThat(alias.memory()).isInstanceOf(SplitMemory.class);
         assertThat(alias.toFloatArray()).containsExactly(1, 2, 3, 4, 5, 6, 7);
 

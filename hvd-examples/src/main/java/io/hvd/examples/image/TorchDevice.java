@@ -1,0 +1,71 @@
+package io.hvd.examples.image;
+
+import io.hvd.HvdContext;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.examples.Flags;
+import java.util.List;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.Option;
+import org.apache.commons.cli.ParseException;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+
+/**
+ * Where a rank's model and batches lie.
+ *
+ * @param device as LibTorch names it
+ */
+record TorchDevice(Device device) {
+    private static final String FLAG = "device";
+    private static final String CUDA = "cuda";
+
+    static Option flag() {
+        return Flags.valued(FLAG, "cpu (default), or cuda for this rank's GPU, which needs LibTorch's build for GPUs");
+    }
+
+    /** Whether the flag asks for GPUs. */
+    static boolean isCuda(CommandLine line) throws ParseException {
+        return Flags.oneOf(line, FLAG, List.of("cpu", CUDA)).equals(CUDA);
+    }
+
+    /**
+     * This rank's.
+     *
+     * @throws HvdException if it is to be a GPU, and there is none or LibTorch was built without CUDA
+     */
+    static TorchDevice of(HvdContext hvd, boolean cuda) {
+        if (!cuda) {
+            return new TorchDevice(new Device(torch.DeviceType.CPU));
+        }
+        if (!torch.hasCUDA()) {
+            throw refused(
+                    hvd,
+                    "LibTorch on the class path is built without CUDA; build train.jar with -Pgpu, which takes its"
+                            + " build for GPUs");
+        }
+        if (hvd.device().isCpu()) {
+            throw refused(hvd, "this rank has no GPU; horovodrun --check-build says why");
+        }
+        return new TorchDevice(
+                new Device(torch.DeviceType.CUDA, (byte) hvd.device().index()));
+    }
+
+    private static HvdException refused(HvdContext hvd, String why) {
+        return new HvdException(
+                ErrorId.NO_DEVICE,
+                "--device cuda on rank " + hvd.rank() + " (" + hvd.hosts().get(hvd.rank()) + "): " + why);
+    }
+
+    <M extends Module> M onto(M model) {
+        model.to(device, false);
+        return model;
+    }
+
+    /** The tensor itself if it is there already. */
+    Tensor onto(Tensor tensor) {
+        return device.is_cpu() ? tensor : tensor.to(device, tensor.scalar_type());
+    }
+}

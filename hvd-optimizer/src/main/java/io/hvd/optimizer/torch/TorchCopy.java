@@ -1,0 +1,51 @@
+package io.hvd.optimizer.torch;
+
+import io.hvd.tensor.DeviceMemory;
+import io.hvd.tensor.Tensor;
+import java.lang.ref.Reference;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.DeviceOptional;
+import org.bytedeco.pytorch.MemoryFormatOptional;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.global.torch;
+
+/** Brings elements from hvd's tensors into LibTorch's, whichever device either is on. */
+final class TorchCopy {
+    private TorchCopy() {}
+
+    /**
+     * Copies an hvd tensor's elements, wherever they lie, into a LibTorch tensor of the same type and size, wherever
+     * that lies. From GPU to GPU the copy is queued on LibTorch's current stream; it is up to the caller that the
+     * source is complete, as results of hvd's collectives are.
+     */
+    static void copy(Tensor from, org.bytedeco.pytorch.Tensor to) {
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            to.copy_(view(from, to));
+        } finally {
+            Reference.reachabilityFence(from);
+        }
+    }
+
+    /** LibTorch's view of hvd's memory on a GPU; of memory on the host, which may lie in a Java array, a copy. */
+    private static org.bytedeco.pytorch.Tensor view(Tensor from, org.bytedeco.pytorch.Tensor like) {
+        long[] sizes = from.shape().toArray();
+        if (from.memory() instanceof DeviceMemory memory) {
+
+            var place = new org.bytedeco.pytorch.Device(
+                    torch.DeviceType.CUDA, (byte) memory.device().index());
+            return torch.from_blob(
+                    pointer(memory.address()), sizes, like.options().device(new DeviceOptional(place)));
+        }
+        var onHost = new DeviceOptional(new org.bytedeco.pytorch.Device(torch.DeviceType.CPU));
+        var copy = torch.empty(sizes, like.options().device(onHost), new MemoryFormatOptional());
+        TorchTensors.onHost("copy", copy, TorchTensors.LONGEST_BUFFER).copyFrom(from);
+        return copy;
+    }
+
+    /** An address of ours as JavaCPP takes it. */
+    static Pointer pointer(long address) {
+        return new Pointer().getPointer(address);
+    }
+}

@@ -1,0 +1,98 @@
+package io.hvd.optimizer.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.Tensor;
+import java.util.Map;
+import java.util.TreeMap;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.BatchNorm1dImpl;
+import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class StateDictTest {
+    @BeforeAll
+    static void unpack() {
+        TorchRuntime.prepare();
+    }
+
+    private static Module net() {
+        Module net = new Module();
+        net.register_module("linear", new LinearImpl(3, 2));
+        net.register_module("norm", new BatchNorm1dImpl(new BatchNormOptions(2)));
+        return net;
+    }
+
+    @Test
+    void whatWasTakenOutComesBackToTheLastBufferAndIsACopy() {
+        Module net = net();
+        TreeMap<String, Tensor> before = StateDict.of(net);
+        assertThat(before)
+                .containsOnlyKeys(
+                        "linear.bias",
+                        "linear.weight",
+                        "norm.bias",
+                        "norm.num_batches_tracked",
+                        "norm.running_mean",
+                        "norm.running_var",
+                        "norm.weight");
+        float[] weight = before.get("linear.weight").toFloatArray();
+        try (NoGradGuard guard = new NoGradGuard()) {
+            net.named_parameters().get("linear.weight").zero_();
+            net.named_buffers().get("norm.num_batches_tracked").zero_().add_(new org.bytedeco.pytorch.Scalar(5));
+        }
+        assertThat(before.get("linear.weight").toFloatArray()).isEqualTo(weight);
+
+        StateDict.load(net, before);
+        assertThat(TorchTensors.state(net).get("linear.weight").toFloatArray()).isEqualTo(weight);
+        assertThat(TorchTensors.state(net).get("norm.num_batches_tracked").item())
+                .isZero();
+    }
+
+    @Test
+    void aStateThatDoesNotFitIsRefusedByNameAndChangesNothing() {
+        Module net = net();
+        TreeMap<String, Tensor> state = StateDict.of(net);
+        float[] before = state.get("linear.bias").toFloatArray();
+        state.put("linear.bias", Tensor.of(7f, 7f));
+        state.put("norm.weight", Tensor.of(1f, 2f, 3f));
+        refused(net, state, "\"norm.weight\" is float32[3]", "float32[2]");
+        state.remove("norm.weight");
+        refused(net, state, "it has [", "linear.bias", "expected [");
+        assertThat(TorchTensors.state(net).get("linear.bias").toFloatArray()).isEqualTo(before);
+    }
+
+    private static void refused(Module net, Map<String, Tensor> state, String... words) {
+        assertThatThrownBy(() -> StateDict.load(net, state))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.STATE_MISMATCH))
+                .hasMessageContainingAll(words);
+    }
+
+    /** As memory on a GPU is handed to LibTorch. */
+    @Test
+    void anAddressIsThePointerThatLibTorchReadsFrom() {
+        org.bytedeco.pytorch.Tensor owner = Models.tensor(1, 2, 3, 4);
+        Pointer second = TorchCopy.pointer(owner.data_ptr().address() + 4);
+        org.bytedeco.pytorch.Tensor view = torch.from_blob(second, new long[] {3}, new TensorOptions(ScalarType.Float));
+        assertThat(view.sum().item_float()).isEqualTo(9);
+    }
+
+    @Test
+    void aStreamIsRefusedForATensorOnTheCpu() {
+        assertThatThrownBy(() -> TorchTensors.alias("t", Models.tensor(1), 7L))
+                .hasMessageContainingAll("\"t\"", "on the CPU", "stream 7");
+    }
+}
