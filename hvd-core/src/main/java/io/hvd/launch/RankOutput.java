@@ -18,7 +18,7 @@ final class RankOutput {
             (trap "" TERM INT HUP; exec <"$dir/.out"; rm -f "$dir/.out"; exec tee "$dir/stdout") &
             (trap "" TERM INT HUP; exec <"$dir/.err"; rm -f "$dir/.err"; exec tee "$dir/stderr" >&2) &
             exec "$@" >"$dir/.out" 2>"$dir/.err"
-            """.strip().replace("\n", "; ");
+            """.strip().replace("&\n", "& ").replace("\n", "; ");
 
     private RankOutput() {}
 
