@@ -43,7 +43,7 @@ public final class Horovodrun {
     private int perform(LaunchSettings settings) throws IOException, InterruptedException {
         settings.notes().forEach(note -> err.println("horovodrun: " + note));
         switch (settings.action()) {
-            case HELP -> out.print(LaunchOptions.help());
+            case HELP -> out.print(HelpText.text());
             case VERSION -> out.println(version());
             case CHECK_BUILD -> out.print(BuildCheck.look(environment).text(version()));
             case DRY_RUN -> dryRun(settings);

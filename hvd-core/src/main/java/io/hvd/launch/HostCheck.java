@@ -13,6 +13,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -39,6 +41,7 @@ final class HostCheck {
     private final Path ssh;
     private final SshAccess access;
     private final Duration limit;
+    private final Set<Process> running = ConcurrentHashMap.newKeySet();
 
     /** @param interfaces empty where ssh did not reach the host; then {@code said} has the reason */
     private record Answer(Optional<Set<String>> interfaces, String said) {}
@@ -56,6 +59,8 @@ final class HostCheck {
      */
     Map<String, Set<String>> ask(Collection<String> hosts) throws InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
+        Runtime.getRuntime()
+                .addShutdownHook(new Thread(() -> running.forEach(Process::destroyForcibly), "hvd-host-check-end"));
         ExecutorService pool = Executors.newFixedThreadPool(Math.min(MOST_AT_ONCE, Math.max(1, hosts.size())));
         try {
             Map<String, Future<Answer>> asked = new LinkedHashMap<>();
@@ -81,7 +86,7 @@ final class HostCheck {
     private static Answer answer(Future<Answer> future) throws InterruptedException {
         try {
             return future.get(); // ends by itself, at the deadline
-        } catch (java.util.concurrent.ExecutionException e) {
+        } catch (ExecutionException e) {
             return new Answer(Optional.empty(), String.valueOf(e.getCause().getMessage()));
         }
     }
@@ -102,6 +107,7 @@ final class HostCheck {
                 .redirectErrorStream(true)
                 .redirectInput(Path.of("/dev/null").toFile())
                 .start();
+        running.add(process);
         try {
             // What ssh and ls have to say fits into the pipe, so waiting first cannot block them.
             if (!process.waitFor(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)) {
@@ -114,7 +120,7 @@ final class HostCheck {
                     ? new Answer(Optional.empty(), said)
                     : new Answer(Optional.of(process.exitValue() == 0 ? names(said) : Set.of()), said);
         } finally {
-            process.destroyForcibly();
+            running.remove(process.destroyForcibly());
         }
     }
 

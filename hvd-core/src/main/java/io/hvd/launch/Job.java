@@ -34,6 +34,12 @@ record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<Str
         return new UserChoices(settings.words().more(), machine.environment());
     }
 
+    /** Whether the user has given a variable a value, here or by {@code --mpi-args "-x NAME"}. */
+    boolean isSet(String variable) {
+        return machine.environment().containsKey(variable)
+                || choices().source("-x " + variable).isPresent();
+    }
+
     /** Names of the network interfaces of all hosts that are known. */
     Set<String> interfaces() {
         Set<String> all = new TreeSet<>(machine.interfaces());

@@ -4,11 +4,9 @@ import io.hvd.config.Setting;
 import io.hvd.launch.LaunchSettings.Action;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /** Makes settings of the flags: those of the config file first, then those of the command line, which win. */
 final class LaunchOptions {
@@ -187,30 +185,5 @@ final class LaunchOptions {
 
     private Optional<String> value(Flag flag) {
         return Given.value(given, flag);
-    }
-
-    /** One line per flag. */
-    static String help() {
-        var text = new StringBuilder("usage: horovodrun -np N [flags] command [arguments]\n\n");
-        for (Flag flag : Flag.values()) {
-            text.append(String.format("  %-42s %s%n", flag.spelling(), flag.meaning()));
-        }
-        return text + "\nKeys of a config file, by sections: " + keys() + ".\n"
-                + "\nFlags stand before the command; everything from the command on belongs to it.\n"
-                + "The exit code is that of the process that failed first, 128 plus its number for a signal;"
-                + " 2 if nothing was started.\n";
-    }
-
-    private static String keys() {
-        Collection<String> known = ConfigFile.known();
-        return known.stream()
-                .collect(Collectors.groupingBy(
-                        key -> key.replaceFirst("\\..*", ""),
-                        java.util.LinkedHashMap::new,
-                        Collectors.mapping(key -> key.replaceFirst(".*\\.", ""), Collectors.joining(", "))))
-                .entrySet()
-                .stream()
-                .map(section -> section.getKey() + " (" + section.getValue() + ")")
-                .collect(Collectors.joining(", "));
     }
 }

@@ -265,6 +265,29 @@ final class HorovodrunIT {
     }
 
     @Test
+    void aSignalWhileHostsAreAskedLeavesNoSshBehind() throws Exception {
+        Path ssh = Files.writeString(
+                folder.resolve("ssh"),
+                "#!/bin/sh\necho $$ >&2\necho ready >>" + folder.resolve("asked") + "\nexec sleep 600\n");
+        assertThat(ssh.toFile().setExecutable(true)).isTrue();
+        Path asked = Files.createFile(folder.resolve("asked"));
+        var builder = new ProcessBuilder(command("-np", "2", "-H", "a.invalid:1,b.invalid:1", "true"));
+        builder.environment().put("PATH", folder + ":" + System.getenv("PATH"));
+        builder.environment().put("XDG_CACHE_HOME", folder.toString());
+        launcher = builder.start();
+        while (Files.readAllLines(asked).size() < 2) {
+            assertThat(launcher.isAlive()).isTrue();
+        }
+        family = launcher.descendants().toList();
+
+        launcher.destroy();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(family).hasSize(2);
+        assertFamilyGone();
+    }
+
+    @Test
     void aSignalToTheWholeGroupReachesMpirunOnceSoThatARankHasItsSecondToSave() throws Exception {
         // One rank: the end of the first cuts mpirun's second short for the others.
         List<String> inItsOwnGroup = new ArrayList<>(List.of("setsid"));

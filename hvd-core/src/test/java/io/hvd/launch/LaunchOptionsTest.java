@@ -288,9 +288,11 @@ final class LaunchOptionsTest {
     }
 
     @Test
-    void theHelpNamesEveryFlag() {
-        assertThat(LaunchOptions.help())
-                .contains("-np, --num-proc N", "-H, --hosts", "--hostfile", "--mpi-args", "--dry-run", "--check-build");
+    void theHelpNamesEveryFlagAndEveryKey() {
+        for (Flag flag : Flag.values()) {
+            assertThat(HelpText.text()).contains("  " + flag.spelling() + " ");
+        }
+        assertThat(HelpText.text()).contains("timeline (filename, mark_cycles)", "exit code", "-np, --num-proc N  ");
     }
 
     private static LaunchSettings parse(String... args) {
