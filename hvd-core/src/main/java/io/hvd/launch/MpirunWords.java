@@ -9,8 +9,9 @@ final class MpirunWords {
 
     private static final Pattern NAME = Pattern.compile("^\\s*Process name: +\\[.*,(\\d+)\\]$");
     private static final Pattern CODE = Pattern.compile("^\\s*Exit code: +(\\d+)$");
-    private static final Pattern SIGNAL =
-            Pattern.compile("noticed that process rank (\\d+) with PID \\d+ on node (\\S+) exited on signal (\\d+)");
+    private static final Pattern KILLED =
+            Pattern.compile("noticed that process rank (\\d+) with PID \\d+ on node (\\S+) exited");
+    private static final Pattern SIGNAL = Pattern.compile("signal (\\d+) \\(");
     private static final Pattern ABORT =
             Pattern.compile("^MPI_ABORT was invoked on rank (\\d+) in communicator MPI_COMM_WORLD.*");
     private static final Pattern ABORT_CODE = Pattern.compile("with errorcode (-?\\d+)");
@@ -18,6 +19,7 @@ final class MpirunWords {
 
     private final StringBuilder line = new StringBuilder();
     private String rank = "";
+    private String killed = "";
     private String aborted = "";
     private String first = "";
 
@@ -48,11 +50,20 @@ final class MpirunWords {
         if (code.find() && !rank.isEmpty()) {
             found("rank " + rank + " ended with exit code " + code.group(1));
         }
-        Matcher signal = SIGNAL.matcher(text);
-        if (signal.find()) {
-            found("rank " + signal.group(1) + " on " + signal.group(2) + " was ended by signal " + signal.group(3));
-        }
+        acceptKill(text);
         acceptAbort(text);
+    }
+
+    /** Open MPI 5 breaks the sentence into two lines. */
+    private void acceptKill(String text) {
+        Matcher kill = KILLED.matcher(text);
+        if (kill.find()) {
+            killed = "rank " + kill.group(1) + " on " + kill.group(2);
+        }
+        Matcher signal = SIGNAL.matcher(text);
+        if (!killed.isEmpty() && signal.find()) {
+            found(killed + " was ended by signal " + signal.group(1));
+        }
     }
 
     /** The two halves stand on two lines. */

@@ -43,6 +43,9 @@ final class NamespaceHostsIT {
                     "needs " + program + ": apt-get install openssh-server iproute2");
         }
         Job up = script("up", "node-a", "node-b", "node-c");
+        if (up.exitCode() != 0) {
+            script("down");
+        }
         assumeTrue(up.exitCode() == 0, () -> "this machine allows no network namespaces: " + up.output());
     }
 

@@ -12,6 +12,19 @@ folder=$1 action=$2
 shift 2
 port=2222
 
+# Tries a command for ten seconds.
+await() {
+    local attempt
+    for ((attempt = 0; attempt < 200; attempt++)); do
+        if "$@"; then return; else sleep 0.05; fi
+    done
+    cat "$folder"/*/log >&2
+    echo "namespaces.sh: in vain: $*" >&2
+    exit 1
+}
+
+has_own_network() { [[ $(readlink "/proc/$1/ns/net") != $(readlink /proc/self/ns/net) ]]; }
+
 # The first process of a host keeps its namespaces; it is sshd as soon as the file "go" is there.
 start_host() {
     local host=$1
@@ -37,7 +50,7 @@ start_host() {
 plug_in() {
     local host=$1 address=$2 pid switch
     pid=$(<"$folder/$host/pid") switch=$(<"$folder/switch.pid")
-    until [[ -e $folder/$host/ready ]]; do sleep 0.05; done
+    await test -e "$folder/$host/ready"
     nsenter -t "$switch" -n ip link add "$host" type veth peer name eth0 netns "$pid"
     nsenter -t "$switch" -n ip link set "$host" master switch up
     nsenter -t "$pid" -n ip link set lo up
@@ -68,13 +81,13 @@ up() {
     write_files "$@"
     unshare --net sleep infinity </dev/null >/dev/null 2>&1 &
     echo $! >"$folder/switch.pid"
-    until [[ $(readlink "/proc/$!/ns/net") != $(readlink /proc/self/ns/net) ]]; do sleep 0.05; done
+    await has_own_network "$!"
     nsenter -t "$(<"$folder/switch.pid")" -n ip link add switch type bridge
     nsenter -t "$(<"$folder/switch.pid")" -n ip link set switch up
     for host; do start_host "$host"; done
     for host; do plug_in "$host" "10.71.0.$((++number))"; done
     touch "$folder/go"
-    for host; do for _ in {1..200}; do if answers "$host"; then break; else sleep 0.05; fi; done; done
+    for host; do await answers "$host"; done
 }
 
 on() {
