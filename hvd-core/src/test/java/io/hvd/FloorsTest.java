@@ -70,7 +70,7 @@ class FloorsTest {
             // floor 3
             floor(FACADE, ENGINE, TRACE, MONITOR, TIMELINE, LOCAL, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
             // floor 4
-            floor("io.hvd.launch.*", MPI, NCCL, ERROR, CONFIG, "org.apache.commons.cli.*"),
+            floor("io.hvd.launch.*", MPI, NCCL, ERROR, CONFIG, "org.apache.commons.cli.*", "org.snakeyaml.engine.*"),
             floor("io.hvd.data", LOG),
             floor("io.hvd.optimizer", FACADE, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(

@@ -2,8 +2,12 @@ package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** The part of the mpirun line that says which variables the ranks get. On this machine they inherit all of them anyway. */
 final class Exports {
@@ -18,26 +22,58 @@ final class Exports {
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
-    private Exports() {}
+    private final Job job;
+    private final UserChoices choices;
 
-    static List<Argument> arguments(Job job) {
+    Exports(Job job) {
+        this.job = job;
+        this.choices = job.choices();
+    }
+
+    List<Argument> arguments() {
         List<Argument> arguments = new ArrayList<>();
         arguments.add(Argument.of("where ranks leave the cause of a failure", "-x", FailureRecord.DIRECTORY_VARIABLE));
-        if (!job.allRanksHere()) {
-            arguments.add(environment(job));
+        for (Assignment assignment : job.settings().assignments()) {
+            arguments.add(choices.source("-x " + assignment.variable())
+                    .map(source -> Argument.note(assignment.variable() + ": as set by " + source))
+                    .orElse(Argument.of(assignment.origin(), "-x", assignment.variable() + "=" + assignment.value())));
         }
+        if (job.allRanksHere()) {
+            arguments.add(Argument.note("environment: inherited as a whole, all ranks are on this machine"));
+            return arguments;
+        }
+        List<String> words =
+                forwarded().stream().flatMap(name -> Stream.of("-x", name)).toList();
+        arguments.add(new Argument(words, "the environment of this shell, for the ranks on other hosts"));
+        keptBack().ifPresent(arguments::add);
         return arguments;
     }
 
-    private static Argument environment(Job job) {
-        UserChoices choices = job.choices();
-        List<String> words = new ArrayList<>();
-        job.machine().environment().keySet().stream()
-                .filter(name -> NAME.matcher(name).matches())
+    /** Names of the variables that go to the other hosts as they are. */
+    List<String> forwarded() {
+        Set<String> set = new HashSet<>();
+        job.settings().assignments().forEach(assignment -> set.add(assignment.variable()));
+        job.settings().network().interfaces().ifPresent(list -> set.add(InterfaceChoice.NCCL_INTERFACES));
+        return names().filter(name -> NAME.matcher(name).matches())
                 .filter(name -> !KEPT_BACK.matcher(name).matches())
                 .filter(name -> choices.source("-x " + name).isEmpty())
-                .sorted()
-                .forEach(name -> words.addAll(List.of("-x", name)));
-        return new Argument(List.copyOf(words), "the environment of this shell, for the ranks on other hosts");
+                .filter(name -> !set.contains(name))
+                .toList();
+    }
+
+    /** A note on those that do not; names only, some are secret. */
+    Optional<Argument> keptBack() {
+        List<String> names = names().filter(name ->
+                        !NAME.matcher(name).matches() || KEPT_BACK.matcher(name).matches())
+                .filter(name -> !name.equals(FailureRecord.DIRECTORY_VARIABLE))
+                .toList();
+        return names.isEmpty()
+                ? Optional.empty()
+                : Optional.of(Argument.note(
+                        "not forwarded, of this shell or host only, or secret: " + String.join(" ", names)));
+    }
+
+    private Stream<String> names() {
+        return job.machine().environment().keySet().stream().sorted();
     }
 }

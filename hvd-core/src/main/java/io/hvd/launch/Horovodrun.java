@@ -7,6 +7,7 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Starts a job: parses the flags, looks at the machine, runs mpirun and exits with its exit code.
@@ -32,7 +33,7 @@ public final class Horovodrun {
 
     int run(String... args) throws IOException, InterruptedException {
         try {
-            return perform(LaunchOptions.parse(args));
+            return perform(LaunchOptions.parse(environment, args));
         } catch (UsageException | HvdException e) {
             err.println("horovodrun: " + e.getMessage());
             return USAGE;
@@ -40,12 +41,12 @@ public final class Horovodrun {
     }
 
     private int perform(LaunchSettings settings) throws IOException, InterruptedException {
+        settings.notes().forEach(note -> err.println("horovodrun: " + note));
         switch (settings.action()) {
-            case HELP -> out.print(LaunchOptions.help());
+            case HELP -> out.print(HelpText.text());
             case VERSION -> out.println(version());
             case CHECK_BUILD -> out.print(BuildCheck.look(environment).text(version()));
-            case DRY_RUN ->
-                out.print(line(settings, MpiInstall.find(environment)).explained());
+            case DRY_RUN -> dryRun(settings);
             case RUN -> {
                 return launch(settings);
             }
@@ -53,9 +54,25 @@ public final class Horovodrun {
         return 0;
     }
 
+    private void dryRun(LaunchSettings settings) {
+        MpiInstall install = MpiInstall.find(environment);
+        Machine machine = machine(settings, install);
+        var hosts = new OtherHosts(settings, machine);
+        out.print(line(settings, install, machine, hosts.known()).explained());
+        if (!install.version().runsHvd()) {
+            err.println("horovodrun: " + install.version().text() + " cannot run hvd, whose MPI back end needs the Java"
+                    + " bindings of Open MPI; the line is made after its manual");
+        }
+    }
+
     private int launch(LaunchSettings settings) throws IOException, InterruptedException {
         MpiInstall install = MpiInstall.find(environment);
-        MpirunLine line = line(settings, install);
+        install.requireRunsHvd();
+        Machine machine = machine(settings, install);
+        var hosts = new OtherHosts(settings, machine);
+        Map<String, Set<String>> others = hosts.checked();
+        hosts.checkInterfaces(others);
+        MpirunLine line = line(settings, install, machine, others);
         if (settings.verbose()) {
             err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
         }
@@ -72,6 +89,8 @@ public final class Horovodrun {
         Runtime.getRuntime().addShutdownHook(new Thread(() -> end(job, failures), "hvd-launch-end"));
         int exitCode = job.run();
         if (exitCode != 0 && !job.ending()) {
+            job.firstFailure()
+                    .ifPresent(first -> err.println("horovodrun: " + first + ", and mpirun ended the other ranks"));
             err.print(FailureReport.of(failures.records(), exitCode));
         }
         return exitCode;
@@ -86,9 +105,13 @@ public final class Horovodrun {
         }
     }
 
-    private MpirunLine line(LaunchSettings settings, MpiInstall install) {
-        Machine machine = new MachineSurvey(Path.of("/"), install.environment()).survey(settings.hosts());
-        return MpirunLine.of(install.command(), new Job(settings, machine, install.version()));
+    private static Machine machine(LaunchSettings settings, MpiInstall install) {
+        return new MachineSurvey(Path.of("/"), install.environment()).survey(settings.hosts());
+    }
+
+    private static MpirunLine line(
+            LaunchSettings settings, MpiInstall install, Machine machine, Map<String, Set<String>> others) {
+        return MpirunLine.of(install.command(), new Job(settings, machine, install.version(), others));
     }
 
     private static String version() {

@@ -15,9 +15,12 @@ import java.util.stream.Collectors;
 /** One host of a job and how many ranks it may hold. */
 record HostSlots(String host, int slots) {
 
-    private static final Pattern TOKEN = Pattern.compile("([^\\s:,=]+):(\\d{1,6})");
+    /** Nothing that ssh would take for a flag, or a shell for more than a name. */
+    private static final String NAME = "(\\w[\\w.@-]*)";
+
+    private static final Pattern TOKEN = Pattern.compile(NAME + ":(\\d{1,6})");
     private static final Pattern LINE =
-            Pattern.compile("([^\\s:,=]+)\\s+slots\\s*=\\s*(\\d{1,6})(\\s+max[_-]slots\\s*=\\s*\\d+)?");
+            Pattern.compile(NAME + "\\s+slots\\s*=\\s*(\\d{1,6})(\\s+max[_-]slots\\s*=\\s*\\d+)?");
 
     /** Reads the value of {@code -H}, for example {@code a:2,b:4}; a host named twice has the sum. */
     static List<HostSlots> parse(String hosts) {

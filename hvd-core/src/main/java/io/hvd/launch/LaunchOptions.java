@@ -1,243 +1,97 @@
 package io.hvd.launch;
 
-import io.hvd.config.Suggestion;
+import io.hvd.config.Setting;
 import io.hvd.launch.LaunchSettings.Action;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
-import org.apache.commons.cli.CommandLine;
-import org.apache.commons.cli.DefaultParser;
-import org.apache.commons.cli.MissingArgumentException;
-import org.apache.commons.cli.Option;
-import org.apache.commons.cli.Options;
-import org.apache.commons.cli.ParseException;
 
-/** The flags of horovodrun: parsed up to the first word that is none, checked, and turned into settings. */
+/** Makes settings of the flags: those of the config file first, then those of the command line, which win. */
 final class LaunchOptions {
 
-    /** Flags a Horovod user may bring along that this version does not carry out. */
-    private static final Set<String> LATER = Set.of(
-            "--disable-cache",
-            "--start-timeout",
-            "--network-interface",
-            "--config-file",
-            "--fusion-threshold-mb",
-            "--cycle-time-ms",
-            "--cache-capacity",
-            "--hierarchical-allreduce",
-            "--no-hierarchical-allreduce",
-            "--hierarchical-allgather",
-            "--no-hierarchical-allgather",
-            "--torus-allreduce",
-            "--no-torus-allreduce",
-            "--autotune",
-            "--no-autotune",
-            "--autotune-log-file",
-            "--autotune-warmup-samples",
-            "--autotune-steps-per-sample",
-            "--autotune-bayes-opt-max-samples",
-            "--autotune-gaussian-process-noise",
-            "--min-np",
-            "--min-num-proc",
-            "--max-np",
-            "--max-num-proc",
-            "--slots-per-host",
-            "--elastic-timeout",
-            "--reset-limit",
-            "--blacklist-cooldown-range",
-            "--host-discovery-script",
-            "--timeline-filename",
-            "--timeline-mark-cycles",
-            "--no-timeline-mark-cycles",
-            "--no-stall-check",
-            "--stall-check",
-            "--stall-check-warning-time-seconds",
-            "--stall-check-shutdown-time-seconds",
-            "--mpi-threads-disable",
-            "--no-mpi-threads-disable",
-            "--tcp",
-            "--num-nccl-streams",
-            "--binding-args",
-            "--thread-affinity",
-            "--gloo-timeout-seconds",
-            "--log-level",
-            "--log-with-timestamp",
-            "--log-without-timestamp",
-            "--log-hide-timestamp",
-            "--no-log-hide-timestamp",
-            "-prefix-timestamp",
-            "--prefix-output-with-timestamp",
-            "--gloo",
-            "--mpi",
-            "--jsrun");
+    private static final String LSF_SLOTS = "LSB_DJOB_NUMPROC";
+    private static final int HIGHEST_PORT = 65_535;
+    private static final int LONGEST_LIMIT = 1_000_000;
 
-    private static final Options FLAGS = flags();
+    private final List<Given> given;
+    private final Map<String, String> environment;
 
-    private LaunchOptions() {}
+    private LaunchOptions(List<Given> given, Map<String, String> environment) {
+        this.given = given;
+        this.environment = environment;
+    }
 
-    static LaunchSettings parse(String... args) {
-        CommandLine line = commandLine(args);
-        refuseLater(line);
-        refuseUnknown(line.getArgList());
-        Action action = action(line);
+    /** @param environment says what the flags leave open */
+    static LaunchSettings parse(Map<String, String> environment, String... args) {
+        CommandWords words = CommandWords.parse(args);
+        List<Given> given = new ArrayList<>();
+        Given.value(words.flags(), Flag.CONFIG_FILE).ifPresent(file -> given.addAll(ConfigFile.read(Path.of(file))));
+        given.addAll(words.flags());
+        return new LaunchOptions(given, environment).settings(words.command());
+    }
+
+    private LaunchSettings settings(List<String> command) {
+        refuse();
+        Action action = action();
         boolean starts = action == Action.RUN || action == Action.DRY_RUN;
-        int ranks = starts ? ranks(line) : 0;
-        List<HostSlots> hosts = hosts(line);
+        List<HostSlots> hosts = hosts();
+        int ranks = starts ? ranks() : 0;
         if (starts) {
-            checkSlots(ranks, hosts, line);
-            checkCommand(line);
+            checkSlots(ranks, hosts);
+            checkCommand(command);
         }
         return new LaunchSettings(
                 action,
                 ranks,
                 hosts,
-                value(line, "p").map(text -> number("-p", text, 65_535)),
-                value(line, "i"),
-                value(line, "network-interfaces"),
-                value(line, "output-filename"),
-                ShellWords.split(value(line, "mpi-args").orElse("")),
-                line.hasOption("verbose"),
-                List.copyOf(line.getArgList()));
+                ssh(),
+                new LaunchSettings.Checks(limitSeconds(), !has(Flag.DISABLE_CACHE)),
+                new LaunchSettings.Network(interfaces(), has(Flag.TCP)),
+                new LaunchSettings.Output(value(Flag.OUTPUT_FILENAME), has(Flag.PREFIX_TIMESTAMP)),
+                new LaunchSettings.Words(
+                        value(Flag.BINDING_ARGS).map(text -> ShellWords.split("--binding-args", text)),
+                        ShellWords.split("--mpi-args", value(Flag.MPI_ARGS).orElse(""))),
+                Assignment.of(given),
+                notes(),
+                has(Flag.VERBOSE),
+                command);
     }
 
-    /** One line per flag. */
-    static String help() {
-        var text = new StringBuilder("usage: horovodrun -np N [flags] command [arguments]\n\n");
-        for (Option flag : FLAGS.getOptions()) {
-            text.append(String.format("  %-40s %s%n", spelling(flag), flag.getDescription()));
-        }
-        return text + "\nFlags stand before the command; everything from the command on belongs to it.\n";
-    }
-
-    /** The parser must know the later flags too: it would read -prefix-timestamp as -p with a value. */
-    private static Options flagsAndLater() {
-        Options all = flags();
-        for (String flag : LATER) {
-            String name = flag.replaceFirst("^--?", "");
-            all.addOption(flag.startsWith("--") ? optional(null, name) : optional(name, null));
-        }
-        return all;
-    }
-
-    private static Option optional(String shortName, String longName) {
-        return Option.builder(shortName)
-                .longOpt(longName)
-                .optionalArg(true)
-                .hasArg()
-                .get();
-    }
-
-    private static Options flags() {
-        return new Options()
-                .addOption(valued("np", "num-proc", "N", "number of ranks to start"))
-                .addOption(valued("H", "hosts", "a:2,b:2", "hosts and their slots (default: this machine)"))
-                .addOption(valued("hostfile", "hostfile", "FILE", "hosts, one per line: host slots=N"))
-                .addOption(valued("p", "ssh-port", "PORT", "ssh port of the hosts"))
-                .addOption(valued("i", "ssh-identity-file", "FILE", "ssh key for the hosts"))
-                .addOption(valued(null, "network-interfaces", "eth0,eth1", "network interfaces to use"))
-                .addOption(valued(null, "output-filename", "DIR", "folder for one output file per rank"))
-                .addOption(valued(null, "mpi-args", "\"...\"", "words for mpirun itself; they win over ours"))
-                .addOption(plain(null, "dry-run", "print the mpirun line with its reasons, start nothing"))
-                .addOption(plain(null, "verbose", "print the mpirun line with its reasons, then run it"))
-                .addOption(plain("cb", "check-build", "print what this installation has"))
-                .addOption(plain("v", "version", "print the version"))
-                .addOption(plain("h", "help", "print this"));
-    }
-
-    private static Option valued(String shortName, String longName, String value, String description) {
-        return Option.builder(shortName)
-                .longOpt(longName)
-                .hasArg()
-                .argName(value)
-                .desc(description)
-                .get();
-    }
-
-    private static Option plain(String shortName, String longName, String description) {
-        return Option.builder(shortName).longOpt(longName).desc(description).get();
-    }
-
-    private static String spelling(Option flag) {
-        String value = flag.hasArg() ? " " + flag.getArgName() : "";
-        return flag.getOpt() == null ? "--" + flag.getLongOpt() + value : shortAndLong(flag) + value;
-    }
-
-    private static String shortAndLong(Option flag) {
-        return "-" + flag.getOpt() + ", --" + flag.getLongOpt();
-    }
-
-    private static CommandLine commandLine(String[] args) {
-        try {
-            return DefaultParser.builder()
-                    .setAllowPartialMatching(false)
-                    .setStripLeadingAndTrailingQuotes(false)
-                    .get()
-                    .parse(flagsAndLater(), args, true);
-        } catch (MissingArgumentException e) {
-            throw new UsageException("flag-without-value", spelling(e.getOption()) + ": the value is missing");
-        } catch (ParseException e) {
-            throw new UsageException("flags", e.getMessage());
-        }
-    }
-
-    private static void refuseLater(CommandLine line) {
-        for (String flag : LATER) {
-            if (line.hasOption(flag)) {
-                throw new UsageException("flag-not-there-yet", flag + " is not there yet");
+    private void refuse() {
+        for (Given one : given) {
+            if (one.flag().effect() instanceof Flag.Refused refused) {
+                throw new UsageException("flag-refused", one.origin() + ": " + refused.why());
             }
         }
     }
 
-    /** The parser takes an unknown flag for the first word of the command; a command never begins with a dash. */
-    private static void refuseUnknown(List<String> rest) {
-        if (rest.isEmpty() || !rest.get(0).startsWith("-")) {
-            return;
-        }
-        String flag = rest.get(0).replaceFirst("=.*", "");
-        throw new UsageException(
-                "unknown-flag",
-                flag + " is not a flag of horovodrun"
-                        + Suggestion.nearest(flag, known())
-                                .map(near -> "; did you mean " + near + "?")
-                                .orElse("; what only mpirun knows goes into --mpi-args=\"...\""));
-    }
-
-    private static Set<String> known() {
-        Set<String> names = new TreeSet<>(LATER);
-        for (Option flag : FLAGS.getOptions()) {
-            names.add("--" + flag.getLongOpt());
-            if (flag.getOpt() != null) {
-                names.add("-" + flag.getOpt());
-            }
-        }
-        return names;
-    }
-
-    private static Action action(CommandLine line) {
-        if (line.hasOption("help")) {
+    private Action action() {
+        if (has(Flag.HELP)) {
             return Action.HELP;
         }
-        if (line.hasOption("version")) {
+        if (has(Flag.VERSION)) {
             return Action.VERSION;
         }
-        if (line.hasOption("check-build")) {
+        if (has(Flag.CHECK_BUILD)) {
             return Action.CHECK_BUILD;
         }
-        return line.hasOption("dry-run") ? Action.DRY_RUN : Action.RUN;
+        return has(Flag.DRY_RUN) ? Action.DRY_RUN : Action.RUN;
     }
 
-    private static int ranks(CommandLine line) {
-        return value(line, "np")
-                .map(text -> number("-np", text, Integer.MAX_VALUE))
+    private int ranks() {
+        return Given.last(given, Flag.NUM_PROC)
+                .or(() -> Optional.ofNullable(environment.get(LSF_SLOTS))
+                        .map(slots -> new Given(Flag.NUM_PROC, slots, LSF_SLOTS)))
+                .map(one -> one.number(1, Integer.MAX_VALUE))
                 .orElseThrow(() ->
                         new UsageException("np-missing", "-np is missing: say how many ranks to start, as in -np 4"));
     }
 
-    private static List<HostSlots> hosts(CommandLine line) {
-        Optional<String> list = value(line, "H");
-        Optional<String> file = value(line, "hostfile");
+    private List<HostSlots> hosts() {
+        Optional<String> list = value(Flag.HOSTS);
+        Optional<String> file = value(Flag.HOSTFILE);
         if (list.isPresent() && file.isPresent()) {
             throw new UsageException(
                     "hosts-twice",
@@ -248,44 +102,88 @@ final class LaunchOptions {
                 .orElse(List.of());
     }
 
-    private static void checkSlots(int ranks, List<HostSlots> hosts, CommandLine line) {
+    private void checkSlots(int ranks, List<HostSlots> hosts) {
         int slots = HostSlots.total(hosts);
         if (hosts.isEmpty() || ranks <= slots) {
             return;
         }
-        String source =
-                value(line, "hostfile").map(name -> "--hostfile " + name).orElse("-H " + HostSlots.join(hosts));
+        String source = value(Flag.HOSTFILE).map(name -> "--hostfile " + name).orElse("-H " + HostSlots.join(hosts));
         throw new UsageException(
                 "np-exceeds-slots",
                 "-np " + ranks + " requests " + ranks + " ranks, but " + source + " has " + slots + " slots");
     }
 
-    private static void checkCommand(CommandLine line) {
-        if (line.getArgList().isEmpty()) {
+    private static void checkCommand(List<String> command) {
+        if (command.isEmpty()) {
             throw new UsageException(
                     "command-missing",
                     "no command given: put the program to start after the flags, as in -np 4 java -jar train.jar");
         }
     }
 
-    private static int number(String flag, String text, int limit) {
-        try {
-            int number = Integer.parseInt(text);
-            if (number >= 1 && number <= limit) {
-                return number;
-            }
-        } catch (NumberFormatException e) {
-            throw new UsageException("not-a-number", flag + " " + text + ": \"" + text + "\" is not a whole number");
+    private SshAccess ssh() {
+        Optional<String> identity = value(Flag.SSH_IDENTITY);
+        if (identity.isPresent() && identity.get().matches(".*\\s.*")) {
+            throw new UsageException(
+                    "identity-with-blank",
+                    "-i \"" + identity.get() + "\": mpirun takes ssh's words apart at blanks; name the key without");
         }
-        throw new UsageException(
-                "out-of-range",
-                flag + " " + text + ": expected at least 1"
-                        + (limit == Integer.MAX_VALUE ? "" : " and at most " + limit));
+        return new SshAccess(Given.last(given, Flag.SSH_PORT).map(one -> one.number(1, HIGHEST_PORT)), identity);
     }
 
-    /** The last one given wins, so that a wrapper's default can be overridden. */
-    private static Optional<String> value(CommandLine line, String flag) {
-        String[] values = line.getOptionValues(flag);
-        return values == null ? Optional.empty() : Optional.of(values[values.length - 1]);
+    private int limitSeconds() {
+        String variable = Setting.START_TIMEOUT.variable();
+        return Given.last(given, Flag.START_TIMEOUT)
+                .or(() -> Optional.ofNullable(environment.get(variable))
+                        .filter(text -> !text.isBlank())
+                        .map(text -> new Given(Flag.START_TIMEOUT, text.strip(), variable)))
+                .map(one -> one.number(1, LONGEST_LIMIT))
+                .orElse(Integer.parseInt(Setting.START_TIMEOUT.defaultValue()));
+    }
+
+    private Optional<String> interfaces() {
+        List<String> one = Given.values(given, Flag.NETWORK_INTERFACE);
+        Optional<String> list = value(Flag.NETWORK_INTERFACES)
+                .or(() -> one.isEmpty() ? Optional.empty() : Optional.of(String.join(",", one)));
+        list.ifPresent(names -> {
+            if (!names.matches("[\\w.:/@-]+(,[\\w.:/@-]+)*")) {
+                throw new UsageException(
+                        "interface-format",
+                        "--network-interfaces " + names + " is not a comma list of interfaces, as in eth0,eth1");
+            }
+        });
+        return list;
+    }
+
+    private List<String> notes() {
+        List<String> notes = new ArrayList<>();
+        for (Given one : given) {
+            if (one.flag().effect() instanceof Flag.NoEffect noEffect) {
+                checkForm(noEffect.form(), one);
+                notes.add(one.origin() + " is accepted and has no effect: " + noEffect.why());
+            }
+        }
+        if (Given.values(given, Flag.NETWORK_INTERFACE).stream().anyMatch(text -> text.contains(","))) {
+            notes.add("--network-interface takes one name each time; for a comma list there is --network-interfaces");
+        }
+        return notes.stream().distinct().toList();
+    }
+
+    private static void checkForm(Flag.Form form, Given one) {
+        if (form == Flag.Form.NUMBER) {
+            one.number(0, Integer.MAX_VALUE);
+        }
+        if (form == Flag.Form.CORES && !one.value().matches("\\d+(,\\d+)*")) {
+            throw new UsageException(
+                    "core-list", one.origin() + " " + one.value() + ": expected a comma list of cores, as in 0,2,4");
+        }
+    }
+
+    private boolean has(Flag flag) {
+        return Given.has(given, flag);
+    }
+
+    private Optional<String> value(Flag flag) {
+        return Given.value(given, flag);
     }
 }

@@ -8,19 +8,26 @@ import java.util.Optional;
  *
  * @param ranks number of processes; 0 where the action needs none
  * @param hosts where they may run, in order; empty: this machine, or what a resource manager has allotted
- * @param interfaces comma list of network interfaces
- * @param mpiArguments words for mpirun itself, put before the command
+ * @param ssh how the other hosts are reached
+ * @param checks how they are looked at before the start
+ * @param network what may carry data
+ * @param output where the ranks' output goes besides
+ * @param words for mpirun
+ * @param assignments variables that flags set for the ranks
+ * @param notes on flags that have no effect
  * @param command program and arguments of every rank
  */
 record LaunchSettings(
         Action action,
         int ranks,
         List<HostSlots> hosts,
-        Optional<Integer> sshPort,
-        Optional<String> sshIdentity,
-        Optional<String> interfaces,
-        Optional<String> outputDirectory,
-        List<String> mpiArguments,
+        SshAccess ssh,
+        Checks checks,
+        Network network,
+        Output output,
+        Words words,
+        List<Assignment> assignments,
+        List<String> notes,
         boolean verbose,
         List<String> command) {
 
@@ -31,4 +38,25 @@ record LaunchSettings(
         VERSION,
         HELP
     }
+
+    /** @param useCache whether what was found within the last hour still counts */
+    record Checks(int limitSeconds, boolean useCache) {}
+
+    /**
+     * @param interfaces comma list of network interfaces
+     * @param tcpOnly whether faster networks are left alone
+     */
+    record Network(Optional<String> interfaces, boolean tcpOnly) {}
+
+    /**
+     * @param directory for one file per rank and stream
+     * @param prefixed whether time, rank and stream stand before each line
+     */
+    record Output(Optional<String> directory, boolean prefixed) {}
+
+    /**
+     * @param binding instead of ours
+     * @param more put before the command
+     */
+    record Words(Optional<List<String>> binding, List<String> more) {}
 }

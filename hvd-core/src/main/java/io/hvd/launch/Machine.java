@@ -7,19 +7,23 @@ import java.util.Set;
 /**
  * Facts about the machine the launcher runs on.
  *
+ * @param hostname what it calls itself
  * @param cores cores that ranks can compute on at the same time: physical ones, within affinity and quota
  * @param uid numeric user id
  * @param container whether this is a container
  * @param fabric the high-speed network found, in words, or empty
  * @param names host names and addresses that mean this machine
+ * @param interfaces names of the network interfaces
  * @param environment what the job inherits
  */
 record Machine(
+        String hostname,
         int cores,
         int uid,
         boolean container,
         Optional<String> fabric,
         Set<String> names,
+        Set<String> interfaces,
         Map<String, String> environment) {
 
     /** Whether a host of the host list is this machine; a full name matches its first label. */

@@ -3,12 +3,15 @@ package io.hvd.launch;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
+import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Collects the facts about this machine: the one place of the launcher that looks at /proc and /sys. */
 final class MachineSurvey {
@@ -25,11 +28,13 @@ final class MachineSurvey {
     /** @param hosts decides whether the network addresses of this machine are needed, which takes a while */
     Machine survey(List<HostSlots> hosts) {
         return new Machine(
+                hostname(),
                 Math.min(cores(), Runtime.getRuntime().availableProcessors()),
                 uid(),
                 container(),
                 new FabricSearch(root.resolve("sys/class/infiniband")).find(),
                 names(hosts),
+                interfaces(),
                 environment);
     }
 
@@ -75,15 +80,43 @@ final class MachineSurvey {
                 || environment.containsKey("container");
     }
 
+    private String hostname() {
+        return read(root.resolve("proc/sys/kernel/hostname"), "localhost");
+    }
+
     private Set<String> names(List<HostSlots> hosts) {
-        String name = read(root.resolve("proc/sys/kernel/hostname"), "localhost");
+        String name = hostname();
         Set<String> names = new HashSet<>(Set.of("localhost", "127.0.0.1"));
         names.add(name);
         names.add(name.replaceFirst("\\..*", ""));
-        if (hosts.stream().anyMatch(host -> host.host().matches("[0-9.]+"))) {
-            names.addAll(addresses());
+        List<String> unknown = hosts.stream()
+                .map(HostSlots::host)
+                .filter(host -> !names.contains(host) && !names.contains(host.replaceFirst("\\..*", "")))
+                .toList();
+        if (!unknown.isEmpty()) {
+            Set<String> addresses = addresses();
+            names.addAll(addresses);
+            unknown.stream().filter(host -> leadsHere(host, addresses)).forEach(names::add);
         }
         return Set.copyOf(names);
+    }
+
+    /** Whether a name that this machine does not call itself is one of it all the same, as mpirun would find. */
+    private static boolean leadsHere(String host, Set<String> addresses) {
+        try {
+            InetAddress address = InetAddress.getByName(host);
+            return address.isLoopbackAddress() || addresses.contains(address.getHostAddress());
+        } catch (UnknownHostException e) {
+            return false; // ssh will say so
+        }
+    }
+
+    private Set<String> interfaces() {
+        try (Stream<Path> links = Files.list(root.resolve("sys/class/net"))) {
+            return links.map(link -> link.getFileName().toString()).collect(Collectors.toUnmodifiableSet());
+        } catch (IOException e) {
+            return Set.of();
+        }
     }
 
     private static Set<String> addresses() {

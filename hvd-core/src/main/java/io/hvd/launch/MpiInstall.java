@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The Open MPI that starts the job: the one on PATH, or the one HVD_OPENMPI_HOME points to.
+ * The MPI that starts the job: the one on PATH, or the one HVD_OPENMPI_HOME points to.
  *
  * @param command as started: the bare name where PATH finds it, since mpirun takes its own absolute
  *     path for an order to use the same prefix on every host
@@ -21,7 +21,7 @@ record MpiInstall(String command, Path mpirun, MpiVersion version, Map<String, S
     private static final String HOME_VARIABLE = "HVD_OPENMPI_HOME";
     private static final int VERSION_LIMIT_SECONDS = 20;
 
-    /** @throws UsageException if there is none, or it is not Open MPI */
+    /** @throws UsageException if there is none, or nobody knows it */
     static MpiInstall find(Map<String, String> environment) {
         String home = environment.getOrDefault(HOME_VARIABLE, "");
         if (home.isEmpty()) {
@@ -52,6 +52,17 @@ record MpiInstall(String command, Path mpirun, MpiVersion version, Map<String, S
         return Optional.empty();
     }
 
+    /** @throws UsageException if ranks of hvd cannot join under it */
+    void requireRunsHvd() {
+        if (!version.runsHvd()) {
+            throw new UsageException(
+                    "needs-open-mpi",
+                    mpirun + " is " + version.text() + ": hvd's MPI back end needs the Java bindings of Open MPI, so"
+                            + " nothing is started; --dry-run prints the line. Install Open MPI 4.1 or 5.0, or set "
+                            + HOME_VARIABLE + " to its prefix");
+        }
+    }
+
     private static Map<String, String> withFirst(String home, Map<String, String> environment) {
         Map<String, String> changed = new HashMap<>(environment);
         changed.merge("PATH", home + "/bin", (old, added) -> added + ":" + old);
@@ -63,9 +74,9 @@ record MpiInstall(String command, Path mpirun, MpiVersion version, Map<String, S
         String output = versionOutput(mpirun, environment);
         return MpiVersion.parse(output)
                 .orElseThrow(() -> new UsageException(
-                        "mpi-not-there-yet",
-                        mpirun + " is not Open MPI but says \""
-                                + output.lines().findFirst().orElse("") + "\"; other MPIs are not there yet"));
+                        "unknown-mpi",
+                        mpirun + " belongs to no MPI that is known; it says \""
+                                + output.lines().findFirst().orElse("") + "\". hvd needs Open MPI 4.1 or 5.0"));
     }
 
     private static String versionOutput(Path mpirun, Map<String, String> environment) {

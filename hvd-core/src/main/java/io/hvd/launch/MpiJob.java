@@ -1,9 +1,13 @@
 package io.hvd.launch;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -23,7 +27,11 @@ final class MpiJob {
     /** After a Ctrl-C mpirun is gone within that second and the time to notice. */
     private static final long TERMINAL_GRACE_SECONDS = 3;
 
+    /** After mpirun's end only what is in the pipe is still to be copied. */
+    private static final long LAST_WORDS_MILLIS = 2_000;
+
     private final ProcessBuilder builder;
+    private final MpirunWords said = new MpirunWords();
     private Process mpirun;
     private boolean ending;
 
@@ -32,7 +40,7 @@ final class MpiJob {
         if (!Terminal.isForeground()) {
             MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
         }
-        builder = new ProcessBuilder(words).inheritIO();
+        builder = new ProcessBuilder(words).inheritIO().redirectError(ProcessBuilder.Redirect.PIPE);
         builder.environment().clear();
         builder.environment().putAll(environment);
     }
@@ -45,7 +53,31 @@ final class MpiJob {
             }
             mpirun = builder.start();
         }
-        return mpirun.waitFor();
+        var copier = new Thread(this::copyErrors, "hvd-launch-stderr");
+        copier.setDaemon(true);
+        copier.start();
+        int exitCode = mpirun.waitFor();
+        copier.join(LAST_WORDS_MILLIS);
+        return exitCode;
+    }
+
+    /** What mpirun saw failing first, in words. */
+    Optional<String> firstFailure() {
+        return said.firstFailure();
+    }
+
+    /** Byte for byte and at once, so that a progress bar of a rank looks as if nobody read along. */
+    private void copyErrors() {
+        byte[] buffer = new byte[8192];
+        var to = new FileOutputStream(FileDescriptor.err); // never closed: the launcher has something to say afterwards
+        try (InputStream from = mpirun.getErrorStream()) {
+            for (int length = from.read(buffer); length >= 0; length = from.read(buffer)) {
+                to.write(buffer, 0, length);
+                said.accept(buffer, length);
+            }
+        } catch (IOException e) {
+            return; // nobody reads our standard error any more
+        }
     }
 
     /** Ends mpirun and its ranks: politely, then by force. Returns when they are gone; safe at any time. */
@@ -55,6 +87,7 @@ final class MpiJob {
             return;
         }
         List<ProcessHandle> family = mpirun.descendants().toList();
+        var leftovers = new Leftovers(mpirun.toHandle(), family, builder.environment());
         boolean ended = Terminal.isForeground() && endsWithin(TERMINAL_GRACE_SECONDS);
         if (!ended) {
             mpirun.destroy();
@@ -64,6 +97,7 @@ final class MpiJob {
             mpirun.destroyForcibly();
         }
         family.forEach(ProcessHandle::destroyForcibly);
+        leftovers.delete();
     }
 
     synchronized boolean ending() {

@@ -10,7 +10,29 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
     /** Column of the reasons in {@link #explained}. */
     private static final int WIDTH = 46;
 
+    /** From so many hosts on, ssh from host to host costs more than ssh from here to all of them at once. */
+    private static final int MANY_HOSTS = 64;
+
     static MpirunLine of(String mpirun, Job job) {
+        List<Argument> arguments =
+                new ArrayList<>(job.version().startsWithHydra() ? new HydraArguments(job).arguments() : openMpi(job));
+        if (!job.settings().words().more().isEmpty()) {
+            arguments.add(new Argument(job.settings().words().more(), "--mpi-args"));
+        }
+        var output = job.settings().output().directory();
+        output.ifPresent(
+                folder -> arguments.add(Argument.note("the command is started by a script that copies its output to "
+                        + folder + "/rank.N/stdout and stderr")));
+        List<String> command = job.settings().command();
+        return new MpirunLine(
+                mpirun,
+                List.copyOf(arguments),
+                output.map(folder -> RankOutput.around(
+                                command, folder, job.settings().ranks()))
+                        .orElse(command));
+    }
+
+    private static List<Argument> openMpi(Job job) {
         List<Argument> arguments = new ArrayList<>();
         if (job.machine().uid() == 0) {
             arguments.add(Argument.of("run by root, which Open MPI refuses otherwise", "--allow-run-as-root"));
@@ -18,28 +40,21 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
         arguments.addAll(new Placement(job).arguments());
         arguments.addAll(new Transports(job).arguments());
         arguments.addAll(ssh(job));
-        arguments.addAll(output(job));
-        arguments.addAll(Exports.arguments(job));
-        if (!job.settings().mpiArguments().isEmpty()) {
-            arguments.add(new Argument(job.settings().mpiArguments(), "--mpi-args"));
-        }
-        return new MpirunLine(mpirun, List.copyOf(arguments), job.settings().command());
+        arguments.addAll(prefixes(job));
+        arguments.addAll(new Exports(job).arguments());
+        return arguments;
     }
 
     /** What is started. */
     List<String> words() {
-        return Stream.of(
-                        Stream.of(mpirun),
-                        arguments.stream().flatMap(argument -> argument.words().stream()),
-                        command.stream())
-                .flatMap(words -> words)
-                .toList();
+        return words(arguments);
     }
 
-    /** One argument per line with its reason, then the whole as one line for a shell. */
+    /** One argument per line with its reason, then the whole as one line for a shell; values of secrets as asterisks. */
     String explained() {
         var text = new StringBuilder();
-        for (Argument argument : arguments) {
+        List<Argument> shown = arguments.stream().map(Argument::withoutSecrets).toList();
+        for (Argument argument : shown) {
             String words = ShellWords.join(argument.words());
             String fill = words.length() > WIDTH ? "\n" + " ".repeat(2 + WIDTH) : " ".repeat(WIDTH - words.length());
             text.append("  ")
@@ -49,27 +64,46 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
                     .append(argument.reason())
                     .append('\n');
         }
-        return text.append(ShellWords.join(words())).append('\n').toString();
+        return text.append(ShellWords.join(words(shown))).append('\n').toString();
+    }
+
+    private List<String> words(List<Argument> these) {
+        return Stream.of(
+                        Stream.of(mpirun),
+                        these.stream().flatMap(argument -> argument.words().stream()),
+                        command.stream())
+                .flatMap(words -> words)
+                .toList();
     }
 
     private static List<Argument> ssh(Job job) {
-        List<String> words = new ArrayList<>();
-        job.settings().sshPort().ifPresent(port -> words.addAll(List.of("-p", port.toString())));
-        job.settings().sshIdentity().ifPresent(file -> words.addAll(List.of("-i", file)));
-        if (words.isEmpty()) {
-            return List.of();
+        List<Argument> arguments = new ArrayList<>();
+        List<String> words = job.settings().ssh().words();
+        if (!words.isEmpty()) {
+            arguments.add(parameter(job, "_args", String.join(" ", words), "ssh as asked for"));
         }
-        String parameter = job.version().startsWithPrrte() ? "plm_ssh_args" : "plm_rsh_args";
-        return List.of(
-                Argument.of("ssh as asked for", job.version().startUpSwitch(), parameter, String.join(" ", words)));
+        int hosts = job.settings().hosts().size();
+        if (hosts >= MANY_HOSTS) {
+            String reason = hosts + " hosts: this machine calls each of them itself";
+            arguments.add(parameter(job, "_no_tree_spawn", "true", reason));
+            arguments.add(parameter(job, "_num_concurrent", Integer.toString(hosts), "all of them at once"));
+        }
+        return arguments;
     }
 
-    private static List<Argument> output(Job job) {
-        boolean prrte = job.version().startsWithPrrte();
-        return job.settings().outputDirectory().stream()
-                .map(folder -> prrte
-                        ? Argument.of("output files asked for", "--output", "dir=" + folder)
-                        : Argument.of("output files asked for", "--output-filename", folder))
-                .toList();
+    private static Argument parameter(Job job, String name, String value, String reason) {
+        MpiVersion version = job.version();
+        return Argument.of(reason, version.startUpSwitch(), version.sshPart() + name, value);
+    }
+
+    private static List<Argument> prefixes(Job job) {
+        if (!job.settings().output().prefixed()) {
+            return List.of();
+        }
+        String reason = "time, rank and stream before each line, as asked for";
+        return List.of(
+                job.version().startsWithPrrte()
+                        ? Argument.of(reason, "--output", "tag,timestamp")
+                        : Argument.of(reason, "--tag-output", "--timestamp-output"));
     }
 }

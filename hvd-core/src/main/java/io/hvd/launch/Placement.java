@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** The part of the mpirun line that says how many ranks run where, on which cores, and how they wait. */
 final class Placement {
@@ -22,8 +23,7 @@ final class Placement {
         arguments.add(Argument.of(
                 "ranks asked for", "-np", Integer.toString(job.settings().ranks())));
         arguments.add(hosts());
-        arguments.add(binding());
-        arguments.addAll(mapping());
+        arguments.addAll(job.settings().words().binding().map(this::asked).orElseGet(this::ours));
         if (BUSY_THREADS_PER_RANK * job.ranksHere() > job.machine().cores()) {
             arguments.add(waiting());
         }
@@ -41,7 +41,34 @@ final class Placement {
                 .orElse(Argument.note("hosts: this machine"));
     }
 
+    private List<Argument> ours() {
+        List<Argument> arguments = new ArrayList<>(List.of(binding()));
+        arguments.addAll(mapping());
+        return arguments;
+    }
+
+    /** As in Horovod, the user's words take the place of both binding and mapping. */
+    private List<Argument> asked(List<String> words) {
+        Argument binding = new Argument(words, "--binding-args, instead of --bind-to none --map-by slot");
+        if (!exceedsSlots() || choices.source("oversubscribe").isPresent()) {
+            return List.of(binding);
+        }
+        if (!job.version().startsWithPrrte()) {
+            return List.of(binding, Argument.of(crowdedReason(), "--oversubscribe"));
+        }
+        boolean mapped = new UserChoices(words, Map.of()).source("map-by").isPresent();
+        return mapped
+                ? List.of(
+                        binding,
+                        Argument.note("the mapping in --binding-args must end in :OVERSUBSCRIBE; " + crowdedReason()))
+                : List.of(binding, Argument.of(crowdedReason(), "--map-by", ":OVERSUBSCRIBE"));
+    }
+
     private Argument binding() {
+        if (job.version().flavour() == MpiVersion.Flavour.SPECTRUM
+                && choices.source("bind-to").isEmpty()) {
+            return Argument.of("as Horovod does it under IBM Spectrum MPI", "--bind-to", "socket");
+        }
         return choices.source("bind-to")
                 .map(source -> Argument.note("binding: as set by " + source))
                 .orElse(Argument.of("a rank bound to one core would give the JVM one processor", "--bind-to", "none"));

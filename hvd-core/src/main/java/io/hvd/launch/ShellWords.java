@@ -12,7 +12,8 @@ final class ShellWords {
 
     private ShellWords() {}
 
-    static List<String> split(String line) {
+    /** @param flag that the line is the value of, for the message */
+    static List<String> split(String flag, String line) {
         List<String> words = new ArrayList<>();
         StringBuilder word = null;
         char quote = 0;
@@ -37,8 +38,7 @@ final class ShellWords {
             }
         }
         if (quote != 0) {
-            throw new UsageException(
-                    "open-quote", "--mpi-args: a " + quote + " is opened and never closed in: " + line);
+            throw new UsageException("open-quote", flag + ": a " + quote + " is opened and never closed in: " + line);
         }
         if (word != null) {
             words.add(word.toString());

@@ -21,7 +21,7 @@ final class Transports {
         if (job.machine().container()) {
             arguments.add(copies());
         }
-        job.settings().interfaces().ifPresent(list -> arguments.addAll(interfaces(list)));
+        arguments.addAll(new InterfaceChoice(job).arguments());
         arguments.addAll(signals());
         return arguments;
     }
@@ -32,6 +32,16 @@ final class Transports {
                 .findFirst();
         if (chosen.isPresent()) {
             return List.of(Argument.note("transports: as set by " + chosen.get()));
+        }
+        boolean tcpOnly = job.settings().network().tcpOnly();
+        if (job.version().flavour() == MpiVersion.Flavour.SPECTRUM) {
+            return List.of(
+                    tcpOnly
+                            ? Argument.of("--tcp: TCP only", "-tcp")
+                            : Argument.note("transports: left to IBM Spectrum MPI"));
+        }
+        if (tcpOnly) {
+            return List.of(Argument.of("--tcp: no search for fabrics", "--mca", "pml", "ob1"), memory());
         }
         if (job.machine().fabric().isPresent()) {
             return List.of(Argument.note("transports: left to Open MPI, found "
@@ -66,18 +76,6 @@ final class Transports {
                         prrte ? "^cma" : "none"));
     }
 
-    private List<Argument> interfaces(String list) {
-        List<Argument> arguments = new ArrayList<>();
-        String asked = "network interfaces asked for";
-        arguments.add(Argument.of(asked + ", for data", "--mca", "btl_tcp_if_include", list));
-        if (!job.allRanksHere()) {
-            String parameter = job.version().startsWithPrrte() ? "prte_if_include" : "oob_tcp_if_include";
-            arguments.add(Argument.of(asked + ", for start-up", job.version().startUpSwitch(), parameter, list));
-        }
-        arguments.add(Argument.of(asked + ", for NCCL", "-x", "NCCL_SOCKET_IFNAME=" + list));
-        return arguments;
-    }
-
     /** The JVM turns SIGSEGV and its kin into exceptions; whoever else catches them breaks it or reports crashes that are none. */
     private List<Argument> signals() {
         List<Argument> arguments = new ArrayList<>();
@@ -95,9 +93,7 @@ final class Transports {
     }
 
     private void addUnlessSet(List<Argument> arguments, String variable, String value, String reason) {
-        boolean set = job.machine().environment().containsKey(variable)
-                || choices.source("-x " + variable).isPresent();
-        if (!set) {
+        if (!job.isSet(variable)) {
             arguments.add(Argument.of(reason, "-x", variable + "=" + value));
         }
     }

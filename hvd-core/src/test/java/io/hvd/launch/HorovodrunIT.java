@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.testing.Job;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -9,12 +10,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The launcher in a JVM of its own, with the mpirun of this machine. */
 @Timeout(180)
@@ -83,6 +88,114 @@ final class HorovodrunIT {
     }
 
     @Test
+    void theProcessThatFailedFirstIsNamedAndItsExitCodeIsTheJobs() throws Exception {
+        Outcome outcome = horovodrun(
+                "-np",
+                "3",
+                "sh",
+                "-c",
+                "[ $OMPI_COMM_WORLD_RANK = 1 ] && exit 7; trap 'exit 9' TERM; while :; do sleep 0.1; done");
+
+        assertThat(outcome.exitCode()).isEqualTo(7);
+        if (outcome.err().contains("Process name:")) { // mpirun itself may lose its last words
+            assertThat(outcome.err())
+                    .contains("horovodrun: rank 1 ended with exit code 7, and mpirun ended the other ranks");
+        }
+    }
+
+    @Test
+    void everyRankHasItsFilesAndTheTerminalStillShowsTheOutput() throws Exception {
+        Path output = folder.resolve("out put");
+
+        Outcome outcome = horovodrun(
+                "-np",
+                "11",
+                "--output-filename",
+                output.toString(),
+                "sh",
+                "-c",
+                "printf \"a $OMPI_COMM_WORLD_RANK\nno end\"; echo bad >&2; [ \"$1\" = '$x y' ]",
+                "name",
+                "$x y");
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.out()).contains("a 0", "a 10");
+        assertThat(outcome.err().lines().filter("bad"::equals)).hasSize(11);
+        for (int rank = 0; rank < 11; rank++) {
+            Path files = output.resolve(String.format("rank.%02d", rank));
+            assertThat(files.resolve("stdout")).hasContent("a " + rank + "\nno end");
+            assertThat(files.resolve("stderr")).hasContent("bad");
+            assertThat(Files.list(files)).hasSize(2);
+        }
+    }
+
+    @Test
+    void withFilesAKilledRankIsStillAKilledRankAndItsLastWordsAreThere() throws Exception {
+        Path output = folder.resolve("output");
+
+        Outcome outcome = horovodrun(
+                "-np", "1", "--output-filename", output.toString(), "sh", "-c", "echo last words; kill -9 $$");
+
+        assertThat(outcome.exitCode()).isEqualTo(137);
+        assertThat(outcome.err()).contains("signal 9");
+        assertThat(output.resolve("rank.0/stdout")).hasContent("last words");
+    }
+
+    @Test
+    void everyLineCanBeginWithTimeRankAndStream() throws Exception {
+        Outcome outcome = horovodrun("-np", "2", "--prefix-output-with-timestamp", "echo", "hello");
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.out()).containsPattern(":\\d\\d.*1,1.*stdout.*hello");
+    }
+
+    @Test
+    void aFlagReachesTheRanksAndWinsOverFileAndEnvironment() throws Exception {
+        Path config =
+                Files.writeString(folder.resolve("job.yaml"), "params:\n  cycle_time_ms: 3\n  cache_capacity: 7\n");
+        start(
+                command(
+                        "-np",
+                        "1",
+                        "--config-file",
+                        config.toString(),
+                        "--cycle-time-ms",
+                        "2",
+                        "--torus-allreduce",
+                        "sh",
+                        "-c",
+                        "echo $HOROVOD_CYCLE_TIME $HOROVOD_CACHE_CAPACITY $HOROVOD_FUSION_THRESHOLD"),
+                Map.of("HOROVOD_CYCLE_TIME", "4", "HOROVOD_CACHE_CAPACITY", "8", "HOROVOD_FUSION_THRESHOLD", "64"));
+
+        Outcome outcome = finish();
+
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(outcome.out()).isEqualTo("2 7 64\n");
+        assertThat(outcome.err())
+                .contains("--torus-allreduce is accepted and has no effect")
+                .hasLineCount(1);
+    }
+
+    @Test
+    void underAnotherMpiNothingIsStartedAndTheLineIsPrinted() throws Exception {
+        Path mpirun = Files.writeString(
+                folder.resolve("mpirun"), "#!/bin/sh\necho 'HYDRA build details:\n    Version: 4.0.2'\n");
+        assertThat(mpirun.toFile().setExecutable(true)).isTrue();
+        Map<String, String> path = Map.of("PATH", folder + ":" + System.getenv("PATH"));
+
+        start(command("-np", "2", "./a.out"), path);
+        Outcome run = finish();
+        start(command("-np", "2", "--dry-run", "./a.out"), path);
+        Outcome dryRun = finish();
+
+        assertThat(run.exitCode()).isEqualTo(2);
+        assertThat(run.err()).contains("needs-open-mpi", "MPICH 4.0.2");
+        assertThat(dryRun.exitCode()).as(dryRun.err()).isZero();
+        assertThat(dryRun.out()).contains("mpirun -np 2 -bind-to none ./a.out");
+        assertThat(dryRun.err()).contains("MPICH 4.0.2 cannot run hvd");
+    }
+
+    @Test
     void aKilledRankGivesOneHundredThirtySeven() throws Exception {
         Outcome outcome =
                 horovodrun("-np", "2", "sh", "-c", "[ $OMPI_COMM_WORLD_RANK = 0 ] || kill -9 $$; exec sleep 600");
@@ -123,6 +236,57 @@ final class HorovodrunIT {
         assertThat(launcher.exitValue()).isEqualTo(128 + 15);
         assertFamilyGone();
         assertThat(temporaryFiles()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"INT", "TERM"})
+    void aSignalEndsRanksOfHvdAndLeavesNoSegmentAndNoSession(String signal) throws Exception {
+        startRanksOfHvd();
+        Set<Path> files = openMpiFiles();
+
+        signal(launcher, signal);
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertFamilyGone();
+        assertThat(temporaryFiles()).isEmpty();
+        assertThat(files).noneMatch(Files::exists);
+    }
+
+    @Test
+    void anMpirunThatAnswersNoSignalIsEndedByForceAndItsFilesAreDeleted() throws Exception {
+        startRanksOfHvd();
+        Set<Path> files = openMpiFiles();
+        ProcessHandle mpirun = launcher.children().findFirst().orElseThrow();
+        new ProcessBuilder("sh", "-c", "kill -s STOP " + mpirun.pid()).start().waitFor();
+
+        launcher.destroy();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertFamilyGone();
+        assertThat(files).noneMatch(Files::exists);
+    }
+
+    @Test
+    void aSignalWhileHostsAreAskedLeavesNoSshBehind() throws Exception {
+        Path ssh = Files.writeString(
+                folder.resolve("ssh"),
+                "#!/bin/sh\necho $$ >&2\necho ready >>" + folder.resolve("asked") + "\nexec sleep 600\n");
+        assertThat(ssh.toFile().setExecutable(true)).isTrue();
+        Path asked = Files.createFile(folder.resolve("asked"));
+        var builder = new ProcessBuilder(command("-np", "2", "-H", "a.invalid:1,b.invalid:1", "true"));
+        builder.environment().put("PATH", folder + ":" + System.getenv("PATH"));
+        builder.environment().put("XDG_CACHE_HOME", folder.toString());
+        launcher = builder.start();
+        while (Files.readAllLines(asked).size() < 2) {
+            assertThat(launcher.isAlive()).isTrue();
+        }
+        family = launcher.descendants().toList();
+
+        launcher.destroy();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(family).hasSize(2);
+        assertFamilyGone();
     }
 
     @Test
@@ -303,10 +467,50 @@ final class HorovodrunIT {
     private void awaitReady(int ranks) throws IOException {
         BufferedReader out = launcher.inputReader();
         for (int i = 0; i < ranks; i++) {
-            assertThat(out.readLine()).isEqualTo("ready");
+            String line = out.readLine();
+            while (line != null && !line.equals("ready")) {
+                line = out.readLine();
+            }
+            assertThat(line).isEqualTo("ready");
         }
         family = launcher.descendants().toList();
         assertThat(family).as("mpirun and its ranks").hasSizeGreaterThan(ranks);
+    }
+
+    private void startRanksOfHvd() throws IOException {
+        List<String> words = new ArrayList<>(List.of("-np", "2"));
+        words.addAll(Job.program(HostsProgram.class, "wait"));
+        var builder = new ProcessBuilder(command(words.toArray(String[]::new)));
+        Files.createDirectories(folder.resolve("session"));
+        builder.environment().put("TMPDIR", folder.resolve("session").toString());
+        launcher = builder.start();
+        awaitReady(2);
+    }
+
+    private static void signal(Process process, String name) throws Exception {
+        new ProcessBuilder("sh", "-c", "kill -s " + name + " " + process.pid())
+                .start()
+                .waitFor();
+    }
+
+    /** The shared-memory segments that the job has mapped, and the folder of mpirun's session. */
+    private Set<Path> openMpiFiles() throws IOException {
+        Set<Path> found = new TreeSet<>();
+        for (ProcessHandle process : family) {
+            try (Stream<String> lines = Files.lines(Path.of("/proc/" + process.pid() + "/maps"))) {
+                lines.filter(line -> line.contains("_segment."))
+                        .forEach(line -> found.add(Path.of(line.replaceFirst(".* (?=/dev/shm)", ""))));
+            }
+        }
+        assertThat(found).as("segments").isNotEmpty();
+        try (Stream<Path> sessions = Files.find(
+                folder.resolve("session"),
+                2,
+                (file, attributes) -> file.toString().matches(".*/(pid|prte)\\.[^/]*"))) {
+            sessions.forEach(found::add);
+        }
+        assertThat(found).as("and sessions").anyMatch(file -> file.startsWith(folder));
+        return found;
     }
 
     private void assertFamilyGone() throws Exception {

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.junit.jupiter.api.Test;
@@ -20,7 +21,7 @@ final class LaunchOptionsTest {
 
     @Test
     void parsingStopsAtTheFirstWordThatIsNoFlag() {
-        var settings = LaunchOptions.parse("-np", "4", "--verbose", "java", "-jar", "train.jar", "-np", "9", "--help");
+        var settings = parse("-np", "4", "--verbose", "java", "-jar", "train.jar", "-np", "9", "--help");
 
         assertThat(settings.ranks()).isEqualTo(4);
         assertThat(settings.verbose()).isTrue();
@@ -30,7 +31,7 @@ final class LaunchOptionsTest {
 
     @Test
     void everyFlagReachesTheSettings() {
-        var settings = LaunchOptions.parse(
+        var settings = parse(
                 "--num-proc=3",
                 "--hosts",
                 "a:2,b:4",
@@ -42,6 +43,13 @@ final class LaunchOptionsTest {
                 "eth0,eth1",
                 "--output-filename",
                 "/out",
+                "--tcp",
+                "--disable-cache",
+                "--start-timeout",
+                "20",
+                "-prefix-timestamp",
+                "--binding-args",
+                "--bind-to core",
                 "--mpi-args=--mca btl 'self,tcp' -x \"A=b c\"",
                 "--dry-run",
                 "true");
@@ -51,25 +59,32 @@ final class LaunchOptionsTest {
                         Action.DRY_RUN,
                         3,
                         List.of(new HostSlots("a", 2), new HostSlots("b", 4)),
-                        Optional.of(2222),
-                        Optional.of("/keys/id"),
-                        Optional.of("eth0,eth1"),
-                        Optional.of("/out"),
-                        List.of("--mca", "btl", "self,tcp", "-x", "A=b c"),
+                        new SshAccess(Optional.of(2222), Optional.of("/keys/id")),
+                        new LaunchSettings.Checks(20, false),
+                        new LaunchSettings.Network(Optional.of("eth0,eth1"), true),
+                        new LaunchSettings.Output(Optional.of("/out"), true),
+                        new LaunchSettings.Words(
+                                Optional.of(List.of("--bind-to", "core")),
+                                List.of("--mca", "btl", "self,tcp", "-x", "A=b c")),
+                        List.of(
+                                new Assignment("NCCL_IB_DISABLE", "1", "--tcp"),
+                                new Assignment("HOROVOD_START_TIMEOUT", "20", "--start-timeout")),
+                        List.of(),
                         false,
                         List.of("true")));
     }
 
     @Test
     void mpiArgumentsMayFollowAsAWordOfTheirOwn() {
-        assertThat(LaunchOptions.parse("-np", "1", "--mpi-args", "--mca btl self", "true")
-                        .mpiArguments())
+        assertThat(parse("-np", "1", "--mpi-args", "--mca btl self", "true")
+                        .words()
+                        .more())
                 .containsExactly("--mca", "btl", "self");
     }
 
     @Test
     void theLastOfTwoValuesWins() {
-        assertThat(LaunchOptions.parse("-np", "2", "-np", "3", "true").ranks()).isEqualTo(3);
+        assertThat(parse("-np", "2", "-np", "3", "true").ranks()).isEqualTo(3);
     }
 
     @ParameterizedTest
@@ -82,7 +97,7 @@ final class LaunchOptionsTest {
         "--help,HELP"
     })
     void whatOnlyPrintsNeedsNeitherRanksNorCommand(String flag, Action action) {
-        assertThat(LaunchOptions.parse(flag).action()).isEqualTo(action);
+        assertThat(parse(flag).action()).isEqualTo(action);
     }
 
     @Test
@@ -101,7 +116,7 @@ final class LaunchOptionsTest {
 
     @Test
     void aHostNamedTwiceHasTheSumOfItsSlots() {
-        assertThat(LaunchOptions.parse("-np", "5", "-H", "a:2,b:1,a:2", "true").hosts())
+        assertThat(parse("-np", "5", "-H", "a:2,b:1,a:2", "true").hosts())
                 .containsExactly(new HostSlots("a", 4), new HostSlots("b", 1));
     }
 
@@ -119,8 +134,7 @@ final class LaunchOptionsTest {
         Path file = Files.writeString(
                 folder.resolve("hosts"), "# cluster\n\n a slots=2 # first\nb   slots = 1 max_slots=4\na slots=1\n");
 
-        assertThat(LaunchOptions.parse("-np", "4", flag, file.toString(), "true")
-                        .hosts())
+        assertThat(parse("-np", "4", flag, file.toString(), "true").hosts())
                 .containsExactly(new HostSlots("a", 3), new HostSlots("b", 1));
         refused("-np", "5", flag, file.toString(), "true").hasMessageContainingAll("5", "4 slots", file.toString());
     }
@@ -183,9 +197,89 @@ final class LaunchOptionsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--autotune", "--cycle-time-ms=1", "--gloo", "--min-np", "-prefix-timestamp"})
-    void aFlagOfHorovodThatIsNotThereYetSaysSo(String flag) {
-        refused("-np", "2", flag, "true").hasMessageContainingAll("flag-not-there-yet", flag.replaceFirst("=.*", ""));
+    @CsvSource({
+        "--gloo,MPI starts the ranks",
+        "--jsrun,mpirun starts the ranks",
+        "--min-np,not there yet",
+        "--min-num-proc,not there yet",
+        "--max-np,not there yet",
+        "--max-num-proc,not there yet",
+        "--slots-per-host,not there yet",
+        "--elastic-timeout,not there yet",
+        "--reset-limit,not there yet",
+        "--blacklist-cooldown-range,not there yet",
+        "--host-discovery-script,not there yet"
+    })
+    void whatHvdCannotDoIsRefusedWithTheReason(String flag, String reason) {
+        refused("-np", "2", flag, "2", "true").hasMessageContainingAll("flag-refused", flag, reason);
+        refused("-np", "2", flag + "=2", "true").hasMessageContainingAll("flag-refused", flag, reason);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "--torus-allreduce,",
+        "--hierarchical-allgather,",
+        "--num-nccl-streams,2",
+        "--thread-affinity,'0,2'",
+        "--gloo-timeout-seconds,30"
+    })
+    void whatHasNoEffectIsAcceptedWithANote(String flag, String value) {
+        var settings = value == null ? parse("-np", "2", flag, "true") : parse("-np", "2", flag, value, "true");
+
+        assertThat(settings.notes()).singleElement().asString().startsWith(flag + " is accepted and has no effect: ");
+        assertThat(settings.assignments()).isEmpty();
+        assertThat(settings.command()).containsExactly("true");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--no-torus-allreduce", "--no-hierarchical-allgather", "--mpi"})
+    void whatIsTheCaseAnywayNeedsNoNote(String flag) {
+        assertThat(parse("-np", "2", flag, "true")).isEqualTo(parse("-np", "2", "true"));
+    }
+
+    @Test
+    void anInterfaceMayBeNamedOneAtATime() {
+        var settings = parse("-np", "2", "--network-interface", "eth0", "--network-interface", "ib0", "true");
+
+        assertThat(settings.network().interfaces()).contains("eth0,ib0");
+        assertThat(settings.notes()).isEmpty();
+        assertThat(parse("-np", "2", "--network-interface", "eth0,ib0", "true").notes())
+                .singleElement()
+                .asString()
+                .contains("--network-interfaces");
+        refused("-np", "2", "--network-interfaces", "eth0,", "true").hasMessageContaining("interface-format");
+    }
+
+    @Test
+    void insideAnLsfJobItsSlotsAreTheRanks() {
+        Map<String, String> lsf = Map.of("LSB_DJOB_NUMPROC", "6");
+
+        assertThat(LaunchOptions.parse(lsf, "true").ranks()).isEqualTo(6);
+        assertThat(LaunchOptions.parse(lsf, "-np", "2", "true").ranks()).isEqualTo(2);
+    }
+
+    @Test
+    void theLimitOfTheStartComesFromTheEnvironmentUnlessAFlagSaysSo() {
+        Map<String, String> patient = Map.of("HOROVOD_START_TIMEOUT", "300");
+
+        assertThat(parse("-np", "1", "true").checks().limitSeconds()).isEqualTo(30);
+        assertThat(LaunchOptions.parse(patient, "-np", "1", "true").checks().limitSeconds())
+                .isEqualTo(300);
+        assertThat(LaunchOptions.parse(patient, "-np", "1", "--start-timeout", "5", "true")
+                        .checks()
+                        .limitSeconds())
+                .isEqualTo(5);
+    }
+
+    @Test
+    void aKeyWithABlankInItsNameIsRefusedSinceMpirunWouldTakeItApart() {
+        refused("-np", "1", "-i", "/my keys/id", "true").hasMessageContainingAll("identity-with-blank", "/my keys/id");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-oProxyCommand:2", "$(reboot):2", "a;b:2", "`id`:1"})
+    void aHostThatIsMoreThanANameIsRefused(String host) {
+        refused("-np", "1", "-H", host, "true").hasMessageContainingAll("host-format", host);
     }
 
     @Test
@@ -194,12 +288,18 @@ final class LaunchOptionsTest {
     }
 
     @Test
-    void theHelpNamesEveryFlag() {
-        assertThat(LaunchOptions.help())
-                .contains("-np, --num-proc N", "-H, --hosts", "--hostfile", "--mpi-args", "--dry-run", "--check-build");
+    void theHelpNamesEveryFlagAndEveryKey() {
+        for (Flag flag : Flag.values()) {
+            assertThat(HelpText.text()).contains("  " + flag.spelling() + " ");
+        }
+        assertThat(HelpText.text()).contains("timeline (filename, mark_cycles)", "exit code", "-np, --num-proc N  ");
+    }
+
+    private static LaunchSettings parse(String... args) {
+        return LaunchOptions.parse(Map.of(), args);
     }
 
     private static AbstractThrowableAssert<?, ?> refused(String... args) {
-        return assertThatThrownBy(() -> LaunchOptions.parse(args)).isInstanceOf(UsageException.class);
+        return assertThatThrownBy(() -> parse(args)).isInstanceOf(UsageException.class);
     }
 }

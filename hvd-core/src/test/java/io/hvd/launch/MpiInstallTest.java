@@ -30,7 +30,11 @@ final class MpiInstallTest {
         Map<String, String> environment = Map.of("PATH", "/nowhere:" + mpirun.getParent());
 
         assertThat(MpiInstall.find(environment))
-                .isEqualTo(new MpiInstall("mpirun", mpirun, new MpiVersion(4, 1, "Open MPI 4.1.9"), environment));
+                .isEqualTo(new MpiInstall(
+                        "mpirun",
+                        mpirun,
+                        new MpiVersion(MpiVersion.Flavour.OPEN_MPI, 4, 1, "Open MPI 4.1.9"),
+                        environment));
     }
 
     @Test
@@ -55,13 +59,25 @@ final class MpiInstallTest {
     }
 
     @Test
-    void anotherMpiIsRefusedWithWhatItSays() throws IOException {
-        Path mpirun = mpirun("HYDRA build details:");
+    void underAnotherMpiNothingIsStarted() throws IOException {
+        Path mpirun = mpirun("HYDRA build details: Version: 4.0.2");
+
+        MpiInstall install = MpiInstall.find(Map.of("PATH", mpirun.getParent().toString()));
+
+        assertThatThrownBy(install::requireRunsHvd)
+                .isInstanceOf(UsageException.class)
+                .hasMessageContainingAll(
+                        "needs-open-mpi", "MPICH 4.0.2", "Java bindings", "--dry-run", mpirun.toString());
+    }
+
+    @Test
+    void anMpirunThatNobodyKnowsIsRefusedWithWhatItSays() throws IOException {
+        Path mpirun = mpirun("my own wrapper 7");
 
         assertThatThrownBy(
                         () -> MpiInstall.find(Map.of("PATH", mpirun.getParent().toString())))
                 .isInstanceOf(UsageException.class)
-                .hasMessageContainingAll("mpi-not-there-yet", "HYDRA build details:", mpirun.toString());
+                .hasMessageContainingAll("unknown-mpi", "my own wrapper 7", mpirun.toString());
     }
 
     private Path mpirun(String answer) throws IOException {

@@ -1,12 +1,16 @@
 package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.hvd.launch.MpiVersion.Flavour;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -14,12 +18,23 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 final class MpirunLineTest {
 
-    private static final MpiVersion V4 = new MpiVersion(4, 1, "Open MPI 4.1.4");
-    private static final MpiVersion V5 = new MpiVersion(5, 0, "Open MPI 5.0.7");
+    private static final MpiVersion V4 = new MpiVersion(Flavour.OPEN_MPI, 4, 1, "Open MPI 4.1.4");
+    private static final MpiVersion V5 = new MpiVersion(Flavour.OPEN_MPI, 5, 0, "Open MPI 5.0.7");
+
+    private static final MpiVersion MPICH = new MpiVersion(Flavour.HYDRA, 4, 0, "MPICH 4.0.2");
+    private static final MpiVersion INTEL = new MpiVersion(Flavour.INTEL, 2021, 10, "Intel MPI 2021.10");
+    private static final MpiVersion SPECTRUM = new MpiVersion(Flavour.SPECTRUM, 10, 4, "IBM Spectrum MPI 10.4");
 
     /** 4 cores, an ordinary user, no container, no fabric, called here. */
-    private static final Machine PLAIN =
-            new Machine(4, 1000, false, Optional.empty(), Set.of("localhost", "here"), Map.of("PATH", "/bin"));
+    private static final Machine PLAIN = new Machine(
+            "here",
+            4,
+            1000,
+            false,
+            Optional.empty(),
+            Set.of("localhost", "here"),
+            Set.of("lo", "eth0", "br-0123456789ab"),
+            Map.of("PATH", "/bin"));
 
     @Test
     void theWholeLineForOneHostAndOpenMpi4() {
@@ -104,7 +119,7 @@ final class MpirunLineTest {
 
     @Test
     void whereNoRankRunsHereTheOtherHostsMayHaveAFabric() {
-        assertThat(line(V4, PLAIN, "-np", "2", "-H", "a:1,b:1", "true")).doesNotContain("pml", "btl");
+        assertThat(line(V4, PLAIN, "-np", "2", "-H", "a:1,b:1", "true")).doesNotContain("pml", "btl self");
         assertThat(explained(V4, PLAIN, "-np", "2", "-H", "a:1,b:1", "true")).contains("no rank runs on this machine");
         assertThat(line(V4, PLAIN, "-np", "2", "-H", "here:1,b:1", "true")).contains("--mca btl self,vader,tcp");
     }
@@ -230,11 +245,173 @@ final class MpirunLineTest {
     }
 
     @Test
-    void outputFilesTakeTheFlagOfTheVersion() {
-        assertThat(line(V4, PLAIN, "-np", "1", "--output-filename", "/out", "true"))
-                .contains("--output-filename /out ");
-        assertThat(line(V5, PLAIN, "-np", "1", "--output-filename", "/out", "true"))
-                .contains("--output dir=/out ");
+    void outputFilesAreMadeBesideTheCommandWhateverTheVersion() {
+        for (MpiVersion version : List.of(V4, V5, MPICH)) {
+            MpirunLine line = build(version, PLAIN, "-np", "12", "--output-filename", "/o ut", "java", "-jar", "a b");
+
+            assertThat(line.command())
+                    .startsWith("sh", "-c")
+                    .endsWith("horovodrun-output", "/o ut", "2", "java", "-jar", "a b");
+            assertThat(ShellWords.join(line.words())).doesNotContain("--output");
+            assertThat(line.explained()).contains("/o ut/rank.N/stdout");
+        }
+    }
+
+    @Test
+    void prefixesTakeTheFlagsOfTheVersion() {
+        String[] args = {"-np", "1", "-prefix-timestamp", "true"};
+
+        assertThat(line(V4, PLAIN, args)).contains(" --tag-output --timestamp-output ");
+        assertThat(line(V5, PLAIN, args)).contains(" --output tag,timestamp ");
+        assertThat(line(MPICH, PLAIN, args)).contains(" -prepend-rank ");
+    }
+
+    @Test
+    void theWholeLineForTwoHosts() {
+        Map<String, Set<String>> others = Map.of("b", Set.of("lo", "ens3", "virbr1"));
+        String[] args = {"-np", "4", "-H", "here:2,b:2", "-p", "22", "--cycle-time-ms", "2.5", "java", "-jar", "t.jar"};
+
+        assertThat(ShellWords.join(build(V4, PLAIN, others, args).words()))
+                .isEqualTo("mpirun -np 4 -H here:2,b:2 --bind-to none --map-by slot --mca pml ob1"
+                        + " --mca btl self,vader,tcp"
+                        + " --mca btl_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
+                        + " --mca oob_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
+                        + " -x NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0,virbr1"
+                        + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --mca plm_rsh_args '-p 22'"
+                        + " -x HVD_FAILURE_DIR -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
+        assertThat(ShellWords.join(build(V5, PLAIN, others, args).words()))
+                .isEqualTo("mpirun -np 4 -H here:2,b:2 --bind-to none --map-by slot --mca pml ob1"
+                        + " --mca btl self,sm,tcp"
+                        + " --mca btl_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
+                        + " --prtemca prte_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
+                        + " -x NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0,virbr1"
+                        + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --prtemca plm_ssh_args '-p 22'"
+                        + " -x HVD_FAILURE_DIR -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
+        assertThat(build(V4, PLAIN, others, args).explained())
+                .contains("interfaces that end inside a host are left out, used: here eth0; b ens3")
+                .contains("# --cycle-time-ms");
+        assertThat(explained(V4, PLAIN, args)).contains("the other hosts have not been asked");
+    }
+
+    @Test
+    void sixtyFourHostsAreAllCalledFromHere() {
+        for (int hosts : new int[] {63, 64}) {
+            String list =
+                    IntStream.range(0, hosts).mapToObj(i -> "n" + i + ":1").collect(Collectors.joining(","));
+            String four = line(V4, PLAIN, "-np", "" + hosts, "-H", list, "true");
+            String five = line(V5, PLAIN, "-np", "" + hosts, "-H", list, "true");
+
+            if (hosts < 64) {
+                assertThat(four + five).doesNotContain("tree_spawn", "num_concurrent");
+            } else {
+                assertThat(four).contains("--mca plm_rsh_no_tree_spawn true --mca plm_rsh_num_concurrent 64 ");
+                assertThat(five).contains("--prtemca plm_ssh_no_tree_spawn true --prtemca plm_ssh_num_concurrent 64 ");
+            }
+        }
+    }
+
+    @Test
+    void tcpOnlyLeavesTheFasterNetworkAlone() {
+        Machine machine = withFabric(PLAIN, "mlx5_0 (InfiniBand)");
+
+        assertThat(line(V4, machine, "-np", "2", "--tcp", "true"))
+                .contains("--mca pml ob1 --mca btl self,vader,tcp", "-x NCCL_IB_DISABLE=1");
+        assertThat(line(V4, machine, "-np", "2", "--tcp", "--mpi-args=--mca pml ucx", "true"))
+                .doesNotContain("ob1");
+        assertThat(line(SPECTRUM, machine, "-np", "2", "--tcp", "true"))
+                .contains(" -tcp ")
+                .doesNotContain("ob1");
+    }
+
+    @Test
+    void bindingWordsOfTheUserTakeThePlaceOfOurs() {
+        String[] args = {"-np", "8", "--binding-args=-bind-to core --map-by numa", "true"};
+
+        assertThat(line(V4, PLAIN, args))
+                .contains("-np 8 -bind-to core --map-by numa --oversubscribe ")
+                .doesNotContain("--bind-to none", "--map-by slot");
+        assertThat(explained(V5, PLAIN, args)).contains("the mapping in --binding-args must end in :OVERSUBSCRIBE");
+        assertThat(line(V5, PLAIN, "-np", "8", "--binding-args=--bind-to core", "true"))
+                .contains("--bind-to core --map-by :OVERSUBSCRIBE ");
+        assertThat(line(SPECTRUM, PLAIN, "-np", "2", "true")).contains("--bind-to socket --map-by slot");
+    }
+
+    @Test
+    void aFlagWinsOverTheEnvironmentAndMpiArgumentsOverBoth() {
+        Machine machine = withEnvironment(PLAIN, "HOROVOD_CYCLE_TIME", "9");
+        String[] args = {"-np", "1", "-H", "there:1", "--cycle-time-ms", "2", "true"};
+
+        assertThat(line(V4, machine, args)).contains("-x HOROVOD_CYCLE_TIME=2 ").containsOnlyOnce("HOROVOD_CYCLE_TIME");
+        assertThat(line(
+                        V4,
+                        machine,
+                        "-np",
+                        "1",
+                        "-H",
+                        "there:1",
+                        "--cycle-time-ms",
+                        "2",
+                        "--mpi-args=-x HOROVOD_CYCLE_TIME=3",
+                        "true"))
+                .contains("-x HOROVOD_CYCLE_TIME=3 ")
+                .doesNotContain("CYCLE_TIME=2");
+    }
+
+    @Test
+    void namesThatAreKeptBackAreShownAndValuesOfSecretsAreNot() {
+        Machine machine = withEnvironment(withEnvironment(PLAIN, "HOROVOD_SECRET_KEY", "s3cret"), "OLDPWD", "/before");
+        String[] args = {"-np", "1", "-H", "there:1", "--mpi-args=-x MY_API_KEY=s3cret -x A=b", "true"};
+
+        assertThat(explained(V4, machine, args))
+                .contains("not forwarded", "HOROVOD_SECRET_KEY OLDPWD", "-x 'MY_API_KEY=***'", "A=b")
+                .doesNotContain("s3cret", "/before");
+        assertThat(line(V4, machine, args)).contains("MY_API_KEY=s3cret");
+    }
+
+    @Test
+    void oneInterfaceIsHvdsOwnToo() {
+        assertThat(line(V4, PLAIN, "-np", "1", "-H", "there:1", "--network-interfaces", "ib0", "true"))
+                .contains("-x HOROVOD_GLOO_IFACE=ib0 ", "-x NCCL_SOCKET_IFNAME=ib0 ")
+                .doesNotContain("exclude");
+        assertThat(line(V4, PLAIN, "-np", "1", "-H", "there:1", "--network-interfaces", "10.0.0.0/8", "true"))
+                .contains("btl_tcp_if_include 10.0.0.0/8")
+                .doesNotContain("HOROVOD_GLOO_IFACE");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"btl_tcp_if_include", "oob_tcp_if_include", "btl_tcp_if_exclude"})
+    void interfacesChosenByTheUserAreNotTouched(String parameter) {
+        Machine machine = withEnvironment(PLAIN, "OMPI_MCA_" + parameter, "eth1");
+
+        assertThat(line(V4, machine, "-np", "1", "-H", "there:1", "true")).doesNotContain("_if_", "SOCKET_IFNAME");
+    }
+
+    @Test
+    void theWholeLineForMpich() {
+        assertThat(line(
+                        MPICH,
+                        PLAIN,
+                        "-np",
+                        "6",
+                        "-H",
+                        "here:2,there:4",
+                        "--cycle-time-ms=2",
+                        "--network-interfaces=eth0,eth1",
+                        "--mpi-args=-l",
+                        "./a.out"))
+                .isEqualTo("mpirun -genv HOROVOD_CYCLE_TIME 2 -genvlist PATH -iface eth0 -np 6"
+                        + " -hosts here:2,there:4 -bind-to none -l ./a.out");
+    }
+
+    @Test
+    void theWholeLineForIntelMpi() {
+        assertThat(line(INTEL, PLAIN, "-np", "4", "-H", "here:2,there:2", "--tcp", "./a.out"))
+                .isEqualTo("mpirun -genv NCCL_IB_DISABLE 1 -genv FI_PROVIDER tcp -genvlist PATH -np 4"
+                        + " -hosts here,there -ppn 2 -genv I_MPI_PIN off ./a.out");
+        assertThatThrownBy(() -> line(INTEL, PLAIN, "-np", "4", "-H", "here:2,there:3", "./a.out"))
+                .hasMessageContainingAll("uneven-slots", "here:2,there:3");
+        assertThat(explained(INTEL, PLAIN, "-np", "1", "-H", "there:1", "-p", "7", "./a.out"))
+                .contains("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS=\"-p 7\"");
     }
 
     @Test
@@ -267,24 +444,35 @@ final class MpirunLineTest {
     }
 
     private static MpirunLine build(MpiVersion version, Machine machine, String... args) {
-        return MpirunLine.of("mpirun", new Job(LaunchOptions.parse(args), machine, version));
+        return build(version, machine, Map.of(), args);
+    }
+
+    private static MpirunLine build(
+            MpiVersion version, Machine machine, Map<String, Set<String>> others, String... args) {
+        LaunchSettings settings = LaunchOptions.parse(machine.environment(), args);
+        return MpirunLine.of("mpirun", new Job(settings, machine, version, others));
     }
 
     private static Machine root(Machine m) {
-        return new Machine(m.cores(), 0, m.container(), m.fabric(), m.names(), m.environment());
+        return with(m, 0, m.container(), m.fabric(), m.environment());
     }
 
     private static Machine container(Machine m) {
-        return new Machine(m.cores(), m.uid(), true, m.fabric(), m.names(), m.environment());
+        return with(m, m.uid(), true, m.fabric(), m.environment());
     }
 
     private static Machine withFabric(Machine m, String fabric) {
-        return new Machine(m.cores(), m.uid(), m.container(), Optional.of(fabric), m.names(), m.environment());
+        return with(m, m.uid(), m.container(), Optional.of(fabric), m.environment());
     }
 
     private static Machine withEnvironment(Machine m, String name, String value) {
         var environment = new TreeMap<>(m.environment());
         environment.put(name, value);
-        return new Machine(m.cores(), m.uid(), m.container(), m.fabric(), m.names(), environment);
+        return with(m, m.uid(), m.container(), m.fabric(), environment);
+    }
+
+    private static Machine with(
+            Machine m, int uid, boolean container, Optional<String> fabric, Map<String, String> environment) {
+        return new Machine(m.hostname(), m.cores(), uid, container, fabric, m.names(), m.interfaces(), environment);
     }
 }

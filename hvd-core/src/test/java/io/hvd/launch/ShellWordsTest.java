@@ -15,20 +15,20 @@ final class ShellWordsTest {
             quoteCharacter = '`',
             value = {"a  b|a,b", "'a b' c|a b,c", "a\\ b|a b", "x='1 2'y|x=1 2y", "\"a'b\"|a'b", "'a\"\\b'|a\"\\b"})
     void wordsAreSplitAsAShellDoes(String line, String words) {
-        assertThat(ShellWords.split(line)).containsExactly(words.split(","));
+        assertThat(ShellWords.split("--mpi-args", line)).containsExactly(words.split(","));
     }
 
     @Test
     void emptyQuotesAreAWordAndBlanksAreNone() {
-        assertThat(ShellWords.split("a '' b")).containsExactly("a", "", "b");
-        assertThat(ShellWords.split("  \t ")).isEmpty();
+        assertThat(ShellWords.split("--mpi-args", "a '' b")).containsExactly("a", "", "b");
+        assertThat(ShellWords.split("--mpi-args", "  \t ")).isEmpty();
     }
 
     @Test
     void whatIsJoinedSplitsIntoTheSameWords() {
         List<String> words = List.of("java", "-cp", "a:b/*", "it's $HOME", "", "a\"b", "x=1,2");
 
-        assertThat(ShellWords.split(ShellWords.join(words))).isEqualTo(words);
+        assertThat(ShellWords.split("--mpi-args", ShellWords.join(words))).isEqualTo(words);
         assertThat(ShellWords.join(List.of("mpirun", "-np", "4", "a b"))).isEqualTo("mpirun -np 4 'a b'");
     }
 }

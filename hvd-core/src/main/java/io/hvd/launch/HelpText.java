@@ -1,0 +1,35 @@
+package io.hvd.launch;
+
+import java.util.LinkedHashMap;
+import java.util.stream.Collectors;
+
+/** What {@code --help} prints: one line per flag, the keys of a config file, and what the exit code means. */
+final class HelpText {
+
+    private HelpText() {}
+
+    static String text() {
+        var text = new StringBuilder("usage: horovodrun -np N [flags] command [arguments]\n\n");
+        for (Flag flag : Flag.values()) {
+            text.append(String.format("  %-42s %s%n", flag.spelling(), flag.meaning()));
+        }
+        return text.append("\nKeys of a config file, by sections: ")
+                .append(keys())
+                .append(".\n\nFlags stand before the command; everything from the command on belongs to it.\n")
+                .append("The exit code is that of the process that failed first, 128 plus its number for a signal;")
+                .append(" 2 if nothing was started.\n")
+                .toString();
+    }
+
+    private static String keys() {
+        return ConfigFile.known().stream()
+                .collect(Collectors.groupingBy(
+                        key -> key.replaceFirst("\\..*", ""),
+                        LinkedHashMap::new,
+                        Collectors.mapping(key -> key.replaceFirst(".*\\.", ""), Collectors.joining(", "))))
+                .entrySet()
+                .stream()
+                .map(section -> section.getKey() + " (" + section.getValue() + ")")
+                .collect(Collectors.joining(", "));
+    }
+}

@@ -1,0 +1,97 @@
+package io.hvd.launch;
+
+import io.hvd.config.Setting;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** The part of the mpirun line that says over which network interfaces bytes travel: those asked for, or all that lead out. */
+final class InterfaceChoice {
+
+    static final String NCCL_INTERFACES = "NCCL_SOCKET_IFNAME";
+
+    private final Job job;
+    private final UserChoices choices;
+
+    InterfaceChoice(Job job) {
+        this.job = job;
+        this.choices = job.choices();
+    }
+
+    List<Argument> arguments() {
+        return job.settings().network().interfaces().map(this::asked).orElseGet(this::leftOut);
+    }
+
+    private List<Argument> asked(String list) {
+        List<Argument> arguments = new ArrayList<>();
+        String asked = "network interfaces asked for";
+        arguments.add(Argument.of(asked + ", for data", "--mca", "btl_tcp_if_include", list));
+        if (!job.allRanksHere()) {
+            arguments.add(
+                    Argument.of(asked + ", for start-up", job.version().startUpSwitch(), startUp("include"), list));
+            addControl(arguments, list);
+        }
+        if (choices.source("-x " + NCCL_INTERFACES).isEmpty()) {
+            arguments.add(Argument.of(asked + ", for NCCL", "-x", NCCL_INTERFACES + "=" + list));
+        }
+        return arguments;
+    }
+
+    /** hvd's own small messages take one interface by its name. */
+    private void addControl(List<Argument> arguments, String list) {
+        if (!list.matches(".*[,/].*")) {
+            addUnlessSet(
+                    arguments,
+                    Setting.CONTROL_INTERFACE.variable(),
+                    list,
+                    "network interface asked for, for hvd's own messages");
+        }
+    }
+
+    /** Between hosts only: inside one, every interface leads where it should. */
+    private List<Argument> leftOut() {
+        if (job.allRanksHere()) {
+            return List.of();
+        }
+        Optional<String> chosen = Stream.of(
+                        "btl_tcp_if_include", "btl_tcp_if_exclude", startUp("include"), startUp("exclude"))
+                .flatMap(name -> choices.source(name).stream())
+                .findFirst();
+        if (chosen.isPresent()) {
+            return List.of(Argument.note("network interfaces: as set by " + chosen.get()));
+        }
+        String list = String.join(",", Interfaces.leftOut(job.interfaces()));
+        String reason = "interfaces that end inside a host are left out, " + seen();
+        List<Argument> arguments = new ArrayList<>();
+        arguments.add(Argument.of(reason, "--mca", "btl_tcp_if_exclude", list));
+        arguments.add(Argument.of("the same for start-up", job.version().startUpSwitch(), startUp("exclude"), list));
+        addUnlessSet(arguments, NCCL_INTERFACES, "^" + list, "the same for NCCL");
+        return arguments;
+    }
+
+    private String seen() {
+        StringBuilder text =
+                new StringBuilder("used: here " + names(job.machine().interfaces()));
+        job.others()
+                .forEach((host, present) ->
+                        text.append("; ").append(host).append(' ').append(names(present)));
+        return text + (job.others().isEmpty() ? "; the other hosts have not been asked" : "");
+    }
+
+    private static String names(Collection<String> present) {
+        List<String> used = Interfaces.used(present);
+        return used.isEmpty() ? "none" : String.join(",", used);
+    }
+
+    private String startUp(String what) {
+        return (job.version().startsWithPrrte() ? "prte_if_" : "oob_tcp_if_") + what;
+    }
+
+    private void addUnlessSet(List<Argument> arguments, String variable, String value, String reason) {
+        if (!job.isSet(variable)) {
+            arguments.add(Argument.of(reason, "-x", variable + "=" + value));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package io.hvd.launch;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * What Open MPI leaves on this machine when it is not given the time to tidy up: shared-memory segments, and the
+ * folder of its session. They are noted while the job lives, since only its processes tell which are theirs.
+ */
+final class Leftovers {
+
+    private static final Pattern SEGMENT = Pattern.compile("(/dev/shm/(?:vader|sm)_segment\\.\\S+)");
+
+    private final Set<Path> files = new HashSet<>();
+
+    /** @param environment of mpirun, which says where it keeps its files */
+    Leftovers(ProcessHandle mpirun, List<ProcessHandle> family, Map<String, String> environment) {
+        family.forEach(process -> addSegments(Path.of("/proc", Long.toString(process.pid()), "maps")));
+        addSessions(Path.of(environment.getOrDefault("TMPDIR", "/tmp")), mpirun.pid());
+    }
+
+    /** After the end of all processes of the job. */
+    void delete() {
+        files.forEach(Leftovers::delete);
+    }
+
+    private void addSegments(Path maps) {
+        try (Stream<String> lines = Files.lines(maps)) {
+            lines.forEach(line -> SEGMENT.matcher(line).results().forEach(found -> files.add(Path.of(found.group(1)))));
+        } catch (IOException | java.io.UncheckedIOException e) {
+            return; // the process has ended
+        }
+    }
+
+    /** ORTE has a folder per user with one for each mpirun in it, PRRTE one for each mpirun. */
+    private void addSessions(Path folder, long pid) {
+        try (DirectoryStream<Path> sessions = Files.newDirectoryStream(folder, "{ompi,prte}.*")) {
+            for (Path session : sessions) {
+                boolean ofPrrte = session.getFileName().toString().contains("." + pid + ".");
+                files.add(ofPrrte ? session : session.resolve("pid." + pid));
+            }
+        } catch (IOException e) {
+            return;
+        }
+    }
+
+    private static void delete(Path root) {
+        try (Stream<Path> all = Files.walk(root)) {
+            for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(path);
+            }
+        } catch (IOException | java.io.UncheckedIOException e) {
+            return; // gone already, which is as it should be
+        }
+    }
+}

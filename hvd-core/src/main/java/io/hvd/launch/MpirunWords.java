@@ -1,0 +1,84 @@
+package io.hvd.launch;
+
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Reads along what mpirun says on standard error, to know which process it saw failing first. One thread feeds it. */
+final class MpirunWords {
+
+    private static final Pattern NAME = Pattern.compile("^\\s*Process name: +\\[.*,(\\d+)\\]$");
+    private static final Pattern CODE = Pattern.compile("^\\s*Exit code: +(\\d+)$");
+    private static final Pattern KILLED =
+            Pattern.compile("noticed that process rank (\\d+) with PID \\d+ on node (\\S+) exited");
+    private static final Pattern SIGNAL = Pattern.compile("signal (\\d+) \\(");
+    private static final Pattern ABORT =
+            Pattern.compile("^MPI_ABORT was invoked on rank (\\d+) in communicator MPI_COMM_WORLD.*");
+    private static final Pattern ABORT_CODE = Pattern.compile("with errorcode (-?\\d+)");
+    private static final int LONGEST_LINE = 1000;
+
+    private final StringBuilder line = new StringBuilder();
+    private String rank = "";
+    private String killed = "";
+    private String aborted = "";
+    private String first = "";
+
+    /** Takes bytes as they come; a line may come in pieces. */
+    synchronized void accept(byte[] bytes, int length) {
+        for (int i = 0; i < length; i++) {
+            char c = (char) (bytes[i] & 0xff);
+            if (c == '\n') {
+                acceptLine(line.toString());
+                line.setLength(0);
+            } else if (line.length() < LONGEST_LINE) {
+                line.append(c);
+            }
+        }
+    }
+
+    /** The process that mpirun saw failing first and how, in words. */
+    synchronized Optional<String> firstFailure() {
+        return first.isEmpty() ? Optional.empty() : Optional.of(first);
+    }
+
+    private void acceptLine(String text) {
+        Matcher name = NAME.matcher(text);
+        if (name.find()) {
+            rank = name.group(1);
+        }
+        Matcher code = CODE.matcher(text);
+        if (code.find() && !rank.isEmpty()) {
+            found("rank " + rank + " ended with exit code " + code.group(1));
+        }
+        acceptKill(text);
+        acceptAbort(text);
+    }
+
+    /** Open MPI 5 breaks the sentence into two lines. */
+    private void acceptKill(String text) {
+        Matcher kill = KILLED.matcher(text);
+        if (kill.find()) {
+            killed = "rank " + kill.group(1) + " on " + kill.group(2);
+        }
+        Matcher signal = SIGNAL.matcher(text);
+        if (!killed.isEmpty() && signal.find()) {
+            found(killed + " was ended by signal " + signal.group(1));
+        }
+    }
+
+    /** The two halves stand on two lines. */
+    private void acceptAbort(String text) {
+        Matcher abort = ABORT.matcher(text);
+        if (abort.find()) {
+            aborted = abort.group(1);
+        }
+        Matcher code = ABORT_CODE.matcher(text);
+        if (!aborted.isEmpty() && code.find()) {
+            found("rank " + aborted + " ended the job with exit code " + code.group(1));
+        }
+    }
+
+    private void found(String what) {
+        first = first.isEmpty() ? what : first;
+    }
+}

@@ -1,0 +1,83 @@
+package io.hvd.launch;
+
+import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** The hosts of a job beside this machine: which they are, and what is known of them. */
+final class OtherHosts {
+
+    private final LaunchSettings settings;
+    private final Machine machine;
+    private final HostCache cache;
+
+    OtherHosts(LaunchSettings settings, Machine machine) {
+        this.settings = settings;
+        this.machine = machine;
+        String view = "from " + machine.hostname() + " "
+                + String.join(" ", settings.ssh().words());
+        this.cache = new HostCache(HostCache.file(machine.environment()), view, Clock.systemUTC());
+    }
+
+    /** What was found within the last hour; nobody is asked. */
+    Map<String, Set<String>> known() {
+        return settings.checks().useCache() ? cache.recent(names()) : Map.of();
+    }
+
+    /**
+     * Asks those of whom nothing is known.
+     *
+     * @throws UsageException if one is not reached
+     */
+    Map<String, Set<String>> checked() throws InterruptedException {
+        Map<String, Set<String>> all = new TreeMap<>(known());
+        Set<String> unknown = names();
+        unknown.removeAll(all.keySet());
+        if (!unknown.isEmpty()) {
+            Path ssh = MpiInstall.onPath("ssh", machine.environment())
+                    .orElseThrow(() -> new UsageException(
+                            "no-ssh",
+                            "ssh is not on PATH, but there are other hosts: " + String.join(", ", unknown)
+                                    + "; install openssh-client"));
+            Duration limit = Duration.ofSeconds(settings.checks().limitSeconds());
+            Map<String, Set<String>> found = new HostCheck(ssh, settings.ssh(), limit).ask(unknown);
+            cache.remember(found);
+            all.putAll(found);
+        }
+        return all;
+    }
+
+    /** @throws UsageException if a host lacks a network interface that the user has named */
+    void checkInterfaces(Map<String, Set<String>> others) {
+        settings.network().interfaces().ifPresent(asked -> {
+            checkInterfaces(asked, "this machine", machine.interfaces());
+            others.forEach((host, present) -> checkInterfaces(asked, host, present));
+        });
+    }
+
+    /** Hosts may differ: a list is good for a host that has one of its names. */
+    private static void checkInterfaces(String asked, String host, Set<String> present) {
+        List<String> missing = Interfaces.missing(asked, present);
+        if (!present.isEmpty() && missing.size() == asked.split(",").length) {
+            throw new UsageException(
+                    "no-such-interface",
+                    "--network-interfaces " + asked + ": " + host + " has no " + String.join(" and no ", missing)
+                            + ", it has " + String.join(", ", new TreeSet<>(present)));
+        }
+    }
+
+    private Set<String> names() {
+        Set<String> names = new LinkedHashSet<>();
+        settings.hosts().stream()
+                .map(HostSlots::host)
+                .filter(host -> !machine.is(host))
+                .forEach(names::add);
+        return names;
+    }
+}

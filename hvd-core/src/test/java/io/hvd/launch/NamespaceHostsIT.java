@@ -1,0 +1,229 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.hvd.testing.Job;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * horovodrun between hosts: three network namespaces of this machine, each with an sshd, its own name and its own
+ * shared memory. Needs root, and what a machine without such a test has no use for, hence long.
+ */
+@Tag("long")
+@Timeout(180)
+final class NamespaceHostsIT {
+
+    private static final Pattern PID = Pattern.compile(" pid (\\d+)");
+    private static final int LIMIT_SECONDS = 60;
+
+    @TempDir
+    private static Path folder;
+
+    @BeforeAll
+    static void startTheHosts() {
+        assumeTrue(System.getProperty("user.name").equals("root"), "needs root, to make network namespaces");
+        for (String program : List.of("/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/nsenter")) {
+            assumeTrue(
+                    Files.isExecutable(Path.of(program)),
+                    "needs " + program + ": apt-get install openssh-server iproute2");
+        }
+        Job up = script("up", "node-a", "node-b", "node-c");
+        if (up.exitCode() != 0) {
+            script("down");
+        }
+        assumeTrue(up.exitCode() == 0, () -> "this machine allows no network namespaces: " + up.output());
+    }
+
+    @AfterAll
+    static void stopTheHosts() {
+        if (Files.exists(folder.resolve("hosts"))) {
+            script("down");
+        }
+    }
+
+    @Test
+    void ranksOnThreeHostsFindEachOtherPastInterfacesThatLeadNowhere() {
+        Job job = horovodrun(
+                Map.of("HOROVOD_CYCLE_TIME", "9", "HOROVOD_SECRET_KEY", "hush"),
+                "-np",
+                "5",
+                "-H",
+                "node-a:2,node-b:2,node-c:1",
+                "--cycle-time-ms",
+                "3",
+                "--verbose");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("sum 15.0 cycle 3 ")).hasSize(5);
+        assertThat(job.lines("rank 3 local 1 of 2 ")).hasSize(1);
+        assertThat(job.lines("rank 4 local 0 of 1 ")).hasSize(1);
+        assertThat(job.lines(" secret null ")).as("on other hosts").hasSize(3);
+        assertThat(job.output())
+                .contains("btl_tcp_if_exclude docker0,lo,virbr0", "used: here eth0; node-b eth0; node-c eth0")
+                .contains("HOROVOD_SECRET_KEY")
+                .doesNotContain("-x HOROVOD_SECRET_KEY", "-x HOROVOD_CYCLE_TIME -x");
+    }
+
+    @Test
+    void whatWasFoundIsRememberedUnlessItIsNotToBe() {
+        String[] job = {"-np", "1", "-H", "node-a:1,node-b:1"};
+        Path cache = folder.resolve("cache/hvd/hosts");
+        horovodrun(Map.of(), job);
+        assertThat(cache).content().contains("node-b from node-a -p 2222 -i ", "\tdocker0,eth0,lo\n");
+
+        // An ssh that reaches nobody is not asked; mpirun has its own.
+        String agent = "--mpi-args=--mca plm_rsh_agent /usr/bin/ssh";
+        Map<String, String> broken = Map.of("PATH", folder.resolve("broken") + ":" + System.getenv("PATH"));
+        assertThat(horovodrun(broken, with(job, agent)).exitCode()).isZero();
+        Job asked = horovodrun(broken, with(job, agent, "--disable-cache"));
+
+        assertThat(asked.exitCode()).isEqualTo(2);
+        assertThat(asked.output()).contains("hosts-unreachable", "node-b: this ssh is broken");
+    }
+
+    @Test
+    void aStrangersKeyIsRefusedByEachHostAndEachIsNamed() {
+        Job job = horovodrun(
+                Map.of(), "-np", "3", "-H", "node-a:1,node-b:1,node-c:1", "-i", folder.resolve("stranger") + "");
+
+        assertThat(job.exitCode()).isEqualTo(2);
+        assertThat(job.output())
+                .contains("0 of 2 other hosts", "hosts-unreachable")
+                .containsPattern("node-b: .*Permission denied")
+                .containsPattern("node-c: .*Permission denied")
+                .doesNotContain("node-a: ");
+    }
+
+    @Test
+    void anInterfaceThatAHostLacksIsNamed() {
+        Job job = horovodrun(Map.of(), "-np", "2", "-H", "node-a:1,node-b:1", "--network-interfaces", "eth7");
+
+        assertThat(job.exitCode()).isEqualTo(2);
+        assertThat(job.output()).contains("no-such-interface", "eth7", "docker0, eth0, lo");
+    }
+
+    @Test
+    void theInterfaceAskedForIsUsed() {
+        Job job = horovodrun(Map.of(), "-np", "2", "-H", "node-a:1,node-b:1", "--network-interfaces", "eth0");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("sum 3.0")).hasSize(2);
+    }
+
+    @Test
+    void aJobOnThisHostNeedsNoSshWhateverTheHostIsCalled() {
+        for (String name : List.of("node-a", "localhost", "10.71.0.1", "node-a.example.org")) {
+            Job job = horovodrun(
+                    Map.of("PATH", folder.resolve("broken") + ":" + System.getenv("PATH")),
+                    "-np",
+                    "2",
+                    "-H",
+                    name + ":2");
+
+            assertThat(job.exitCode()).as(name + ": " + job.output()).isZero();
+            assertThat(job.lines("sum 3.0")).hasSize(2);
+        }
+    }
+
+    @Test
+    void filesOfEachRankLieOnItsHost() throws IOException {
+        Path output = folder.resolve("output");
+
+        Job job = horovodrun(Map.of(), "-np", "2", "-H", "node-a:1,node-b:1", "--output-filename", output + "");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(Files.readString(output.resolve("rank.1/stdout"))).contains("rank 1 local 0 of 1 sum 3.0");
+    }
+
+    @Test
+    void sigtermEndsTheRanksOnOtherHostsToo() throws Exception {
+        Process launcher = new ProcessBuilder(words(List.of("-np", "2", "-H", "node-a:1,node-b:1"), "wait"))
+                .redirectError(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        List<ProcessHandle> ranks = new ArrayList<>();
+        var out = launcher.inputReader();
+        for (int ready = 0; ready < 2; ) {
+            String line = out.readLine();
+            assertThat(line).as("both ranks get ready").isNotNull();
+            ready += line.equals("ready") ? 1 : 0;
+            PID.matcher(line)
+                    .results()
+                    .forEach(pid -> ranks.add(
+                            ProcessHandle.of(Long.parseLong(pid.group(1))).orElseThrow()));
+        }
+
+        launcher.destroy();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(ranks).hasSize(2);
+        for (ProcessHandle rank : ranks) {
+            rank.onExit().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+        }
+    }
+
+    private static Job horovodrun(Map<String, String> environment, String... flags) {
+        return Job.run(words(List.of(flags)), with(environment));
+    }
+
+    /** On the first host; the last of two values of a flag wins. */
+    private static List<String> words(List<String> flags, String... args) {
+        List<String> words = new ArrayList<>(List.of(path("namespaces.sh"), folder.toString(), "on", "node-a"));
+        words.addAll(Job.program(
+                Horovodrun.class, "-p", "2222", "-i", folder.resolve("id").toString()));
+        words.addAll(flags);
+        words.addAll(Job.program(HostsProgram.class, args));
+        return words;
+    }
+
+    private static Map<String, String> with(Map<String, String> environment) {
+        Map<String, String> all = new java.util.HashMap<>(environment);
+        all.put("XDG_CACHE_HOME", folder.resolve("cache").toString());
+        all.put("HVD_THREADS_PER_RANK", "1");
+        return all;
+    }
+
+    private static String[] with(String[] words, String... more) {
+        List<String> all = new ArrayList<>(List.of(words));
+        all.addAll(List.of(more));
+        return all.toArray(String[]::new);
+    }
+
+    @BeforeAll
+    static void plantABrokenSsh() throws IOException {
+        Files.createDirectories(folder.resolve("broken"));
+        Path ssh =
+                Files.writeString(folder.resolve("broken/ssh"), "#!/bin/sh\necho this ssh is broken >&2\nexit 255\n");
+        ssh.toFile().setExecutable(true);
+    }
+
+    private static Job script(String... args) {
+        List<String> words = new ArrayList<>(List.of(path("namespaces.sh"), folder.toString()));
+        words.addAll(List.of(args));
+        return Job.run(words, Map.of());
+    }
+
+    private static String path(String resource) {
+        try {
+            Path script = Path.of(NamespaceHostsIT.class.getResource(resource).toURI());
+            script.toFile().setExecutable(true); // a copied resource may have lost it
+            return script.toString();
+        } catch (URISyntaxException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+#!/bin/bash
+# Several hosts on one machine, for tests: each is a network, host name and mount namespace with an sshd of its own,
+# all on one switch. Nothing outside FOLDER is written. Needs root, sshd, ip, unshare and nsenter.
+#
+#   namespaces.sh FOLDER up node-a node-b ...   returns when every sshd answers
+#   namespaces.sh FOLDER on node-a COMMAND...   becomes that command, on that host
+#   namespaces.sh FOLDER down
+#
+# Besides eth0 every host has a docker0 with one and the same address, as on real hosts with Docker.
+set -euo pipefail
+folder=$1 action=$2
+shift 2
+port=2222
+
+# Tries a command for ten seconds.
+await() {
+    local attempt
+    for ((attempt = 0; attempt < 200; attempt++)); do
+        if "$@"; then return; else sleep 0.05; fi
+    done
+    cat "$folder"/*/log >&2
+    echo "namespaces.sh: in vain: $*" >&2
+    exit 1
+}
+
+has_own_network() { [[ $(readlink "/proc/$1/ns/net") != $(readlink /proc/self/ns/net) ]]; }
+
+# The first process of a host keeps its namespaces; it is sshd as soon as the file "go" is there.
+start_host() {
+    local host=$1
+    mkdir -p "$folder/$host"
+    echo "$host" >"$folder/$host/hostname"
+    # shellcheck disable=SC2016 # expands in the new namespaces
+    unshare --net --uts --mount --propagation private bash -euc '
+        folder=$1 host=$2
+        hostname "$host"
+        mount --bind "$folder/hosts" /etc/hosts
+        mount --bind "$folder/$host/hostname" /etc/hostname
+        mount --bind "$folder/ssh_config" /etc/ssh/ssh_config
+        mount -t tmpfs tmpfs /dev/shm
+        mount -t sysfs sysfs /sys
+        mkdir -p /run/sshd
+        touch "$folder/$host/ready"
+        until [[ -e $folder/go ]]; do sleep 0.05; done
+        exec /usr/sbin/sshd -D -e -f "$folder/sshd_config"
+    ' host "$folder" "$host" </dev/null >"$folder/$host/log" 2>&1 &
+    echo $! >"$folder/$host/pid"
+}
+
+plug_in() {
+    local host=$1 address=$2 pid switch
+    pid=$(<"$folder/$host/pid") switch=$(<"$folder/switch.pid")
+    await test -e "$folder/$host/ready"
+    nsenter -t "$switch" -n ip link add "$host" type veth peer name eth0 netns "$pid"
+    nsenter -t "$switch" -n ip link set "$host" master switch up
+    nsenter -t "$pid" -n ip link set lo up
+    nsenter -t "$pid" -n ip addr add "$address/24" dev eth0
+    nsenter -t "$pid" -n ip link set eth0 up
+    nsenter -t "$pid" -n ip link add docker0 type bridge
+    nsenter -t "$pid" -n ip addr add 172.17.0.1/16 dev docker0
+    nsenter -t "$pid" -n ip link set docker0 up
+}
+
+write_files() {
+    local number=0 host
+    ssh-keygen -q -t ed25519 -N '' -f "$folder/id"
+    ssh-keygen -q -t ed25519 -N '' -f "$folder/stranger"
+    ssh-keygen -q -t ed25519 -N '' -f "$folder/hostkey"
+    echo '127.0.0.1 localhost' >"$folder/hosts"
+    for host; do echo "10.71.0.$((++number)) $host" >>"$folder/hosts"; done
+    printf '%s\n' "Host *" " UserKnownHostsFile $folder/known_hosts" " HashKnownHosts no" >"$folder/ssh_config"
+    printf '%s\n' "Port $port" "HostKey $folder/hostkey" "AuthorizedKeysFile $folder/id.pub" 'StrictModes no' \
+        'PasswordAuthentication no' 'KbdInteractiveAuthentication no' 'UsePAM no' 'PidFile none' \
+        'PermitRootLogin prohibit-password' 'PermitUserEnvironment no' >"$folder/sshd_config"
+}
+
+answers() (on "$1" bash -c "exec 3<>/dev/tcp/localhost/$port" 2>/dev/null)
+
+up() {
+    local number=0 host
+    write_files "$@"
+    unshare --net sleep infinity </dev/null >/dev/null 2>&1 &
+    echo $! >"$folder/switch.pid"
+    await has_own_network "$!"
+    nsenter -t "$(<"$folder/switch.pid")" -n ip link add switch type bridge
+    nsenter -t "$(<"$folder/switch.pid")" -n ip link set switch up
+    for host; do start_host "$host"; done
+    for host; do plug_in "$host" "10.71.0.$((++number))"; done
+    touch "$folder/go"
+    for host; do await answers "$host"; done
+}
+
+on() {
+    local host=$1
+    shift
+    exec nsenter -t "$(<"$folder/$host/pid")" -n -u -m --wd="$PWD" -- "$@"
+}
+
+down() {
+    local file
+    for file in "$folder"/*/pid "$folder/switch.pid"; do
+        if [[ -e $file ]]; then kill "$(<"$file")" 2>/dev/null || true; fi
+    done
+}
+
+case $action in
+    up) up "$@" ;;
+    on) on "$@" ;;
+    down) down ;;
+esac
