@@ -88,13 +88,13 @@ enum Flag {
             "params.cache_capacity"),
     HIERARCHICAL_ALLREDUCE(
             "--hierarchical-allreduce",
-            "reduce inside a host first, then between hosts",
-            sets("HOROVOD_HIERARCHICAL_ALLREDUCE", "1"),
+            "between GPUs, reduce inside a host by NCCL and between hosts through MPI",
+            sets(Setting.HIERARCHICAL_ALLREDUCE.variable(), "1"),
             "params.hierarchical_allreduce"),
     NO_HIERARCHICAL_ALLREDUCE(
             "--no-hierarchical-allreduce",
             "not so",
-            sets("HOROVOD_HIERARCHICAL_ALLREDUCE", "0"),
+            sets(Setting.HIERARCHICAL_ALLREDUCE.variable(), "0"),
             "!params.hierarchical_allreduce"),
     HIERARCHICAL_ALLGATHER(
             "--hierarchical-allgather",
@@ -105,10 +105,11 @@ enum Flag {
             "--no-hierarchical-allgather", "as it is anyway", new AsItIs(), "!params.hierarchical_allgather"),
     TORUS_ALLREDUCE(
             "--torus-allreduce",
-            "no effect",
-            new NoEffect(Form.NONE, "hvd knows no ring over rows and columns of hosts"),
+            "the same with NCCL between hosts too",
+            sets(Setting.TORUS_ALLREDUCE.variable(), "1"),
             "params.torus_allreduce"),
-    NO_TORUS_ALLREDUCE("--no-torus-allreduce", "as it is anyway", new AsItIs(), "!params.torus_allreduce"),
+    NO_TORUS_ALLREDUCE(
+            "--no-torus-allreduce", "not so", sets(Setting.TORUS_ALLREDUCE.variable(), "0"), "!params.torus_allreduce"),
     NUM_NCCL_STREAMS(
             "--num-nccl-streams N",
             "no effect",

@@ -19,6 +19,8 @@ final class AssignmentTest {
         "--cache-capacity=0,HOROVOD_CACHE_CAPACITY,0",
         "--hierarchical-allreduce,HOROVOD_HIERARCHICAL_ALLREDUCE,1",
         "--no-hierarchical-allreduce,HOROVOD_HIERARCHICAL_ALLREDUCE,0",
+        "--torus-allreduce,HOROVOD_TORUS_ALLREDUCE,1",
+        "--no-torus-allreduce,HOROVOD_TORUS_ALLREDUCE,0",
         "--autotune,HOROVOD_AUTOTUNE,1",
         "--no-autotune,HOROVOD_AUTOTUNE,0",
         "--autotune-log-file=a.csv,HOROVOD_AUTOTUNE_LOG,a.csv",

@@ -61,6 +61,7 @@ final class ConfigFileTest {
                         Map.entry("HOROVOD_CYCLE_TIME", "3.5"),
                         Map.entry("HOROVOD_CACHE_CAPACITY", "0"),
                         Map.entry("HOROVOD_HIERARCHICAL_ALLREDUCE", "1"),
+                        Map.entry("HOROVOD_TORUS_ALLREDUCE", "1"),
                         Map.entry("HOROVOD_AUTOTUNE", "1"),
                         Map.entry("HOROVOD_AUTOTUNE_LOG", "tuned.csv"),
                         Map.entry("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "1"),
@@ -76,7 +77,7 @@ final class ConfigFileTest {
                         Map.entry("HOROVOD_LOG_LEVEL", "DEBUG"),
                         Map.entry("HOROVOD_LOG_HIDE_TIME", "1")));
         assertThat(settings.words().more()).containsExactly("--mca", "btl", "self");
-        assertThat(settings.notes()).hasSize(4);
+        assertThat(settings.notes()).hasSize(3);
         assertThat(settings.assignments().get(0).origin()).endsWith("job.yaml: params.fusion_threshold_mb");
     }
 

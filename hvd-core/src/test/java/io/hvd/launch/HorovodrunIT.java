@@ -161,7 +161,7 @@ final class HorovodrunIT {
                         config.toString(),
                         "--cycle-time-ms",
                         "2",
-                        "--torus-allreduce",
+                        "--hierarchical-allgather",
                         "sh",
                         "-c",
                         "echo $HOROVOD_CYCLE_TIME $HOROVOD_CACHE_CAPACITY $HOROVOD_FUSION_THRESHOLD"),
@@ -172,7 +172,7 @@ final class HorovodrunIT {
         assertThat(outcome.exitCode()).as(outcome.err()).isZero();
         assertThat(outcome.out()).isEqualTo("2 7 64\n");
         assertThat(outcome.err())
-                .contains("--torus-allreduce is accepted and has no effect")
+                .contains("--hierarchical-allgather is accepted and has no effect")
                 .hasLineCount(1);
     }
 

@@ -217,7 +217,6 @@ final class LaunchOptionsTest {
 
     @ParameterizedTest
     @CsvSource({
-        "--torus-allreduce,",
         "--hierarchical-allgather,",
         "--num-nccl-streams,2",
         "--thread-affinity,'0,2'",
@@ -232,7 +231,7 @@ final class LaunchOptionsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"--no-torus-allreduce", "--no-hierarchical-allgather", "--mpi"})
+    @ValueSource(strings = {"--no-hierarchical-allgather", "--mpi"})
     void whatIsTheCaseAnywayNeedsNoNote(String flag) {
         assertThat(parse("-np", "2", flag, "true")).isEqualTo(parse("-np", "2", "true"));
     }
