@@ -72,6 +72,7 @@ class FloorsTest {
             // floor 4
             floor("io.hvd.launch.*", MPI, NCCL, ERROR, CONFIG, "org.apache.commons.cli.*", "org.snakeyaml.engine.*"),
             floor("io.hvd.data", LOG),
+            floor("io.hvd.data.cuda", "io.hvd.data", CUDA, TENSOR, ERROR),
             floor("io.hvd.optimizer", FACADE, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(
                     "io.hvd.optimizer.torch",
@@ -101,7 +102,7 @@ class FloorsTest {
                     "io.hvd.optimizer",
                     "io.hvd.optimizer.torch",
                     "io.hvd.optimizer.djl",
-                    "io.hvd.data",
+                    "io.hvd.data.*",
                     "io.hvd.train",
                     FACADE,
                     TENSOR,

@@ -67,6 +67,11 @@ public final class Epoch<B> implements Iterator<B>, AutoCloseable {
         return batch;
     }
 
+    /** Whether {@link #next} would return at once: the next batch is made already, or has failed. */
+    public synchronized boolean isNextReady() {
+        return !inFlight.isEmpty() && inFlight.getFirst().isMade();
+    }
+
     /** Ends the epoch: batches nobody took are dropped, and closed if they are {@link AutoCloseable}. */
     @Override
     public void close() {

@@ -44,6 +44,10 @@ final class PendingBatch<B> implements Runnable {
         }
     }
 
+    boolean isMade() {
+        return result.isDone();
+    }
+
     /** Waits for the batch; throws CancellationException if it is abandoned meanwhile. */
     B await() throws InterruptedException, ExecutionException {
         return result.get();

@@ -1,0 +1,185 @@
+package io.hvd.data.cuda;
+
+import io.hvd.backend.cuda.CudaDevice;
+import io.hvd.data.DataLoader;
+import io.hvd.data.Dataset;
+import io.hvd.data.Epoch;
+import io.hvd.data.Sampler;
+import io.hvd.tensor.Device;
+import java.util.Iterator;
+import java.util.Objects;
+
+/**
+ * A {@link DataLoader} whose batches come to the GPU: workers write samples into pinned host memory, and a stream of its
+ * own copies the next batch while the GPU computes on this one.
+ *
+ * <pre>{@code
+ * try (var loader = DeviceLoader.builder(train, sampler, layout).batchSize(64).workers(2).on(hvd.device(), stream).build()) {
+ *     for (DeviceBatch batch : loader) {
+ *         step(batch.fields().get(0), batch.fields().get(1));
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>A batch is complete for work that is queued on {@code stream} after {@code next()} has returned, and its memory is
+ * used again for the batch after the next one, behind the work that is queued on {@code stream} by then. The host need
+ * not wait for anything. Order, epochs and failures are those of {@link DataLoader}.
+ *
+ * <p>Everything is for the thread that builds it, on which the GPU must be the current one while it is used.
+ *
+ * @param <S> a sample
+ */
+public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseable {
+    /** Besides those that workers fill: one that is being copied, and one that has just been handed over. */
+    private static final int MORE_BUFFERS = 2;
+
+    private static final int PREFETCH_PER_WORKER = 2;
+
+    private final CudaDevice cuda;
+    private final PinnedBatches<S> pinned;
+    private final CopyQueue copies;
+    private final DataLoader<S, PinnedBatches.Filled> loader;
+
+    private DeviceLoader(Builder<S> builder, CudaDevice cuda) {
+        Places places = new Places(builder.layout.fields(), builder.batchSize);
+        int ahead = Math.max(1, builder.workers * PREFETCH_PER_WORKER);
+        this.cuda = cuda;
+        this.pinned = new PinnedBatches<>(cuda, places, builder.layout, ahead + MORE_BUFFERS);
+        this.copies = new CopyQueue(cuda, builder.device, builder.stream, places);
+        this.loader = DataLoader.builder(builder.dataset, builder.sampler, pinned::fill)
+                .batchSize(builder.batchSize)
+                .workers(builder.workers)
+                .prefetch(ahead)
+                .dropLast(builder.dropLast)
+                .build();
+    }
+
+    /** Needs {@link Builder#on} besides. */
+    public static <S> Builder<S> builder(Dataset<S> dataset, Sampler sampler, BatchLayout<S> layout) {
+        return new Builder<>(dataset, sampler, layout);
+    }
+
+    /** Batches per epoch on this rank. */
+    public int batches() {
+        return loader.batches();
+    }
+
+    /** Begins the sampler's next epoch; batches of the one before must not be used any more. */
+    @Override
+    public Iterator<DeviceBatch> iterator() {
+        return new Copied(loader.iterator());
+    }
+
+    /** Waits for copies and workers; no work on a batch may be queued or running any more. */
+    @Override
+    public void close() {
+        loader.close();
+        copies.close();
+        pinned.close();
+        cuda.close();
+    }
+
+    /** One epoch, one batch ahead where the workers are. */
+    private final class Copied implements Iterator<DeviceBatch> {
+        private final Epoch<PinnedBatches.Filled> epoch;
+        private DeviceBatch upcoming;
+
+        Copied(Epoch<PinnedBatches.Filled> epoch) {
+            this.epoch = epoch;
+        }
+
+        @Override
+        public boolean hasNext() {
+            return upcoming != null || epoch.hasNext();
+        }
+
+        @Override
+        public DeviceBatch next() {
+            // The batch before this one is used no more, as soon as what is queued now is done.
+            copies.followUser();
+            DeviceBatch batch = upcoming == null ? load() : upcoming;
+            copies.holdBackUser();
+            upcoming = epoch.hasNext() && epoch.isNextReady() ? load() : null;
+            return batch;
+        }
+
+        private DeviceBatch load() {
+            copies.reclaim();
+            return copies.send(epoch.next());
+        }
+    }
+
+    /** Begins with batchSize = 1, workers = 0, dropLast = false. */
+    public static final class Builder<S> {
+        private final Dataset<S> dataset;
+        private final Sampler sampler;
+        private final BatchLayout<S> layout;
+        private int batchSize = 1;
+        private int workers;
+        private boolean dropLast;
+        private Device device;
+        private long stream;
+        private CudaDevice opened;
+
+        private Builder(Dataset<S> dataset, Sampler sampler, BatchLayout<S> layout) {
+            this.dataset = Objects.requireNonNull(dataset, "dataset");
+            this.sampler = Objects.requireNonNull(sampler, "sampler");
+            this.layout = Objects.requireNonNull(layout, "layout");
+        }
+
+        /** Samples per batch on this rank, at least 1; the last batch of an epoch may have fewer. */
+        public Builder<S> batchSize(int samples) {
+            if (samples < 1) {
+                throw new IllegalArgumentException("batchSize must be at least 1, found " + samples);
+            }
+            batchSize = samples;
+            return this;
+        }
+
+        /** Threads that read into pinned memory; 0 reads on the iterating thread, when a batch is asked for. */
+        public Builder<S> workers(int threads) {
+            workers = threads;
+            return this;
+        }
+
+        /** Leaves out a last batch that is not full. */
+        public Builder<S> dropLast(boolean leaveOut) {
+            dropLast = leaveOut;
+            return this;
+        }
+
+        /**
+         * @param gpu such as {@code hvd.device()}
+         * @param usedOn handle of the CUDA stream that will work on the batches; 0 is the default stream
+         */
+        public Builder<S> on(Device gpu, long usedOn) {
+            device = gpu;
+            stream = usedOn;
+            return this;
+        }
+
+        /** With a GPU that is open already; the loader closes it. */
+        Builder<S> on(CudaDevice open) {
+            opened = open;
+            return this;
+        }
+
+        /**
+         * @throws io.hvd.error.HvdException if the GPU cannot be used
+         * @throws IllegalArgumentException if no GPU was named
+         */
+        public DeviceLoader<S> build() {
+            if (device == null || device.isCpu()) {
+                throw new IllegalArgumentException(
+                        "the device is " + device + ", expected a GPU; DataLoader loads for the CPU");
+            }
+            CudaDevice cuda = opened == null ? CudaDevice.open(device.index()) : opened;
+            try {
+                return new DeviceLoader<>(this, cuda);
+            } catch (RuntimeException e) {
+                cuda.close();
+                throw e;
+            }
+        }
+    }
+}
