@@ -219,8 +219,12 @@ final class Membership {
 
     /** The device of a tensor as all ranks know it: by its place among this rank's own. */
     Device place(String tensor, Device device) {
-        if (device.isCpu() || devices.isEmpty()) {
+        if (device.isCpu()) {
             return device;
+        }
+        if (devices.isEmpty()) {
+            // Refused by the back end, on all ranks alike.
+            return Device.cuda(0);
         }
         int place = devices.indexOf(device);
         if (place < 0) {

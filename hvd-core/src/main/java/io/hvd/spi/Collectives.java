@@ -31,7 +31,8 @@ public interface Collectives extends AutoCloseable {
 
     /** Why such an operation cannot be carried out; empty if it can. */
     default Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
-        return reaches(device) ? Optional.empty() : Optional.of("it reaches no tensors on " + device);
+        String place = device.index() == 0 ? device.kind().toString() : "GPU " + device.index() + " of a rank";
+        return reaches(device) ? Optional.empty() : Optional.of("it reaches no tensors on " + place);
     }
 
     /** A new tensor for what an operation gives out, on this rank's device of that kind. */

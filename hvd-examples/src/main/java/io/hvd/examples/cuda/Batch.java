@@ -1,5 +1,6 @@
 package io.hvd.examples.cuda;
 
+import io.hvd.data.cuda.DeviceBatch;
 import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.examples.gpu.UserStream;
 import jcuda.Pointer;
@@ -7,32 +8,24 @@ import jcuda.Pointer;
 /** Samples in GPU memory, with a place for what comes of each; one batch after the other uses it. */
 final class Batch implements AutoCloseable {
     private final UserStream stream;
-    private final PinnedBuffer pinnedPixels;
-    private final PinnedBuffer pinnedLabels;
-    private final DeviceArray pixels;
-    private final DeviceArray labels;
     private final DeviceArray losses;
     private final DeviceArray hits;
+    private DeviceArray pixels;
+    private DeviceArray labels;
     private int rows;
 
     /** @param stream on which everything that uses it is queued */
-    Batch(UserStream stream, int mostRows, int pixelsPerRow) {
+    Batch(UserStream stream, int mostRows) {
         this.stream = stream;
-        this.pixels = new DeviceArray(4L * mostRows * pixelsPerRow);
-        this.labels = new DeviceArray(4L * mostRows);
         this.losses = new DeviceArray(4L * mostRows);
         this.hits = new DeviceArray(4L * mostRows);
-        this.pinnedPixels = new PinnedBuffer(pixels.bytes());
-        this.pinnedLabels = new PinnedBuffer(labels.bytes());
     }
 
-    /** Queues the copy of samples to the GPU. */
-    void send(Samples samples) {
-        rows = samples.size();
-        pinnedPixels.free().asFloatBuffer().put(samples.pixels());
-        pinnedPixels.send(pixels, 4L * samples.pixels().length, stream);
-        pinnedLabels.free().asIntBuffer().put(samples.labels());
-        pinnedLabels.send(labels, 4L * rows, stream);
+    /** From here on it is about these samples, laid out as {@link ImageLayout} says. */
+    void use(DeviceBatch loaded) {
+        rows = loaded.size();
+        pixels = DeviceArray.over(loaded.fields().get(0));
+        labels = DeviceArray.over(loaded.fields().get(1));
     }
 
     int rows() {
@@ -76,10 +69,6 @@ final class Batch implements AutoCloseable {
 
     @Override
     public void close() {
-        pinnedPixels.close();
-        pinnedLabels.close();
-        pixels.close();
-        labels.close();
         losses.close();
         hits.close();
     }

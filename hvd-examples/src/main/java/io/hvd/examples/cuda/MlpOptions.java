@@ -24,6 +24,7 @@ record MlpOptions(
         double learningRate,
         double momentum,
         long seed,
+        int workers,
         Compression compression) {
     static final String DIGITS = "digits";
     static final String ADAM = "adam";
@@ -49,6 +50,7 @@ record MlpOptions(
                                 + ADAM_RATE))
                 .addOption(Flags.valued("momentum", "momentum of sgd, default " + MOMENTUM))
                 .addOption(Flags.valued("seed", "seed of weights and order, default 42"))
+                .addOption(Flags.valued("workers", "threads that load batches into pinned memory, default 1"))
                 .addOption(null, "fp16-allreduce", false, "gradients travel as float16");
         return MnistData.addFlags(options);
     }
@@ -72,6 +74,7 @@ record MlpOptions(
                 Flags.decimal(line, "lr", adam ? ADAM_RATE : SGD_RATE, rate -> rate > 0, "greater than 0"),
                 Flags.decimal(line, "momentum", MOMENTUM, share -> share >= 0 && share < 1, "from 0 to below 1"),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),
+                Flags.count(line, "workers", 1, 0),
                 line.hasOption("fp16-allreduce") ? Compression.FP16 : Compression.NONE);
     }
 

@@ -1,9 +1,12 @@
 package io.hvd.examples.cuda;
 
 import io.hvd.HvdContext;
-import io.hvd.data.DataLoader;
+import io.hvd.data.Dataset;
 import io.hvd.data.DistributedSampler;
 import io.hvd.data.EvalSampler;
+import io.hvd.data.Sampler;
+import io.hvd.data.cuda.DeviceBatch;
+import io.hvd.data.cuda.DeviceLoader;
 import io.hvd.examples.Progress;
 import io.hvd.examples.cuda.DeviceOptimizer.Streams;
 import io.hvd.examples.data.ImageSample;
@@ -51,7 +54,7 @@ final class MlpTraining implements AutoCloseable {
         this.kernels = new MlpKernels(compute);
         // Every rank has other weights until those of rank 0 are broadcast.
         this.model = new Mlp(kernels, widths(), mostRows, new Random(options.seed() + hvd.rank()));
-        this.batch = new Batch(compute, mostRows, pixels());
+        this.batch = new Batch(compute, mostRows);
         this.inner = optimizer(new Streams(hvd.device(), compute, exchange));
         this.optimizer = DistributedOptimizer.wrap(inner)
                 .compression(options.compression())
@@ -85,15 +88,15 @@ final class MlpTraining implements AutoCloseable {
                 .build();
         double loss = Double.NaN;
         double accuracy = Double.NaN;
-        try (DataLoader<ImageSample, Samples> loader = DataLoader.builder(images.train(), sampler, Samples::of)
-                .batchSize(options.batchSize())
-                .build()) {
+        EvalSampler everyOne = new EvalSampler(images.test().size(), hvd.size(), hvd.rank());
+        try (DeviceLoader<ImageSample> loader = loader(images.train(), sampler, options.batchSize());
+                DeviceLoader<ImageSample> testLoader = loader(images.test(), everyOne, EVALUATION_ROWS)) {
             for (int epoch = 0; epoch < options.epochs(); epoch++) {
                 sampler.setEpoch(epoch);
                 trainEpoch(loader, epoch);
                 MeanMetric losses = new MeanMetric("loss");
                 MeanMetric hits = new MeanMetric("accuracy");
-                evaluate(losses, hits);
+                evaluate(testLoader, losses, hits);
                 loss = losses.reduce(hvd).mean();
                 accuracy = hits.reduce(hvd).mean();
                 say("epoch %d/%d: test loss %.6f, accuracy %.2f %%", epoch + 1, options.epochs(), loss, 100 * accuracy);
@@ -105,11 +108,20 @@ final class MlpTraining implements AutoCloseable {
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 
-    private void trainEpoch(DataLoader<ImageSample, Samples> loader, int epoch) {
+    /** On the compute stream its batches are complete, whatever the host does. */
+    private DeviceLoader<ImageSample> loader(Dataset<ImageSample> samples, Sampler sampler, int batchSize) {
+        return DeviceLoader.builder(samples, sampler, new ImageLayout(pixels()))
+                .batchSize(batchSize)
+                .workers(options.workers())
+                .on(hvd.device(), compute.handle())
+                .build();
+    }
+
+    private void trainEpoch(DeviceLoader<ImageSample> loader, int epoch) {
         long start = System.nanoTime();
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
         try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
-            for (Samples samples : loader) {
+            for (DeviceBatch samples : loader) {
                 step(samples);
                 progress.step();
             }
@@ -118,9 +130,9 @@ final class MlpTraining implements AutoCloseable {
         totals.trained((System.nanoTime() - start) / 1e9);
     }
 
-    private void step(Samples samples) {
+    private void step(DeviceBatch samples) {
         optimizer.zeroGradients();
-        batch.send(samples);
+        batch.use(samples);
         model.forward(batch);
         model.loss(batch, 1f / samples.size());
         model.backward(batch, parameter -> {
@@ -132,20 +144,14 @@ final class MlpTraining implements AutoCloseable {
         totals.saw(samples.size());
     }
 
-    private void evaluate(MeanMetric losses, MeanMetric hits) {
-        EvalSampler sampler = new EvalSampler(images.test().size(), hvd.size(), hvd.rank());
-        try (DataLoader<ImageSample, Samples> loader = DataLoader.builder(images.test(), sampler, Samples::of)
-                .batchSize(EVALUATION_ROWS)
-                .workers(0)
-                .build()) {
-            for (Samples samples : loader) {
-                batch.send(samples);
-                model.forward(batch);
-                model.loss(batch, 0);
-                Batch.Outcome outcome = batch.outcome();
-                losses.add(outcome.lossSum(), samples.size());
-                hits.add(outcome.right(), samples.size());
-            }
+    private void evaluate(DeviceLoader<ImageSample> loader, MeanMetric losses, MeanMetric hits) {
+        for (DeviceBatch samples : loader) {
+            batch.use(samples);
+            model.forward(batch);
+            model.loss(batch, 0);
+            Batch.Outcome outcome = batch.outcome();
+            losses.add(outcome.lossSum(), samples.size());
+            hits.add(outcome.right(), samples.size());
         }
     }
 

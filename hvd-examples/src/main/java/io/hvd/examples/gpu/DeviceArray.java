@@ -14,14 +14,29 @@ import jcuda.driver.CUdeviceptr;
 import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 
-/** GPU memory in the calling thread's current context, allocated and copied with JCuda's driver interface. */
+/** GPU memory in the calling thread's current context, copied with JCuda's driver interface. */
 public final class DeviceArray implements AutoCloseable {
-    private final Visible pointer = new Visible();
+    private final Visible pointer;
     private final long bytes;
+    private final boolean owned;
 
+    /** Memory of its own. */
     public DeviceArray(long bytes) {
+        this.pointer = new Visible();
         this.bytes = bytes;
+        this.owned = true;
         check("cuMemAlloc of " + bytes + " bytes", JCudaDriver.cuMemAlloc(pointer, bytes));
+    }
+
+    private DeviceArray(DeviceMemory memory) {
+        this.pointer = new Visible(memory.address());
+        this.bytes = memory.bytes();
+        this.owned = false;
+    }
+
+    /** The memory of a tensor on the GPU, whoever made it; closing leaves it alone. */
+    public static DeviceArray over(Tensor tensor) {
+        return new DeviceArray((DeviceMemory) tensor.memory());
     }
 
     /** A copy of what a direct buffer holds. */
@@ -91,11 +106,19 @@ public final class DeviceArray implements AutoCloseable {
 
     @Override
     public void close() {
-        check("cuMemFree", JCudaDriver.cuMemFree(pointer));
+        if (owned) {
+            check("cuMemFree", JCudaDriver.cuMemFree(pointer));
+        }
     }
 
     /** JCuda keeps a pointer's address to its subclasses. */
     private static final class Visible extends CUdeviceptr {
+        Visible() {}
+
+        Visible(long address) {
+            super(new CUdeviceptr(), address);
+        }
+
         long address() {
             return getNativePointer() + getByteOffset();
         }

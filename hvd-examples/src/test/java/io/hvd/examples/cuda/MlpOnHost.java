@@ -1,16 +1,17 @@
 package io.hvd.examples.cuda;
 
+import io.hvd.data.cuda.DeviceBatch;
 import io.hvd.error.HvdException;
 import io.hvd.examples.cuda.DeviceOptimizer.Streams;
 import io.hvd.examples.cuda.MlpKernels.Extent;
 import io.hvd.examples.cuda.MlpKernels.Turned;
-import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.examples.gpu.UserStream;
 import io.hvd.optimizer.Adam;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Sgd;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
 import java.util.ArrayList;
@@ -203,13 +204,17 @@ public final class MlpOnHost {
     /** Finite differences of the whole net's loss by every parameter. */
     private void gradients() {
         int rows = 6;
-        try (Batch batch = new Batch(stream, rows, 5);
+        try (Batch batch = new Batch(stream, rows);
+                DeviceArray pixels = new DeviceArray(4L * rows * 5);
+                DeviceArray labels = new DeviceArray(4L * rows);
                 Mlp model = new Mlp(kernels, List.of(5, 9, 8, 3), rows, new Random(7))) {
-            List<ImageSample> samples = new ArrayList<>();
-            for (int row = 0; row < rows; row++) {
-                samples.add(new ImageSample(values(5), row % 3));
-            }
-            batch.send(Samples.of(samples));
+            pixels.write(Pointer.to(values(rows * 5)), pixels.bytes());
+            labels.write(Pointer.to(new int[] {0, 1, 2, 0, 1, 2}), labels.bytes());
+            batch.use(new DeviceBatch(
+                    rows,
+                    List.of(
+                            pixels.tensor(Device.cuda(0), DType.FLOAT32, stream.handle(), Shape.of(rows, 5)),
+                            labels.tensor(Device.cuda(0), DType.INT32, stream.handle(), Shape.of(rows)))));
             model.forward(batch);
             model.loss(batch, 1f);
             List<String> order = new ArrayList<>();
