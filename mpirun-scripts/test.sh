@@ -9,6 +9,9 @@ root=$(dirname "$scripts")
 # shellcheck source=mpirun-scripts/setup.sh
 . "$scripts/setup.sh"
 
+# With it the kernels of the GPU part run on the CPU; without it those tests are skipped.
+has c++ || ! can_install || install_packages g++ || say "going on without a C++ compiler"
+
 maven=(mvn -B)
 if [[ ${CI:-} == true ]]; then maven+=(-ntp); fi
 

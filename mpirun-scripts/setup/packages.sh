@@ -24,8 +24,12 @@ install_missing_packages() {
     # One broken source among several is no reason to stop: the installation itself tells what it cannot get.
     quietly as_root apt-get update || say "going on although apt-get update failed"
     mapfile -t missing < <(missing_packages)
-    say "installing ${missing[*]}"
-    quietly as_root apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 "${missing[@]}"
+    install_packages "${missing[@]}"
+}
+
+install_packages() {
+    say "installing $*"
+    quietly as_root apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"
 }
 
 apt_line() { echo "apt-get install --no-install-recommends $(missing_packages | paste -sd ' ')"; }
