@@ -1,0 +1,51 @@
+package io.hvd.backend.cuda;
+
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import jcuda.Pointer;
+import jcuda.driver.CUstream;
+import jcuda.runtime.cudaStream_t;
+
+/**
+ * GPU memory that a program has from JCuda, as hvd's tensors. It stays the program's, which frees it when the
+ * operations on it are done. JavaCPP's pointers have a public {@code address()}, for {@link Tensor#onDevice}.
+ */
+public final class CudaTensors {
+    private static final long DEFAULT_STREAM = 0;
+
+    private CudaTensors() {}
+
+    /**
+     * Memory that is used on CUDA's default stream, which waits for all streams that were not made non-blocking.
+     *
+     * @param pointer to device memory: a {@code CUdeviceptr}, or what {@code cudaMalloc} has filled in
+     * @param device on which it lies, such as {@code hvd.device()}
+     */
+    public static Tensor of(Pointer pointer, Device device, DType type, Shape shape) {
+        return Tensor.onDevice(new Visible(pointer).address(), device, DEFAULT_STREAM, type, shape);
+    }
+
+    /** Memory that is used on a stream: hvd's work waits for what is queued there, and later work there for hvd's. */
+    public static Tensor of(Pointer pointer, Device device, CUstream stream, DType type, Shape shape) {
+        long handle = new NativeHandle().number(stream);
+        return Tensor.onDevice(new Visible(pointer).address(), device, handle, type, shape);
+    }
+
+    /** The same with a stream of the runtime API. */
+    public static Tensor of(Pointer pointer, Device device, cudaStream_t stream, DType type, Shape shape) {
+        return of(pointer, device, new CUstream(stream), type, shape);
+    }
+
+    /** JCuda keeps a pointer's address to its subclasses. */
+    private static final class Visible extends Pointer {
+        Visible(Pointer other) {
+            super(other);
+        }
+
+        long address() {
+            return getNativePointer() + getByteOffset();
+        }
+    }
+}
