@@ -3,6 +3,7 @@ package io.hvd;
 import io.hvd.backend.local.LocalProvider;
 import io.hvd.backend.mpi.MpiProvider;
 import io.hvd.backend.nccl.NcclProvider;
+import io.hvd.backend.shm.SharedProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
@@ -206,9 +207,9 @@ public final class Hvd {
             choice = config.startedByLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
-            case MPI -> MpiProvider.ofThisProcess();
+            case MPI -> new SharedProvider(MpiProvider.ofThisProcess());
             // Without a GPU, or without NCCL, it is MPI alone, unless the setting asks for NCCL by name.
-            case NCCL -> new NcclProvider(MpiProvider.ofThisProcess(), GpuAssignment::assign);
+            case NCCL -> new NcclProvider(new SharedProvider(MpiProvider.ofThisProcess()), GpuAssignment::assign);
             default -> LocalProvider.team(1, config.stageBytes()).get(0);
         };
     }

@@ -68,7 +68,21 @@ class FloorsTest {
                     "org.bytedeco.cuda.*",
                     "org.bytedeco.javacpp.*"),
             // floor 3
-            floor(FACADE, ENGINE, TRACE, MONITOR, TIMELINE, LOCAL, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(
+                    FACADE,
+                    ENGINE,
+                    TRACE,
+                    MONITOR,
+                    TIMELINE,
+                    LOCAL,
+                    MPI,
+                    NCCL,
+                    "io.hvd.backend.shm",
+                    SPI,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    LOG),
             // floor 4
             floor("io.hvd.launch.*", MPI, NCCL, ERROR, CONFIG, "org.apache.commons.cli.*", "org.snakeyaml.engine.*"),
             floor("io.hvd.data", LOG),

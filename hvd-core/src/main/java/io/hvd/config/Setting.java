@@ -43,6 +43,11 @@ public enum Setting {
     DYNAMIC_PROCESS_SETS(
             "HOROVOD_DYNAMIC_PROCESS_SETS", "0", JOB, "1 allows process sets to be added and removed after init"),
     STAGE_BYTES("HVD_STAGE_BYTES", "4194304", JOB, "bytes of the staging buffer through which host tensors stream"),
+    SHARED_MEMORY(
+            "HVD_SHARED_MEMORY",
+            "1",
+            JOB,
+            "0 has allreduces inside a host go through MPI instead of memory that its ranks share"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
     GPUS_PER_RANK(
             "HVD_GPUS_PER_RANK",

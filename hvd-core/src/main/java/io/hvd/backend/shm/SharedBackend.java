@@ -1,0 +1,65 @@
+package io.hvd.backend.shm;
+
+import io.hvd.spi.Backend;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.ControlChannel;
+import io.hvd.spi.Topology;
+import java.util.List;
+
+/** A back end whose allreduces go through shared memory where all ranks of a process set are on one host. */
+final class SharedBackend implements Backend {
+    private final Backend beneath;
+    private final SharedPlanes planes;
+    private final Collectives all;
+
+    SharedBackend(Backend beneath, SharedPlanes planes) {
+        this.beneath = beneath;
+        this.planes = planes;
+        this.all = planes.over(beneath.collectives(), planes.everybody());
+    }
+
+    @Override
+    public String description() {
+        return planes.note() + beneath.description();
+    }
+
+    @Override
+    public Topology topology() {
+        return beneath.topology();
+    }
+
+    @Override
+    public ControlChannel control() {
+        return beneath.control();
+    }
+
+    @Override
+    public ControlChannel openChannel() {
+        return beneath.openChannel();
+    }
+
+    @Override
+    public Collectives collectives() {
+        return all;
+    }
+
+    @Override
+    public Collectives collectives(List<Integer> members) {
+        return planes.over(beneath.collectives(members), members);
+    }
+
+    @Override
+    public List<byte[]> exchange(byte[] mine) {
+        return beneath.exchange(mine);
+    }
+
+    @Override
+    public void abort(int exitCode, String reason) {
+        beneath.abort(exitCode, reason);
+    }
+
+    @Override
+    public void close() {
+        beneath.close();
+    }
+}

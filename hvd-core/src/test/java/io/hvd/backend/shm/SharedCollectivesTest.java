@@ -1,0 +1,229 @@
+package io.hvd.backend.shm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.backend.local.LocalProvider;
+import io.hvd.config.HvdConfig;
+import io.hvd.spi.Backend;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.HalfFloat;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.lang.reflect.Array;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ranks as threads that share a file, beside the back end beneath, which must come to the same. */
+@Timeout(120)
+class SharedCollectivesTest {
+    private static final Reduction SUM = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
+
+    @TempDir
+    private Path folder;
+
+    private interface Body {
+        void run(Backend shared, Collectives beneath) throws Exception;
+    }
+
+    private List<String> run(int size, Body body) throws Exception {
+        return run(size, folder, body);
+    }
+
+    /** @return what each rank's back end says of itself */
+    private static List<String> run(int size, Path folder, Body body) throws Exception {
+        HvdConfig config = HvdConfig.from(Map.of());
+        List<CompletableFuture<String>> ranks = new ArrayList<>();
+        for (LocalProvider local : LocalProvider.team(size, 4096)) {
+            ranks.add(CompletableFuture.supplyAsync(
+                    () -> {
+                        try (Backend shared = new SharedProvider(local, folder).open(config, List.of())) {
+                            body.run(shared, local.open(config, List.of()).collectives());
+                            return shared.description();
+                        } catch (Exception e) {
+                            throw new IllegalStateException(e);
+                        }
+                    },
+                    task -> new Thread(task, "shm-rank").start()));
+        }
+        List<String> descriptions = new ArrayList<>();
+        for (CompletableFuture<String> rank : ranks) {
+            descriptions.add(rank.get(100, TimeUnit.SECONDS));
+        }
+        return descriptions;
+    }
+
+    private static Tensor random(DType type, int elements, long seed) {
+        Random random = new Random(seed);
+        Object array = Array.newInstance(type.arrayType().getComponentType(), elements);
+        for (int i = 0; i < elements; i++) {
+            int value = random.nextInt(4);
+            switch (type) {
+                case FLOAT32 -> ((float[]) array)[i] = random.nextFloat() - 0.5f;
+                case FLOAT64 -> ((double[]) array)[i] = random.nextDouble();
+                case FLOAT16 -> ((short[]) array)[i] = HalfFloat.toFloat16(random.nextFloat());
+                case BFLOAT16 -> ((short[]) array)[i] = HalfFloat.toBfloat16(random.nextFloat());
+                case INT32 -> ((int[]) array)[i] = value - 2;
+                case INT64 -> ((long[]) array)[i] = value - 2;
+                case INT16, UINT16 -> ((short[]) array)[i] = (short) value;
+                case INT8, UINT8 -> ((byte[]) array)[i] = (byte) value;
+                case BOOL -> ((byte[]) array)[i] = (byte) (value & 1);
+            }
+        }
+        return Tensor.wrap(array, type, Shape.of(elements));
+    }
+
+    /** One step, one round, several rounds with a rest; alone and in batches with tensors of no elements. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4})
+    void everyTypeAndOperatorGivesTheBitsOfTheBackEndBeneath(int size) throws Exception {
+        List<String> said = run(size, (shared, beneath) -> {
+            int rank = shared.topology().rank();
+            for (DType type : DType.values()) {
+                for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT)) {
+                    for (int[] sizes : new int[][] {{0}, {1}, {0, 3, 0}, {40_001}, {5, 300_000, 1, 70_000}}) {
+                        compare(shared.collectives(), beneath, rank, new Reduction(op, type, 1, 1), sizes, type);
+                    }
+                }
+            }
+        });
+        assertThat(said).allMatch(words -> words.startsWith("shared memory (128 KiB per rank) over local"));
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void scalesAndCompressesOnTheWay() throws Exception {
+        run(2, (shared, beneath) -> {
+            for (DType wire : List.of(DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16)) {
+                Reduction how = new Reduction(ReduceOp.SUM, wire, 0.5, 0.25);
+                int rank = shared.topology().rank();
+                compare(shared.collectives(), beneath, rank, how, new int[] {7, 100_000}, DType.FLOAT32);
+            }
+        });
+    }
+
+    private static void compare(
+            Collectives shared, Collectives beneath, int rank, Reduction how, int[] sizes, DType type) {
+        List<Tensor> inputs = new ArrayList<>();
+        List<Tensor> found = new ArrayList<>();
+        List<Tensor> expected = new ArrayList<>();
+        for (int i = 0; i < sizes.length; i++) {
+            Tensor input = random(type, sizes[i], 31L * rank + i);
+            inputs.add(input);
+            found.add(Tensor.zeros(type, input.shape()));
+            expected.add(Tensor.zeros(type, input.shape()));
+        }
+        shared.allreduce(inputs, found, how);
+        beneath.allreduce(inputs, expected, how);
+        for (int i = 0; i < sizes.length; i++) {
+            assertThat(found.get(i).toArray())
+                    .as("%s %s", type, how)
+                    .isEqualTo(expected.get(i).toArray());
+            assertThat(inputs.get(i).toArray())
+                    .isEqualTo(random(type, sizes[i], 31L * rank + i).toArray());
+        }
+    }
+
+    /** Slow ranks must not be overtaken: sizes alternate, and a rank sleeps now and then. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void roundsOfDifferentSizesFollowEachOtherHoweverTheRanksDawdle(int size) throws Exception {
+        run(size, (shared, beneath) -> {
+            int rank = shared.topology().rank();
+            Random sizes = new Random(5);
+            Random dawdling = new Random(rank);
+            for (int step = 0; step < 2_000; step++) {
+                int elements = sizes.nextBoolean() ? 1 + sizes.nextInt(100) : 1 + sizes.nextInt(120_000);
+                float[] values = new float[elements];
+                java.util.Arrays.fill(values, step + rank);
+                if (dawdling.nextInt(50) == 0) {
+                    java.util.concurrent.locks.LockSupport.parkNanos(200_000);
+                }
+                Tensor tensor = Tensor.of(values);
+                shared.collectives().allreduce(List.of(tensor), List.of(tensor), SUM);
+                float expected = size * step + size * (size - 1) / 2;
+                float[] sum = (float[]) tensor.toArray();
+                for (int i : new int[] {0, elements / 2, elements - 1}) {
+                    assertThat(sum[i])
+                            .as("step %d, %d elements", step, elements)
+                            .isEqualTo(expected);
+                }
+            }
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 5, 100_000})
+    void aVetoIsHeardByAllAndWritesNothing(int elements) throws Exception {
+        run(3, (shared, beneath) -> {
+            Collectives data = shared.collectives();
+            for (int round = 0; round < 9; round++) {
+                float[] twos = new float[elements];
+                java.util.Arrays.fill(twos, 2);
+                Tensor tensor = Tensor.wrap(twos, DType.FLOAT32, Shape.of(elements));
+                boolean vetoed = round % 3 == 0;
+                if (vetoed && shared.topology().rank() == round % 2) {
+                    data.vetoAllreduce(Device.CPU, elements, SUM);
+                } else {
+                    assertThat(data.allreduceUnlessVetoed(List.of(tensor), List.of(tensor), SUM))
+                            .isEqualTo(!vetoed);
+                    if (elements > 0) {
+                        assertThat(tensor.toFloatArray()[elements - 1]).isEqualTo(vetoed ? 2 : 6);
+                    }
+                }
+            }
+        });
+    }
+
+    @Test
+    void processSetsHaveSegmentsOfTheirOwnAndLoneOnesNone() throws Exception {
+        run(3, (shared, beneath) -> {
+            int rank = shared.topology().rank();
+            if (rank != 1) {
+                Collectives set = shared.collectives(List.of(0, 2));
+                Tensor tensor = Tensor.of(rank + 1f);
+                set.allreduce(List.of(tensor), List.of(tensor), SUM);
+                assertThat(tensor.item()).isEqualTo(4);
+            } else {
+                assertThat(shared.collectives(List.of(1))).isNotInstanceOf(SharedCollectives.class);
+            }
+        });
+    }
+
+    @Test
+    void withoutAFolderInMemoryTheBackEndBeneathDoesTheWorkAndTheReasonIsSaid() throws Exception {
+        Path missing = folder.resolve("missing");
+        List<String> said = run(2, missing, (shared, beneath) -> {
+            Tensor tensor = Tensor.of(1f);
+            shared.collectives().allreduce(List.of(tensor), List.of(tensor), SUM);
+            assertThat(tensor.item()).isEqualTo(2);
+        });
+        assertThat(said)
+                .allMatch(words -> words.startsWith("no shared memory (rank 0 of the host: ")
+                        && words.contains("NoSuchFileException"));
+    }
+
+    @Test
+    void aSegmentFileIsAsLongAsItSaysAndNobodyElseMayReadIt() throws Exception {
+        Path file = SegmentFile.create(folder, 3_000_000);
+        assertThat(Files.size(file)).isEqualTo(3_000_000);
+        assertThat(Files.getPosixFilePermissions(file)).hasSize(2);
+        assertThat(SegmentFile.map(file, 3_000_000).get(2_999_999)).isZero();
+        org.assertj.core.api.Assertions.assertThatThrownBy(() -> SegmentFile.map(file, 4096))
+                .hasMessageContainingAll("3000000 bytes", "expected 4096");
+    }
+}
