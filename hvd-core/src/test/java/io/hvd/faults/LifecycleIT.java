@@ -98,11 +98,11 @@ class LifecycleIT {
      */
     @ParameterizedTest
     @CsvSource(
-            delimiter = '|',
+            delimiter = ';',
             value = {
-                "1 | 0 | could not open its control plane",
-                "0 | 2 | could not (open|connect) its (control plane|monitor's sockets)",
-                "1 | 5 | could not (open|connect) its (control plane|monitor's sockets)"
+                "1 ; 0 ; could not open its control plane",
+                "0 ; 2 ; could not (open|connect) its (control plane|monitor's sockets)",
+                "1 ; 5 ; could not (open|connect) its (control plane|monitor's sockets)"
             })
     void aRankThatCannotOpenASocketIsNamedOnEveryRankAndEndsTheJob(int culprit, int free, String what) {
         List<String> program = Job.program(FullTableProgram.class, String.valueOf(culprit), String.valueOf(free));
