@@ -47,6 +47,12 @@ class MpiContractIT {
                 2, "threshold=" + threshold, Map.of("HOROVOD_FUSION_THRESHOLD", threshold, "HVD_STAGE_BYTES", "4096"));
     }
 
+    @ParameterizedTest(name = "{0} processes that share memory")
+    @ValueSource(ints = {2, 3})
+    void theContractHoldsThroughSharedMemory(int ranks) {
+        requireAllPassed(ranks, "shared=" + ranks, Map.of("HVD_SHARED_MEMORY", "1"));
+    }
+
     private static void requireAllPassed(int ranks, String label, Map<String, String> settings) {
         Map<String, String> environment = new HashMap<>(settings);
         environment.put("HOROVOD_DYNAMIC_PROCESS_SETS", "1");

@@ -46,7 +46,7 @@ class SharedCollectivesTest {
 
     /** @return what each rank's back end says of itself */
     private static List<String> run(int size, Path folder, Body body) throws Exception {
-        HvdConfig config = HvdConfig.from(Map.of());
+        HvdConfig config = HvdConfig.from(Map.of("HVD_SHARED_MEMORY", "1"));
         List<CompletableFuture<String>> ranks = new ArrayList<>();
         for (LocalProvider local : LocalProvider.team(size, 4096)) {
             ranks.add(CompletableFuture.supplyAsync(
