@@ -4,6 +4,7 @@ import io.hvd.doctor.Patient.Host;
 import io.hvd.launch.HostSlots;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -54,6 +55,9 @@ final class Examination implements AutoCloseable {
         if (settings.measures() && facts.size() > 1) {
             measure(facts);
         }
+        List<String> order = List.copyOf(facts.keySet());
+        links.sort(Comparator.comparing((Link link) -> order.indexOf(link.from()))
+                .thenComparing(link -> order.indexOf(link.to())));
         return new Patient(
                 hosts(facts),
                 List.copyOf(links),

@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 final class GpuCheck implements Check {
 
     private static final String SHARE = "HVD_SHARE_GPU";
-    private static final String DETAILS = "java -jar hvd-examples/target/train.jar gpu-check --versions";
+    private static final String DETAILS = "horovodrun --check-build";
 
     @Override
     public List<Finding> findings(Patient patient) {

@@ -69,11 +69,9 @@ public final class HvdDoctor {
         List<Finding> findings;
         Patient patient;
         try (var examination = new Examination(settings, stations(settings), handedOn())) {
-            Thread end = new Thread(() -> end(examination), "hvd-doctor-end");
-            Runtime.getRuntime().addShutdownHook(end);
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> end(examination), "hvd-doctor-end"));
             patient = examination.examine();
             findings = new ArrayList<>(examination.failures());
-            Runtime.getRuntime().removeShutdownHook(end);
         }
         Check.ALL.forEach(check -> findings.addAll(check.findings(patient)));
         String selfTest = "";

@@ -32,13 +32,18 @@ final class ReportText {
             text.append(report.selfTest()).append("\n\n");
         }
         report.findings().forEach(this::finding);
-        return text.append(report.count(Severity.ERROR))
-                .append(" errors, ")
-                .append(report.count(Severity.WARNING))
-                .append(" warnings, ")
-                .append(report.count(Severity.NOTE))
-                .append(" notes\n")
+        return text.append(count(Severity.ERROR))
+                .append(", ")
+                .append(count(Severity.WARNING))
+                .append(", ")
+                .append(count(Severity.NOTE))
+                .append('\n')
                 .toString();
+    }
+
+    private String count(Severity severity) {
+        long count = report.count(severity);
+        return count + " " + severity.word() + (count == 1 ? "" : "s");
     }
 
     private void host(Host host) {
@@ -84,17 +89,21 @@ final class ReportText {
     }
 
     private static String network(Network network) {
-        List<String> names =
-                network.interfaces().stream().map(Interface::name).sorted().toList();
         String used = network.interfaces().stream()
                 .filter(one -> network.used().contains(one.name()))
                 .map(one -> one.name() + " " + String.join(" ", one.addresses()))
                 .collect(Collectors.joining(", "));
-        String left = names.stream()
+        List<String> others = network.interfaces().stream()
+                .map(Interface::name)
                 .filter(name -> !network.used().contains(name))
-                .map(name -> name + (Interfaces.used(List.of(name)).isEmpty() ? " (ends inside the host)" : ""))
-                .collect(Collectors.joining(", "));
-        return "used: " + (used.isEmpty() ? "none" : used) + (left.isEmpty() ? "" : "; left out: " + left);
+                .sorted()
+                .toList();
+        List<String> unused = Interfaces.used(others);
+        List<String> inside =
+                others.stream().filter(name -> !unused.contains(name)).toList();
+        return (used.isEmpty() ? "none is used" : "used " + used)
+                + (unused.isEmpty() ? "" : "; not used " + String.join(", ", unused))
+                + (inside.isEmpty() ? "" : "; end inside the host " + String.join(", ", inside));
     }
 
     private static String gpu(Facts facts) {

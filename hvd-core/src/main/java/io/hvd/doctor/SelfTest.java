@@ -42,12 +42,10 @@ final class SelfTest {
                     .redirectInput(new File("/dev/null"))
                     .redirectOutput(log.toFile())
                     .start();
-            Thread end = new Thread(process::destroy, "hvd-doctor-self-test-end");
-            Runtime.getRuntime().addShutdownHook(end);
+            Runtime.getRuntime().addShutdownHook(new Thread(process::destroy, "hvd-doctor-self-test-end"));
             boolean ended = process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
             process.destroy(); // horovodrun ends its ranks, also on other hosts
             process.waitFor();
-            Runtime.getRuntime().removeShutdownHook(end);
             String said = Files.readString(log, StandardCharsets.UTF_8);
             return ended ? result(process.exitValue(), said) : failed("no end after " + LIMIT_SECONDS + " s", said);
         } finally {
