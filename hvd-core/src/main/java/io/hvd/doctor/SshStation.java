@@ -147,10 +147,19 @@ final class SshStation implements Station {
         return ShellWords.join(line);
     }
 
+    /** The other side ends by itself after this. */
+    void endInput() {
+        out.close();
+    }
+
+    CompletableFuture<Process> onExit() {
+        return process.onExit();
+    }
+
     @Override
     public void close() {
         if (process != null) {
-            out.close();
+            endInput();
             process.destroy();
         }
     }
