@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes one folder that runs on an x86-64 Linux without Java, without Open MPI and without a network: a trimmed Java
-# runtime, the Open MPI of this machine, train.jar and its libraries, horovodrun. What it does not hold is glibc, a shell
-# with the usual tools, and for GPUs the NVIDIA driver with CUDA's and NCCL's libraries.
+# runtime, the Open MPI of this machine, train.jar and its libraries, horovodrun, hvd-doctor. What it does not hold is
+# glibc, a shell with the usual tools, and for GPUs the NVIDIA driver with CUDA's and NCCL's libraries.
 #
 #   mpirun-scripts/bundle.sh [--no-torch] [--no-gpu] [--check] FOLDER
 #
@@ -96,7 +96,7 @@ copy_jars() {
             *) cp "$jar" "$folder/lib/" ;;
         esac
     done
-    cp "$scripts/horovodrun" "$folder/bin/"
+    cp "$scripts/horovodrun" "$scripts/hvd-doctor" "$folder/bin/"
     if [[ $gpu == yes ]]; then cp -r "$scripts/gpu-check.sh" "$scripts/gpu" "$folder/bin/"; fi
     git -C "$root" describe --always --dirty >"$folder/version" 2>/dev/null || echo unknown >"$folder/version"
 }

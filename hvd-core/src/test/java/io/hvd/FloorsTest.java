@@ -85,6 +85,17 @@ class FloorsTest {
                     LOG),
             // floor 4
             floor("io.hvd.launch.*", MPI, NCCL, ERROR, CONFIG, "org.apache.commons.cli.*", "org.snakeyaml.engine.*"),
+            floor(
+                    "io.hvd.doctor",
+                    "io.hvd.launch",
+                    FACADE,
+                    MPI,
+                    NCCL,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    "org.apache.commons.cli.*",
+                    "com.google.gson.*"),
             floor("io.hvd.data", LOG),
             floor("io.hvd.data.cuda", "io.hvd.data", CUDA, TENSOR, ERROR),
             floor("io.hvd.optimizer", FACADE, SPI, TENSOR, ERROR, CONFIG, LOG),

@@ -33,7 +33,7 @@ public record RankFacts(SortedMap<String, String> values) {
     private static final String CODE = "hvd classes";
     private static final String JAVA_MAJOR = "Java major version";
     /** Differences within one major version do no harm. */
-    private static final String JAVA = "Java version";
+    public static final String JAVA = "Java version";
 
     private static final String ARCHITECTURE = "processor architecture";
     /** Optional on the class path; by artifact, what the message calls their versions. */

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,16 +26,6 @@ final class HostCheck {
     private static final int ATTEMPTS = 5;
     private static final int MOST_AT_ONCE = 128;
     private static final long FIRST_PAUSE_MILLIS = 100;
-    /** ssh's own exit code for "not reached"; any other is the remote command's. */
-    private static final int NOT_REACHED = 255;
-
-    /** Without a question to anybody: a prompt would hang a job that nobody looks at. */
-    private static final List<String> OPTIONS = List.of(
-            "-o", "BatchMode=yes",
-            "-o", "PasswordAuthentication=no",
-            "-o", "StrictHostKeyChecking=no",
-            "-o", "LogLevel=ERROR",
-            "-o", "ConnectTimeout=10");
 
     private final Path ssh;
     private final SshAccess access;
@@ -116,7 +105,7 @@ final class HostCheck {
                         "no answer within " + limit.toSeconds() + " s; --start-timeout sets this limit");
             }
             String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-            return process.exitValue() == NOT_REACHED
+            return process.exitValue() == SshAccess.NOT_REACHED
                     ? new Answer(Optional.empty(), said)
                     : new Answer(Optional.of(process.exitValue() == 0 ? names(said) : Set.of()), said);
         } finally {
@@ -135,11 +124,7 @@ final class HostCheck {
     }
 
     private List<String> words(String host, String command) {
-        List<String> words = new ArrayList<>(List.of(ssh.toString()));
-        words.addAll(OPTIONS);
-        words.addAll(access.words());
-        words.addAll(List.of(host, command));
-        return words;
+        return access.call(ssh.toString(), host, command);
     }
 
     private UsageException unreachable(Map<String, String> failed, int asked) {

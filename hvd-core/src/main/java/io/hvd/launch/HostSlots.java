@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** One host of a job and how many ranks it may hold. */
-record HostSlots(String host, int slots) {
+public record HostSlots(String host, int slots) {
 
     /** Nothing that ssh would take for a flag, or a shell for more than a name. */
     private static final String NAME = "(\\w[\\w.@-]*)";
@@ -23,7 +23,7 @@ record HostSlots(String host, int slots) {
             Pattern.compile(NAME + "\\s+slots\\s*=\\s*(\\d{1,6})(\\s+max[_-]slots\\s*=\\s*\\d+)?");
 
     /** Reads the value of {@code -H}, for example {@code a:2,b:4}; a host named twice has the sum. */
-    static List<HostSlots> parse(String hosts) {
+    public static List<HostSlots> parse(String hosts) {
         List<HostSlots> found = new ArrayList<>();
         for (String token : hosts.split(",", -1)) {
             found.add(match(TOKEN, token.strip())
@@ -36,7 +36,7 @@ record HostSlots(String host, int slots) {
     }
 
     /** Reads a file with one {@code host slots=N} per line; blank lines and {@code #} comments are allowed. */
-    static List<HostSlots> readFile(Path file) {
+    public static List<HostSlots> readFile(Path file) {
         List<HostSlots> found = new ArrayList<>();
         List<String> lines = lines(file);
         for (int i = 0; i < lines.size(); i++) {
@@ -57,11 +57,11 @@ record HostSlots(String host, int slots) {
     }
 
     /** The form that {@code -H} takes. */
-    static String join(List<HostSlots> hosts) {
+    public static String join(List<HostSlots> hosts) {
         return hosts.stream().map(h -> h.host + ":" + h.slots).collect(Collectors.joining(","));
     }
 
-    static int total(List<HostSlots> hosts) {
+    public static int total(List<HostSlots> hosts) {
         return hosts.stream().mapToInt(HostSlots::slots).sum();
     }
 

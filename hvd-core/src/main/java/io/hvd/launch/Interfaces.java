@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
  * virtual machines use inside their host. Their addresses are the same on every host, so that a connection to
  * one goes to the wrong machine or nowhere.
  */
-final class Interfaces {
+public final class Interfaces {
 
     private static final Pattern INSIDE = Pattern.compile("lo|docker\\d+|virbr.*|br-[0-9a-f]{12}|veth.*|lxcbr\\d+"
             + "|lxdbr\\d+|vboxnet\\d+|vmnet\\d+|cni\\d+|podman\\d+|cali.*|cilium_.*|kube-ipvs\\d+");
@@ -22,14 +22,14 @@ final class Interfaces {
     private Interfaces() {}
 
     /** Those to leave out, in order. */
-    static List<String> leftOut(Collection<String> present) {
+    public static List<String> leftOut(Collection<String> present) {
         var names = new TreeSet<>(COMMON);
         present.stream().filter(name -> INSIDE.matcher(name).matches()).forEach(names::add);
         return List.copyOf(names);
     }
 
     /** Those that remain. */
-    static List<String> used(Collection<String> present) {
+    public static List<String> used(Collection<String> present) {
         return present.stream()
                 .filter(name -> !INSIDE.matcher(name).matches())
                 .sorted()

@@ -16,7 +16,7 @@ import java.util.Set;
  * @param interfaces names of the network interfaces
  * @param environment what the job inherits
  */
-record Machine(
+public record Machine(
         String hostname,
         int cores,
         int uid,
@@ -27,7 +27,7 @@ record Machine(
         Map<String, String> environment) {
 
     /** Whether a host of the host list is this machine; a full name matches its first label. */
-    boolean is(String host) {
+    public boolean is(String host) {
         boolean address = host.matches("[0-9.]+");
         return names.contains(host) || !address && names.contains(host.replaceFirst("\\..*", ""));
     }

@@ -14,19 +14,19 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Collects the facts about this machine: the one place of the launcher that looks at /proc and /sys. */
-final class MachineSurvey {
+public final class MachineSurvey {
 
     private final Path root;
     private final Map<String, String> environment;
 
     /** @param root the root directory; a test gives another */
-    MachineSurvey(Path root, Map<String, String> environment) {
+    public MachineSurvey(Path root, Map<String, String> environment) {
         this.root = root;
         this.environment = environment;
     }
 
     /** @param hosts decides whether the network addresses of this machine are needed, which takes a while */
-    Machine survey(List<HostSlots> hosts) {
+    public Machine survey(List<HostSlots> hosts) {
         return new Machine(
                 hostname(),
                 Math.min(cores(), Runtime.getRuntime().availableProcessors()),

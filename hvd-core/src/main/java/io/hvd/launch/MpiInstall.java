@@ -16,13 +16,13 @@ import java.util.concurrent.TimeUnit;
  *     path for an order to use the same prefix on every host
  * @param environment of the child, in which this Open MPI comes first
  */
-record MpiInstall(String command, Path mpirun, MpiVersion version, Map<String, String> environment) {
+public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<String, String> environment) {
 
     private static final String HOME_VARIABLE = "HVD_OPENMPI_HOME";
     private static final int VERSION_LIMIT_SECONDS = 20;
 
     /** @throws UsageException if there is none, or nobody knows it */
-    static MpiInstall find(Map<String, String> environment) {
+    public static MpiInstall find(Map<String, String> environment) {
         String home = environment.getOrDefault(HOME_VARIABLE, "");
         if (home.isEmpty()) {
             Path mpirun = onPath("mpirun", environment)
@@ -42,7 +42,7 @@ record MpiInstall(String command, Path mpirun, MpiVersion version, Map<String, S
     }
 
     /** The first executable file of that name on PATH. */
-    static Optional<Path> onPath(String program, Map<String, String> environment) {
+    public static Optional<Path> onPath(String program, Map<String, String> environment) {
         for (String folder : environment.getOrDefault("PATH", "").split(":")) {
             Path file = Path.of(folder.isEmpty() ? "." : folder, program);
             if (Files.isExecutable(file) && !Files.isDirectory(file)) {

@@ -8,10 +8,10 @@ import java.util.regex.Pattern;
  * Which MPI an mpirun belongs to. From major version 5 on Open MPI starts its ranks with PRRTE,
  * which takes other arguments than the launcher of 4.
  */
-record MpiVersion(Flavour flavour, int major, int minor, String text) {
+public record MpiVersion(Flavour flavour, int major, int minor, String text) {
 
     /** The MPIs whose mpirun is known; they differ in the words it takes, and in what hvd can run on them. */
-    enum Flavour {
+    public enum Flavour {
         OPEN_MPI("Open MPI", "\\((?:Open MPI|OpenRTE)\\) (\\d+)\\.(\\d+)\\S*"),
         SPECTRUM("IBM Spectrum MPI", "IBM Spectrum MPI\\)? *(\\d+)\\.(\\d+)\\S*"),
         INTEL("Intel MPI", "Intel\\(R\\) MPI Library[^\\n]*?Version (\\d+)\\.(\\d+)\\S*"),
@@ -43,7 +43,7 @@ record MpiVersion(Flavour flavour, int major, int minor, String text) {
     }
 
     /** Whether ranks can join under it: hvd's MPI back end uses the Java bindings that only Open MPI has. */
-    boolean runsHvd() {
+    public boolean runsHvd() {
         return flavour == Flavour.OPEN_MPI;
     }
 
@@ -52,7 +52,7 @@ record MpiVersion(Flavour flavour, int major, int minor, String text) {
         return flavour == Flavour.HYDRA || flavour == Flavour.INTEL;
     }
 
-    boolean startsWithPrrte() {
+    public boolean startsWithPrrte() {
         return flavour == Flavour.OPEN_MPI && major >= 5;
     }
 

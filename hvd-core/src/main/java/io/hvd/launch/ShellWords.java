@@ -6,7 +6,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** Splits a line into words as a shell does (quotes, backslash; no expansion), and quotes words for one. */
-final class ShellWords {
+public final class ShellWords {
 
     private static final Pattern PLAIN = Pattern.compile("[\\w@%+=:,./^-]+");
 
@@ -46,7 +46,7 @@ final class ShellWords {
         return List.copyOf(words);
     }
 
-    static String join(List<String> words) {
+    public static String join(List<String> words) {
         return words.stream().map(ShellWords::quote).collect(Collectors.joining(" "));
     }
 

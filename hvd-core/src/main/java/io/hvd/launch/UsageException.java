@@ -1,7 +1,7 @@
 package io.hvd.launch;
 
 /** A command line or environment the launcher cannot work with; ends it with exit code 2. */
-final class UsageException extends RuntimeException {
+public final class UsageException extends RuntimeException {
 
     private static final long serialVersionUID = 1;
 
@@ -9,7 +9,7 @@ final class UsageException extends RuntimeException {
      * @param id fixed name of this condition, to search for
      * @param message one line: what was given, what is expected
      */
-    UsageException(String id, String message) {
+    public UsageException(String id, String message) {
         super(message + " [" + id + "]");
     }
 }

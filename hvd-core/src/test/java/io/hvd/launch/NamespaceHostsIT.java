@@ -1,11 +1,10 @@
 package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.hvd.testing.Job;
+import io.hvd.testing.NamespaceHosts;
 import java.io.IOException;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -34,26 +33,17 @@ final class NamespaceHostsIT {
     @TempDir
     private static Path folder;
 
+    private static NamespaceHosts hosts;
+
     @BeforeAll
     static void startTheHosts() {
-        assumeTrue(System.getProperty("user.name").equals("root"), "needs root, to make network namespaces");
-        for (String program : List.of("/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/nsenter")) {
-            assumeTrue(
-                    Files.isExecutable(Path.of(program)),
-                    "needs " + program + ": apt-get install openssh-server iproute2");
-        }
-        Job up = script("up", "node-a", "node-b", "node-c");
-        if (up.exitCode() != 0) {
-            script("down");
-        }
-        assumeTrue(up.exitCode() == 0, () -> "this machine allows no network namespaces: " + up.output());
+        hosts = new NamespaceHosts(folder);
+        hosts.start("node-a", "node-b", "node-c");
     }
 
     @AfterAll
     static void stopTheHosts() {
-        if (Files.exists(folder.resolve("hosts"))) {
-            script("down");
-        }
+        hosts.stop();
     }
 
     @Test
@@ -182,12 +172,11 @@ final class NamespaceHostsIT {
 
     /** On the first host; the last of two values of a flag wins. */
     private static List<String> words(List<String> flags, String... args) {
-        List<String> words = new ArrayList<>(List.of(path("namespaces.sh"), folder.toString(), "on", "node-a"));
-        words.addAll(Job.program(
-                Horovodrun.class, "-p", "2222", "-i", folder.resolve("id").toString()));
+        List<String> words =
+                new ArrayList<>(Job.program(Horovodrun.class, "-p", NamespaceHosts.PORT, "-i", hosts.key()));
         words.addAll(flags);
         words.addAll(Job.program(HostsProgram.class, args));
-        return words;
+        return hosts.on("node-a", words);
     }
 
     private static Map<String, String> with(Map<String, String> environment) {
@@ -209,21 +198,5 @@ final class NamespaceHostsIT {
         Path ssh =
                 Files.writeString(folder.resolve("broken/ssh"), "#!/bin/sh\necho this ssh is broken >&2\nexit 255\n");
         ssh.toFile().setExecutable(true);
-    }
-
-    private static Job script(String... args) {
-        List<String> words = new ArrayList<>(List.of(path("namespaces.sh"), folder.toString()));
-        words.addAll(List.of(args));
-        return Job.run(words, Map.of());
-    }
-
-    private static String path(String resource) {
-        try {
-            Path script = Path.of(NamespaceHostsIT.class.getResource(resource).toURI());
-            script.toFile().setExecutable(true); // a copied resource may have lost it
-            return script.toString();
-        } catch (URISyntaxException e) {
-            throw new AssertionError(e);
-        }
     }
 }

@@ -28,7 +28,7 @@ class ReadmeCommandsIT {
     void everyLineStartsWithSomethingKnown() {
         assertThat(Readme.commands())
                 .isNotEmpty()
-                .allSatisfy(command -> assertThat(command.get(0)).matches("mpirun|java|mpirun-scripts/[a-z.]+"));
+                .allSatisfy(command -> assertThat(command.get(0)).matches("mpirun|java|mpirun-scripts/[a-z.-]+"));
         assertThat(Readme.commands().stream()
                         .map(command -> command.get(0))
                         .filter(program -> program.contains("/"))
@@ -56,6 +56,17 @@ class ReadmeCommandsIT {
         Job job = assertSucceeds(words(command.replace("horovodrun", "horovodrun --dry-run")));
 
         assertThat(job.output().lines().reduce((a, b) -> b).orElseThrow()).contains("mpirun ", " -np ", ".jar");
+    }
+
+    /** --help comes last, so all flags before it have been understood. */
+    @ParameterizedTest
+    @MethodSource
+    void hvdDoctorKnowsItsFlags(String command) {
+        assertThat(assertSucceeds(words(command + " --help")).output()).contains("--self-test");
+    }
+
+    static List<String> hvdDoctorKnowsItsFlags() {
+        return startingWith("mpirun-scripts/hvd-doctor ");
     }
 
     static List<String> horovodrunMakesAnMpirunLineOfIt() {

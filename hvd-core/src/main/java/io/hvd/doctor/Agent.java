@@ -1,0 +1,66 @@
+package io.hvd.doctor;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * hvd-doctor on another host: answers what comes over standard input and ends with it. Where ssh has died without
+ * closing anything, it ends by itself a minute after the last question.
+ */
+final class Agent {
+
+    private static final int PATIENCE_SECONDS = 60;
+
+    private final Station station;
+    private final PrintStream out;
+
+    Agent(Station station, PrintStream out) {
+        this.station = station;
+        this.out = out;
+    }
+
+    void run(BufferedReader in) throws IOException, InterruptedException {
+        ScheduledExecutorService watch = Executors.newSingleThreadScheduledExecutor(task -> {
+            Thread thread = new Thread(task, "hvd-doctor-patience");
+            thread.setDaemon(true);
+            return thread;
+        });
+        try (station) {
+            ScheduledFuture<?> end = end(watch);
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                end.cancel(false);
+                answer(line);
+                end = end(watch);
+            }
+        } finally {
+            watch.shutdownNow();
+        }
+    }
+
+    private static ScheduledFuture<?> end(ScheduledExecutorService watch) {
+        return watch.schedule(() -> Runtime.getRuntime().halt(1), PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private void answer(String line) throws InterruptedException {
+        try {
+            Optional<Wire.Opening> opening =
+                    Wire.read(line, Wire.Opening.class).filter(message -> message.secret() != null);
+            if (opening.isPresent()) {
+                Wire.send(out, station.open(opening.get()));
+                return;
+            }
+            Optional<Wire.Errand> errand = Wire.read(line, Wire.Errand.class);
+            if (errand.isPresent()) {
+                Wire.send(out, new Wire.Links(station.measure(errand.get())));
+            }
+        } catch (StationException e) {
+            out.println(e.getMessage());
+        }
+    }
+}

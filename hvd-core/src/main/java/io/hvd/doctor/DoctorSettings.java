@@ -1,0 +1,53 @@
+package io.hvd.doctor;
+
+import io.hvd.launch.HostSlots;
+import io.hvd.launch.SshAccess;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Set;
+
+/**
+ * What the user asked of hvd-doctor.
+ *
+ * @param hosts of the host list; none for this machine
+ * @param ranks of the job whose needs are looked at
+ * @param interfaces comma list, or empty
+ * @param heapBytes of each rank
+ * @param nativeBytes what a rank takes outside the JVM's heap and hvd's buffers
+ * @param areas that are looked at
+ */
+record DoctorSettings(
+        List<HostSlots> hosts,
+        OptionalInt ranks,
+        SshAccess ssh,
+        String interfaces,
+        OptionalLong heapBytes,
+        long nativeBytes,
+        Set<Area> areas,
+        boolean json,
+        boolean selfTest,
+        boolean help,
+        Optional<String> factsFor) {
+
+    /** Ranks per host, in the order of the list: filled up to its slots, one host after the other, as mpirun does. */
+    List<Integer> ranksPerHost(int coresHere) {
+        if (hosts.isEmpty()) {
+            return List.of(ranks.orElse(coresHere));
+        }
+        List<Integer> filled = new ArrayList<>();
+        int left = ranks.orElse(HostSlots.total(hosts));
+        for (HostSlots host : hosts) {
+            int here = Math.min(left, host.slots());
+            filled.add(here);
+            left -= here;
+        }
+        return filled;
+    }
+
+    boolean measures() {
+        return areas.contains(Area.NETWORK) || areas.contains(Area.CLOCK);
+    }
+}

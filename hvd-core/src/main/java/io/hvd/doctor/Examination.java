@@ -1,0 +1,148 @@
+package io.hvd.doctor;
+
+import io.hvd.doctor.Patient.Host;
+import io.hvd.launch.HostSlots;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** Asks all hosts at the same time, then has them measure the ways between them; one object for one run. */
+final class Examination implements AutoCloseable {
+
+    private static final int MOST_MILLIS = 500;
+    private static final int FEWEST_MILLIS = 50;
+    /** For sending bytes, over all rounds; many hosts measure for a shorter time each. */
+    private static final int ALL_MILLIS = 8_000;
+
+    private final DoctorSettings settings;
+    private final Map<String, String> handedOn;
+    private final Map<String, Station> stations;
+    private final Secret secret = Secret.random();
+    private final List<Finding> failures = new ArrayList<>();
+    private final List<Link> links = new ArrayList<>();
+    private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
+        Thread thread = new Thread(task, "hvd-doctor-host");
+        thread.setDaemon(true);
+        return thread;
+    });
+
+    /**
+     * @param stations of the hosts, by their names in the host list
+     * @param handedOn variables that horovodrun would give to the ranks
+     */
+    Examination(DoctorSettings settings, Map<String, Station> stations, Map<String, String> handedOn) {
+        this.settings = settings;
+        this.stations = new LinkedHashMap<>(stations);
+        this.handedOn = handedOn;
+    }
+
+    /** Of hosts that could not be examined. */
+    List<Finding> failures() {
+        return List.copyOf(failures);
+    }
+
+    Patient examine() throws InterruptedException {
+        Map<String, Facts> facts = open();
+        if (settings.measures() && facts.size() > 1) {
+            measure(facts);
+        }
+        List<String> order = List.copyOf(facts.keySet());
+        links.sort(Comparator.comparing((Link link) -> order.indexOf(link.from()))
+                .thenComparing(link -> order.indexOf(link.to())));
+        return new Patient(
+                hosts(facts),
+                List.copyOf(links),
+                settings.heapBytes(),
+                settings.nativeBytes(),
+                settings.interfaces(),
+                String.join(" ", ssh()));
+    }
+
+    private List<String> ssh() {
+        List<String> words = new ArrayList<>(List.of("ssh"));
+        words.addAll(settings.ssh().words());
+        return words;
+    }
+
+    private List<Host> hosts(Map<String, Facts> facts) {
+        int coresHere = facts.values().stream()
+                .findFirst()
+                .map(one -> one.limits().cores())
+                .orElse(1);
+        List<Integer> ranks = settings.ranksPerHost(coresHere);
+        List<String> names = settings.hosts().isEmpty()
+                ? List.copyOf(stations.keySet())
+                : settings.hosts().stream().map(HostSlots::host).toList();
+        List<Host> hosts = new ArrayList<>();
+        for (int i = 0; i < names.size(); i++) {
+            String name = names.get(i);
+            if (facts.containsKey(name)) {
+                hosts.add(new Host(name, ranks.get(i), stations.get(name) instanceof HereStation, facts.get(name)));
+            }
+        }
+        return hosts;
+    }
+
+    private Map<String, Facts> open() throws InterruptedException {
+        List<String> names = List.copyOf(stations.keySet());
+        Map<String, Future<Facts>> asked = new LinkedHashMap<>();
+        for (String name : names) {
+            var opening = new Wire.Opening(name, secret.hex(), names, handedOn, settings.interfaces());
+            asked.put(name, threads.submit(() -> stations.get(name).open(opening)));
+        }
+        Map<String, Facts> facts = new LinkedHashMap<>();
+        for (var one : asked.entrySet()) {
+            result(one.getValue()).ifPresent(found -> facts.put(one.getKey(), found));
+        }
+        return facts;
+    }
+
+    private void measure(Map<String, Facts> facts) throws InterruptedException {
+        List<String> names = new ArrayList<>(facts.keySet());
+        List<List<Rounds.Pair>> rounds = Rounds.of(names.size());
+        int millis = Math.max(FEWEST_MILLIS, Math.min(MOST_MILLIS, ALL_MILLIS / rounds.size()));
+        for (List<Rounds.Pair> round : rounds) {
+            List<Future<List<Link>>> asked = new ArrayList<>();
+            for (Rounds.Pair pair : round) {
+                String to = names.get(pair.to());
+                var errand = new Wire.Errand(to, facts.get(to).network().doors(), millis);
+                Callable<List<Link>> work =
+                        () -> stations.get(names.get(pair.from())).measure(errand);
+                asked.add(threads.submit(work));
+            }
+            for (Future<List<Link>> one : asked) {
+                result(one).ifPresent(links::addAll);
+            }
+        }
+    }
+
+    /** Every station answers or gives up by itself. */
+    private <T> Optional<T> result(Future<T> future) throws InterruptedException {
+        try {
+            return Optional.of(future.get());
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof StationException known) {
+                failures.add(known.finding());
+                return Optional.empty();
+            }
+            throw new IllegalStateException(e.getCause());
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        threads.shutdownNow();
+        for (Station station : stations.values()) {
+            station.close();
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package io.hvd.doctor;
+
+import io.hvd.backend.nccl.GpuReport;
+import io.hvd.backend.nccl.GpuReport.Row;
+import io.hvd.doctor.Patient.Host;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Whether every rank has a GPU, and every host the same. A job without any GPU is a job, too. */
+final class GpuCheck implements Check {
+
+    private static final String SHARE = "HVD_SHARE_GPU";
+    private static final String DETAILS = "horovodrun --check-build";
+
+    @Override
+    public List<Finding> findings(Patient patient) {
+        List<Finding> found = new ArrayList<>();
+        if (patient.hosts().stream().noneMatch(GpuCheck::hasGpu)) {
+            return Check.each(patient, Diagnosis.NO_GPU, host -> gpu(host).obstacle(), DETAILS);
+        }
+        for (Host host : patient.hosts()) {
+            if (gpu(host).gpus() < host.ranks() && !host.facts().values().containsKey(SHARE)) {
+                found.add(new Finding(
+                        Diagnosis.FEW_GPUS,
+                        List.of(host.name()),
+                        host.ranks() + " ranks and " + gpu(host).gpus() + " GPUs",
+                        "horovodrun -np "
+                                + patient.hosts().stream()
+                                        .mapToInt(one -> Math.min(one.ranks(), gpu(one).gpus()))
+                                        .sum()));
+            }
+        }
+        found.addAll(Check.same(patient, Diagnosis.GPUS_DIFFER, "GPUs", GpuCheck::table, DETAILS));
+        found.addAll(Check.each(
+                patient, Diagnosis.NO_NCCL, host -> hasGpu(host) ? gpu(host).obstacle() : "", DETAILS));
+        return found;
+    }
+
+    private static GpuReport gpu(Host host) {
+        return host.facts().gpu();
+    }
+
+    private static boolean hasGpu(Host host) {
+        return gpu(host).gpus() > 0;
+    }
+
+    /** What must be alike: everything but the places in which cards and files lie. */
+    private static String table(Host host) {
+        return gpu(host).gpus() + " with "
+                + gpu(host).rows().stream()
+                        .filter(row -> !row.found().isEmpty() && !row.item().startsWith("CUDA_VISIBLE"))
+                        .map(GpuCheck::row)
+                        .collect(Collectors.joining(", "));
+    }
+
+    private static String row(Row row) {
+        return row.item() + " " + row.found().replaceFirst(", .*", "");
+    }
+}

@@ -1,0 +1,136 @@
+package io.hvd.doctor;
+
+import io.hvd.launch.HostSlots;
+import io.hvd.launch.Machine;
+import io.hvd.launch.MachineSurvey;
+import io.hvd.launch.MpiInstall;
+import io.hvd.launch.UsageException;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Looks at this machine, or at all hosts of a host list, for what keeps a job of hvd from starting or running well.
+ * Ends with 0 if there is no error, 1 if there is one, 2 for a command line that cannot be understood.
+ */
+public final class HvdDoctor {
+
+    private static final int ERRORS = 1;
+    private static final int USAGE = 2;
+    /** Path of the script, which sets it; other hosts have the same. */
+    private static final String PROGRAM = "hvd.doctor.program";
+
+    private final Map<String, String> environment;
+    private final Path root;
+    private final PrintStream out;
+    private final PrintStream err;
+
+    HvdDoctor(Map<String, String> environment, Path root, PrintStream out, PrintStream err) {
+        this.environment = environment;
+        this.root = root;
+        this.out = out;
+        this.err = err;
+    }
+
+    public static void main(String[] args) throws IOException, InterruptedException {
+        System.exit(new HvdDoctor(System.getenv(), Path.of("/"), System.out, System.err).run(args));
+    }
+
+    int run(String... args) throws IOException, InterruptedException {
+        try {
+            DoctorSettings settings = DoctorOptions.parse(args);
+            if (settings.help()) {
+                out.print(DoctorOptions.help());
+                return 0;
+            }
+            return settings.factsFor().isPresent() ? answer(settings.factsFor().get()) : examine(settings);
+        } catch (UsageException e) {
+            err.println("hvd-doctor: " + e.getMessage());
+            return USAGE;
+        }
+    }
+
+    /** On another host: standard output belongs to the answers alone. */
+    private int answer(String sshPath) throws IOException, InterruptedException {
+        var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        new Agent(new HereStation(new Probe(root, environment, sshPath)), out).run(in);
+        return 0;
+    }
+
+    private int examine(DoctorSettings settings) throws IOException, InterruptedException {
+        List<Finding> findings;
+        Patient patient;
+        try (var examination = new Examination(settings, stations(settings), handedOn())) {
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> end(examination), "hvd-doctor-end"));
+            patient = examination.examine();
+            findings = new ArrayList<>(examination.failures());
+        }
+        Check.ALL.forEach(check -> findings.addAll(check.findings(patient)));
+        String selfTest = "";
+        if (settings.selfTest()) {
+            SelfTest.Result result = new SelfTest(settings).run();
+            selfTest = result.line();
+            result.finding().ifPresent(findings::add);
+        }
+        findings.removeIf(
+                finding -> !settings.areas().contains(finding.diagnosis().area()));
+        var report = new Report(patient, findings, selfTest);
+        out.print(settings.json() ? report.json() + System.lineSeparator() : ReportText.of(report));
+        return report.hasErrors() ? ERRORS : 0;
+    }
+
+    private static void end(Examination examination) {
+        try {
+            examination.close();
+        } catch (IOException e) {
+            // This process is ending, and with it the other hosts' input.
+        }
+    }
+
+    private Map<String, Station> stations(DoctorSettings settings) {
+        Machine machine = new MachineSurvey(root, environment).survey(settings.hosts());
+        Map<String, Station> stations = new LinkedHashMap<>();
+        if (settings.hosts().isEmpty()) {
+            stations.put(machine.hostname(), here());
+        }
+        for (HostSlots host : settings.hosts()) {
+            stations.put(host.host(), machine.is(host.host()) ? here() : there(settings, host.host()));
+        }
+        return stations;
+    }
+
+    private Station here() {
+        return new HereStation(new Probe(root, environment, environment.getOrDefault("PATH", "")));
+    }
+
+    private Station there(DoctorSettings settings, String host) {
+        String program = System.getProperty(PROGRAM, "");
+        if (program.isEmpty()) {
+            throw new UsageException(
+                    "no-program",
+                    "the path of hvd-doctor is not known, so it cannot be started on " + host
+                            + "; start mpirun-scripts/hvd-doctor, not the class");
+        }
+        String ssh = MpiInstall.onPath("ssh", environment).map(Path::toString).orElse("ssh");
+        return new SshStation(host, ssh, settings.ssh(), program, environment.getOrDefault("PATH", ""));
+    }
+
+    /** What horovodrun gives to ranks on other hosts, as far as it concerns hvd. */
+    private Map<String, String> handedOn() {
+        Map<String, String> settings = new TreeMap<>();
+        environment.forEach((name, value) -> {
+            if ((name.startsWith("HVD_") || name.startsWith("HOROVOD_")) && !name.equals("HOROVOD_SECRET_KEY")) {
+                settings.put(name, value);
+            }
+        });
+        return settings;
+    }
+}

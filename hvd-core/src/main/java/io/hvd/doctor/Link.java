@@ -1,0 +1,29 @@
+package io.hvd.doctor;
+
+/**
+ * What came of a connection from one host to an address of another.
+ *
+ * @param network the interface of the host it leads to
+ * @param obstacle why there is none; empty if there is one, and only then the numbers count
+ * @param roundTripMicros median time of a small message there and back
+ * @param bytesPerSecond in one direction
+ * @param clockAheadMicros by how much the clock of the host it leads to is ahead
+ */
+record Link(
+        String from,
+        String to,
+        String network,
+        String address,
+        String obstacle,
+        double roundTripMicros,
+        double bytesPerSecond,
+        double clockAheadMicros) {
+
+    static Link refused(String from, String to, Door door, String obstacle) {
+        return new Link(from, to, door.network(), door.address(), obstacle, 0, 0, 0);
+    }
+
+    boolean open() {
+        return obstacle.isEmpty();
+    }
+}

@@ -1,0 +1,87 @@
+package io.hvd.doctor;
+
+import io.hvd.doctor.Facts.Names;
+import io.hvd.doctor.Patient.Host;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Whether every host has a name of its own, and every host knows the others by theirs. */
+final class NamesCheck implements Check {
+
+    @Override
+    public List<Finding> findings(Patient patient) {
+        List<Finding> found = new ArrayList<>(
+                Check.each(patient, Diagnosis.OWN_NAME, NamesCheck::unknownSelf, "getent hosts \"$(hostname)\""));
+        if (patient.severalHosts()) {
+            found.addAll(twice(patient));
+            for (Host host : patient.hosts()) {
+                found.addAll(seen(patient, host));
+            }
+        }
+        return found;
+    }
+
+    private static Names names(Host host) {
+        return host.facts().names();
+    }
+
+    private static String unknownSelf(Host host) {
+        String own = names(host).hostname();
+        return addresses(host, own).isEmpty() ? "its name " + own + " leads to no address" : "";
+    }
+
+    private static List<String> addresses(Host host, String name) {
+        return names(host).resolved().getOrDefault(name, List.of());
+    }
+
+    private static List<Finding> twice(Patient patient) {
+        List<Finding> found = new ArrayList<>();
+        patient.by(host -> names(host).hostname()).forEach((name, hosts) -> {
+            if (hosts.size() > 1) {
+                found.add(twice(patient, name, hosts));
+            }
+        });
+        return found;
+    }
+
+    private static Finding twice(Patient patient, String name, List<Host> hosts) {
+        long machines =
+                hosts.stream().map(host -> names(host).machine()).distinct().count();
+        List<String> listed = Patient.names(hosts);
+        Host last = hosts.get(hosts.size() - 1);
+        return machines == 1
+                ? new Finding(
+                        Diagnosis.SAME_HOST,
+                        listed,
+                        String.join(" and ", listed) + " are one machine, " + name,
+                        "horovodrun -H " + listed.get(0) + ":"
+                                + hosts.stream().mapToInt(Host::ranks).sum())
+                : new Finding(
+                        Diagnosis.SAME_NAME,
+                        listed,
+                        String.join(" and ", listed) + " both call themselves " + name,
+                        patient.on(last.name(), "hostname " + (last.name().equals(name) ? name + "-2" : last.name())));
+    }
+
+    /** What the others make of this host's name in the host list; an address needs no resolving. */
+    private static List<Finding> seen(Patient patient, Host host) {
+        if (host.name().matches("[0-9.]+")) {
+            return List.of();
+        }
+        String command = "getent hosts " + host.name();
+        List<String> lost = patient.hosts().stream()
+                .filter(other -> addresses(other, host.name()).isEmpty())
+                .map(Host::name)
+                .toList();
+        if (!lost.isEmpty()) {
+            return List.of(new Finding(Diagnosis.UNKNOWN_NAME, lost, "does not know " + host.name(), command));
+        }
+        // To itself a host may well lead by its loopback.
+        return Check.same(
+                patient.without(host),
+                Diagnosis.OTHER_ADDRESS,
+                host.name(),
+                other -> String.join(" ", addresses(other, host.name())),
+                command);
+    }
+}

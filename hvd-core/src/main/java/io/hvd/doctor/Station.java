@@ -1,0 +1,26 @@
+package io.hvd.doctor;
+
+import java.io.IOException;
+import java.util.List;
+
+/** A host under examination: this one, or one behind ssh. Used by one thread at a time. */
+interface Station extends AutoCloseable {
+
+    /**
+     * What the host says of itself; from then on it lets others in at its doors.
+     *
+     * @throws StationException if it cannot be asked
+     */
+    Facts open(Wire.Opening opening) throws StationException, InterruptedException;
+
+    /**
+     * What the host sees of another.
+     *
+     * @throws StationException if it has gone
+     */
+    List<Link> measure(Wire.Errand errand) throws StationException, InterruptedException;
+
+    /** Nothing of this examination is left on the host. */
+    @Override
+    void close() throws IOException;
+}

@@ -1,0 +1,61 @@
+package io.hvd.doctor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Through the loopback of this machine. */
+@Timeout(60)
+final class DiallerTest {
+
+    private static final int MILLIS = 60;
+
+    private final Secret secret = Secret.random();
+
+    @Test
+    void theWayToAnOpenDoorIsMeasured() throws IOException {
+        try (var listener = new Listener(secret)) {
+            listener.open("lo", "127.0.0.1");
+
+            List<Link> links = new Dialler("a", secret).measure("b", listener.doors(), MILLIS);
+
+            assertThat(links).hasSize(1);
+            Link link = links.get(0);
+            assertThat(link.obstacle()).isEmpty();
+            assertThat(List.of(link.from(), link.to(), link.network(), link.address()))
+                    .containsExactly("a", "b", "lo", "127.0.0.1");
+            assertThat(link.roundTripMicros()).isBetween(1.0, 1e6);
+            assertThat(link.bytesPerSecond()).isGreaterThan(1e6);
+            // One clock; the quickest trip bounds what can be misread.
+            assertThat(link.clockAheadMicros()).isBetween(-50_000.0, 50_000.0);
+        }
+    }
+
+    @Test
+    void whoDoesNotKnowTheSecretIsNotLetIn() throws IOException {
+        try (var listener = new Listener(secret)) {
+            listener.open("lo", "127.0.0.1");
+
+            Link link = new Dialler("a", Secret.random())
+                    .measure("b", listener.doors(), MILLIS)
+                    .get(0);
+
+            assertThat(link.open()).isFalse();
+        }
+    }
+
+    @Test
+    void aClosedDoorIsAnObstacleAndNoFailure() throws IOException {
+        var listener = new Listener(secret);
+        listener.open("lo", "127.0.0.1");
+        List<Door> doors = listener.doors();
+        listener.close();
+
+        Link link = new Dialler("a", secret).measure("b", doors, MILLIS).get(0);
+
+        assertThat(link.obstacle()).containsIgnoringCase("refused");
+    }
+}

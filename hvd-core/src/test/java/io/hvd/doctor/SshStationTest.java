@@ -1,0 +1,118 @@
+package io.hvd.doctor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.hvd.launch.SshAccess;
+import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** With a script in the place of ssh; {@link DoctorHostsIT} has the real one. */
+@Timeout(120)
+final class SshStationTest {
+
+    private static final SshAccess ACCESS = new SshAccess(Optional.of(2222), Optional.of("/keys/id"));
+
+    @TempDir
+    private Path folder;
+
+    @Test
+    void whatSshSaysOfAHostThatItDoesNotReach() throws IOException {
+        Finding finding = refused("echo no route to host; exit 255");
+
+        assertThat(finding.diagnosis()).isEqualTo(Diagnosis.NOT_REACHED);
+        assertThat(finding.hosts()).containsExactly("b");
+        assertThat(finding.found()).isEqualTo("ssh says: no route to host");
+        assertThat(finding.command()).isEqualTo("ssh -p 2222 -i /keys/id b true");
+    }
+
+    @Test
+    void noSshAtAll() {
+        var station = new SshStation("b", folder.resolve("none").toString(), ACCESS, "/opt/hvd/bin/hvd-doctor", "/bin");
+
+        Finding finding = refusal(station);
+
+        assertThat(finding.diagnosis()).isEqualTo(Diagnosis.NOT_REACHED);
+        assertThat(finding.found()).contains("cannot be started");
+    }
+
+    @Test
+    void aProgramThatIsNotThereOrNotBuilt() throws IOException {
+        for (int exitCode : new int[] {2, 126, 127}) {
+            Finding finding = refused("echo sh: not found; exit " + exitCode);
+
+            assertThat(finding.diagnosis()).isEqualTo(Diagnosis.NO_DOCTOR);
+            assertThat(finding.command()).isEqualTo("rsync -a /opt/hvd/ b:/opt/hvd");
+        }
+    }
+
+    @Test
+    void noJava() throws IOException {
+        Finding finding = refused("echo there is no program java here; exit 3");
+
+        assertThat(finding.diagnosis()).isEqualTo(Diagnosis.NO_JAVA);
+        assertThat(finding.command())
+                .isEqualTo("ssh -p 2222 -i /keys/id b 'apt-get install -y openjdk-17-jre-headless'");
+    }
+
+    @Test
+    void aProgramThatFails() throws IOException {
+        Finding finding = refused("echo out of memory; exit 134");
+
+        assertThat(finding.diagnosis()).isEqualTo(Diagnosis.NO_ANSWER);
+        assertThat(finding.found()).isEqualTo("exit code 134: out of memory");
+    }
+
+    /** The other side is the real program; what a login script prints between the answers is passed over. */
+    @Test
+    void theOtherSideAnswersAndEndsWhenItsInputEnds() throws Exception {
+        String agent = String.join(" ", Job.program(HvdDoctor.class, "--facts", "/nowhere"));
+        Path ended = folder.resolve("ended");
+        try (var station = station("echo welcome to b; " + agent + "; touch " + ended)) {
+            Facts facts = station.open(opening());
+            List<Link> links = station.measure(new Wire.Errand("a", List.of(new Door("lo", "127.0.0.1", 1)), 1));
+
+            assertThat(facts.names().hostname()).isNotEmpty();
+            assertThat(facts.mpi().daemonPath())
+                    .as("on the PATH that was handed over")
+                    .isEmpty();
+            assertThat(facts.memory().total()).isPositive();
+            assertThat(links)
+                    .singleElement()
+                    .satisfies(link -> assertThat(link.from()).isEqualTo("b"));
+            station.endInput();
+            assertThat(station.onExit().get().exitValue()).isZero();
+        }
+        assertThat(ended).exists();
+    }
+
+    private Finding refused(String script) throws IOException {
+        return refusal(station(script));
+    }
+
+    private static Finding refusal(SshStation station) {
+        try (station) {
+            return catchThrowableOfType(StationException.class, () -> station.open(opening()))
+                    .finding();
+        }
+    }
+
+    private static Wire.Opening opening() {
+        return new Wire.Opening("b", Secret.random().hex(), List.of("a", "b"), Map.of(), "");
+    }
+
+    private SshStation station(String script) throws IOException {
+        Path ssh = Files.writeString(folder.resolve("ssh"), "#!/bin/sh\n" + script + "\n");
+        Files.setPosixFilePermissions(ssh, PosixFilePermissions.fromString("rwx------"));
+        return new SshStation("b", ssh.toString(), ACCESS, "/opt/hvd/bin/hvd-doctor", "/bin");
+    }
+}

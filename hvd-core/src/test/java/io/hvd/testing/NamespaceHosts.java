@@ -1,0 +1,74 @@
+package io.hvd.testing;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Hosts of this machine: network namespaces with an sshd each, with their own names and their own shared memory. They
+ * need root, and what a machine without such tests has no use for; where that is missing, the test is skipped.
+ *
+ * @param folder for their files; has the key {@code id} that they let in, and the key {@code stranger}
+ */
+public record NamespaceHosts(Path folder) {
+
+    /** Where their sshd listens. */
+    public static final String PORT = "2222";
+
+    /** They answer when this returns. */
+    public void start(String... names) {
+        assumeTrue(System.getProperty("user.name").equals("root"), "needs root, to make network namespaces");
+        for (String program : List.of("/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/nsenter")) {
+            assumeTrue(
+                    Files.isExecutable(Path.of(program)),
+                    "needs " + program + ": apt-get install openssh-server iproute2");
+        }
+        List<String> words = new ArrayList<>(List.of("up"));
+        words.addAll(List.of(names));
+        Job up = script(words);
+        if (up.exitCode() != 0) {
+            stop();
+        }
+        assumeTrue(up.exitCode() == 0, () -> "this machine allows no network namespaces: " + up.output());
+    }
+
+    public void stop() {
+        if (Files.exists(folder.resolve("hosts"))) {
+            script(List.of("down"));
+        }
+    }
+
+    /** The key that all of them let in. */
+    public String key() {
+        return folder.resolve("id").toString();
+    }
+
+    /** The words that become a command on one of them. */
+    public List<String> on(String host, List<String> command) {
+        List<String> words = new ArrayList<>(List.of(path(), folder.toString(), "on", host));
+        words.addAll(command);
+        return words;
+    }
+
+    private Job script(List<String> args) {
+        List<String> words = new ArrayList<>(List.of(path(), folder.toString()));
+        words.addAll(args);
+        return Job.run(words, Map.of());
+    }
+
+    private static String path() {
+        try {
+            Path script =
+                    Path.of(NamespaceHosts.class.getResource("namespaces.sh").toURI());
+            script.toFile().setExecutable(true); // a copied resource may have lost it
+            return script.toString();
+        } catch (URISyntaxException e) {
+            throw new AssertionError(e);
+        }
+    }
+}
