@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.error.FailureRecord;
 import io.hvd.error.ShutdownException;
 import io.hvd.monitor.HangReport;
 import io.hvd.spi.Topology;
@@ -23,11 +24,14 @@ final class JobGuard implements Membership.Events {
     private static final long TELL_MILLIS = 500;
     private static final long FINISH_MILLIS = 5_000;
     private static final int EXIT_CODE = 1;
+    private static final int RESERVE_BYTES = 1 << 20;
 
     private final FailureNotice report;
     private final Survivor survivor;
     private final AtomicBoolean failing = new AtomicBoolean();
     private boolean installed;
+    /** Let go when a thread has thrown: with a full heap nothing could be said about it otherwise. */
+    private volatile byte[] reserve = new byte[RESERVE_BYTES];
     /** Null until this rank has joined. */
     private volatile Membership membership;
     /** What init threw; null if it did not. */
@@ -96,6 +100,7 @@ final class JobGuard implements Membership.Events {
     }
 
     private void uncaught(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
+        reserve = null;
         String why = "thread " + thread.getName() + " threw " + cause;
         if (isConsequence(cause)) {
             report.consequence(why, thread.getName());
@@ -104,7 +109,7 @@ final class JobGuard implements Membership.Events {
         } else if (isInitFailure(cause)) {
             report.print(why, stackOf(cause));
         } else {
-            report.failure(why, thread.getName(), stackOf(cause));
+            report.failure(why, thread.getName(), stackOf(cause), EXIT_CODE);
         }
         if (isOpen()) {
             endJob(why);
@@ -165,7 +170,7 @@ final class JobGuard implements Membership.Events {
             return;
         }
         String why = cause.sentence() + " before HvdContext.close(), so the other ranks would wait for ever";
-        report.failure(why, cause.thread(), cause.stack());
+        report.failure(why, cause.thread(), cause.stack(), FailureRecord.UNKNOWN);
         // The exit status stays the program's own; the launcher and the other ranks end the job.
         membership.fail(report.sentence(why), TELL_MILLIS);
     }

@@ -29,6 +29,7 @@ public record HvdConfig(
         StallSettings stall,
         DebugSettings debug,
         Optional<Path> failureDirectory,
+        Optional<String> launcherAddress,
         boolean terminal,
         LogSettings log,
         TimelineSettings timeline,
@@ -62,7 +63,9 @@ public record HvdConfig(
         Map<String, String> launchers = new HashMap<>(environment);
         launchers
                 .keySet()
-                .removeIf(name -> OtherVariables.isOurs(name) && !name.equals(Setting.FAILURE_DIR.variable()));
+                .removeIf(name -> OtherVariables.isOurs(name)
+                        && !name.equals(Setting.FAILURE_DIR.variable())
+                        && !name.equals(Setting.LAUNCHER_ADDRESS.variable()));
         return from(launchers);
     }
 
@@ -99,6 +102,7 @@ public record HvdConfig(
                 StallSettings.from(reader, notes),
                 DebugSettings.from(reader),
                 reader.path(Setting.FAILURE_DIR),
+                reader.text(Setting.LAUNCHER_ADDRESS),
                 reader.flag(Setting.TERMINAL),
                 LogSettings.from(reader),
                 TimelineSettings.from(reader),
@@ -129,6 +133,7 @@ public record HvdConfig(
                         stall,
                         debug,
                         failureDirectory,
+                        launcherAddress,
                         terminal,
                         log,
                         timeline,

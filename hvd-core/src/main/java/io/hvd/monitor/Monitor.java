@@ -56,6 +56,9 @@ public final class Monitor implements AutoCloseable {
 
         /** The processes of these ranks have ended although nobody has closed this monitor; told once. */
         void died(List<Integer> ranks);
+
+        /** A host has disappeared from the network together with these ranks; told once for each. */
+        void unreachable(String host, List<Integer> ranks);
     }
 
     /**
@@ -68,6 +71,7 @@ public final class Monitor implements AutoCloseable {
         peers.serve(monitor.new Answers());
         monitor.thread.start();
         DeathWatch.start(peers.self(), peers.members(), monitor.closing, alarm::died);
+        HostWatch.start(peers, monitor.closing, alarm::unreachable);
         return monitor;
     }
 
