@@ -101,6 +101,15 @@ final class JobGuard implements Membership.Events {
 
     private void uncaught(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
         reserve = null;
+        try {
+            tell(previous, thread, cause);
+        } catch (OutOfMemoryError full) {
+            // Not even the reserve was enough; the launcher still sees the exit code, and the others the end.
+            Runtime.getRuntime().halt(EXIT_CODE);
+        }
+    }
+
+    private void tell(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
         String why = "thread " + thread.getName() + " threw " + cause;
         if (isConsequence(cause)) {
             report.consequence(why, thread.getName());

@@ -18,6 +18,8 @@ public final class FaultyProgram {
 
     private static final List<long[]> HOARD = new ArrayList<>();
 
+    private static final int PIECE = 1 << 13;
+
     private FaultyProgram() {}
 
     /** The fault, the culprit's rank, and {@code settled} if there are to be many healthy steps before. */
@@ -86,16 +88,8 @@ public final class FaultyProgram {
 
     /** Until the heap is full; what a thread has put into HOARD stays there when the thread has ended. */
     private static void hoard(List<long[]> hoard) {
-        for (int size = 1 << 20; ; size = Math.max(1, size / 2)) {
-            try {
-                while (true) {
-                    hoard.add(new long[size]);
-                }
-            } catch (OutOfMemoryError e) {
-                if (size == 1) {
-                    throw e;
-                }
-            }
+        while (true) {
+            hoard.add(new long[PIECE]);
         }
     }
 
