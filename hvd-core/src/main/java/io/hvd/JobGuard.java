@@ -190,16 +190,22 @@ final class JobGuard implements Membership.Events {
      * wakes mpirun, which then kills the others.
      */
     private void endedBySignal() {
-        String why = membership.failure().isEmpty() ? lostNeighbours() : membership.failure();
+        String why = membership.failure().isEmpty() ? whoIsMissing() : membership.failure();
         if (!why.isEmpty()) {
             survivor.sayWhy(membership, why);
         }
     }
 
-    /** A thread inside MPI does not hear of a rank's death, and neither does the engine. */
-    private String lostNeighbours() {
+    /** A thread inside MPI does not hear of a rank's death, and neither does the engine; nobody is told of a host's. */
+    private String whoIsMissing() {
         Collection<Integer> lost = membership.monitor().neighbours().dead();
-        return lost.isEmpty() ? "" : "the processes of ranks " + lost + " on this host are gone";
+        if (!lost.isEmpty()) {
+            return "the processes of ranks " + lost + " on this host are gone";
+        }
+        return membership.monitor().silentHosts().entrySet().stream()
+                .map(host -> "host " + host.getKey() + " with ranks " + host.getValue() + " gives no sign of life")
+                .findFirst()
+                .orElse("");
     }
 
     /** After shutdown() on all ranks MPI is still up; ending it is a matter of milliseconds unless a rank has died since. */

@@ -18,7 +18,6 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
     private static final int MOST_STACK_LINES = 12;
     private static final int MOST_FOLLOWERS = 12;
     private static final int SIGKILL = 9;
-    private static final int LAST_SIGNAL = 64;
 
     /** That of the first failure, as far as it is known; otherwise mpirun's. */
     int exitCode() {
@@ -133,10 +132,10 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
     }
 
     private String meaning() {
-        int signal = exitCode() - Seen.SIGNAL_BASE;
-        if (signal <= 0 || signal >= LAST_SIGNAL) {
+        if (!Seen.isSignal(exitCode())) {
             return "";
         }
+        int signal = exitCode() - Seen.SIGNAL_BASE;
         String whose =
                 unrecorded().filter(Seen::isMpirun).isPresent() ? "mpirun" : "a rank";
         return signal == SIGKILL

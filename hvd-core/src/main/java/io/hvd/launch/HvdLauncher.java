@@ -94,7 +94,7 @@ public final class HvdLauncher {
      * @throws InterruptedException if this thread is interrupted; the job has been ended then
      */
     public void run(Class<?> main, String... args) throws InterruptedException {
-        launch(joined(List.of(main.getName()), args), false, folder -> null);
+        launch(joined(List.of(main.getName()), args), false, (folder, ranks) -> null);
     }
 
     /**
@@ -105,11 +105,11 @@ public final class HvdLauncher {
     public <R> List<R> call(Class<? extends LaunchedProgram<R>> program, String... args) throws InterruptedException {
         LaunchedProgram<R> reader = instance(program);
         List<String> command = joined(List.of(LaunchedMain.class.getName(), program.getName()), args);
-        return launch(command, true, folder -> results(folder, reader));
+        return launch(command, true, (folder, ranks) -> results(folder, ranks, reader));
     }
 
     private interface Harvest<T> {
-        T from(Path folder) throws IOException;
+        T from(Path folder, int ranks) throws IOException;
     }
 
     private <T> T launch(List<String> program, boolean takesResults, Harvest<T> harvest) throws InterruptedException {
@@ -120,7 +120,7 @@ public final class HvdLauncher {
             settings.notes().forEach(note -> System.err.println("hvd: " + note));
             try (Launch launch = Launch.prepare(settings, around, System.err)) {
                 run(launch);
-                return harvest.from(launch.folder());
+                return harvest.from(launch.folder(), settings.ranks());
             }
         } catch (UsageException e) {
             throw new HvdException(ErrorId.BAD_ARGUMENT, "no job was started: " + e.getMessage(), e);
@@ -169,11 +169,14 @@ public final class HvdLauncher {
         }
     }
 
-    private static <R> List<R> results(Path folder, LaunchedProgram<R> reader) throws IOException {
+    private static <R> List<R> results(Path folder, int ranks, LaunchedProgram<R> reader) throws IOException {
         List<R> results = new ArrayList<>();
-        for (int rank = 0; Files.exists(folder.resolve(LaunchedMain.RESULT + rank)); rank++) {
-            byte[] bytes = Files.readAllBytes(folder.resolve(LaunchedMain.RESULT + rank));
-            results.add(reader.codec().decode(bytes));
+        for (int rank = 0; rank < ranks; rank++) {
+            Path file = folder.resolve(LaunchedMain.RESULT + rank);
+            if (!Files.exists(file)) {
+                throw new JobFailedException("rank " + rank + " of " + ranks + " ended with 0 and without a result");
+            }
+            results.add(reader.codec().decode(Files.readAllBytes(file)));
         }
         return List.copyOf(results);
     }

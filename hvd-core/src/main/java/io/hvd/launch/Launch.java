@@ -53,11 +53,22 @@ final class Launch implements AutoCloseable {
         }
         boolean allHere = new Job(settings, machine, install.version(), others).allRanksHere();
         var folder = new FailureDirectory();
-        Optional<FrontDesk> desk = allHere ? Optional.empty() : Optional.of(desk(folder, settings, around));
+        try {
+            Optional<FrontDesk> desk = allHere ? Optional.empty() : Optional.of(desk(folder, settings, around));
+            Map<String, String> environment = environment(install, folder, desk);
+            return new Launch(folder, desk, new MpiJob(line.words(), environment, folder.path(), around));
+        } catch (IOException e) {
+            folder.close();
+            throw e;
+        }
+    }
+
+    private static Map<String, String> environment(
+            MpiInstall install, FailureDirectory folder, Optional<FrontDesk> desk) {
         Map<String, String> environment = new HashMap<>(install.environment());
         environment.put(FailureRecord.DIRECTORY_VARIABLE, folder.path().toString());
         desk.ifPresent(open -> environment.put(LauncherAddress.VARIABLE, open.address().encode()));
-        return new Launch(folder, desk, new MpiJob(line.words(), environment, folder.path(), around));
+        return environment;
     }
 
     private static FrontDesk desk(FailureDirectory folder, LaunchSettings settings, Surroundings around)

@@ -70,7 +70,7 @@ final class MpiJob {
         copier.setDaemon(true);
         copier.start();
         int exitCode = started.waitFor();
-        if (exitCode > Seen.SIGNAL_BASE) {
+        if (Seen.isSignal(exitCode)) {
             endOrphans(exitCode);
         }
         copier.join(LAST_WORDS_MILLIS);
@@ -89,7 +89,9 @@ final class MpiJob {
     private void endOrphans(int exitCode) throws InterruptedException {
         List<ProcessHandle> ranks = JobProcesses.living(folder);
         var leftovers = new Leftovers(mpirun.toHandle(), ranks, builder.environment());
-        if (JobProcesses.endedWithin(ranks, ORPHAN_MILLIS) || ending()) {
+        if (JobProcesses.endedWithin(ranks, ORPHAN_MILLIS)
+                || ending()
+                || said.firstFailure().isPresent()) {
             return;
         }
         died = Optional.of(Seen.mpirunEnded(exitCode));

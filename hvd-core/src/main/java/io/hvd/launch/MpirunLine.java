@@ -92,7 +92,10 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
         return arguments;
     }
 
-    /** Open MPI would notice the loss of a host after five minutes of silence and more. */
+    /**
+     * Open MPI would notice the loss of a host after five minutes of silence and more. It has to notice before the ranks
+     * do: once it has told the lost host's daemon to end, the kernel waits for an answer and no longer asks.
+     */
     private static List<Argument> keepalive(Job job) {
         String prefix = job.version().startsWithPrrte() ? "prte_keepalive_" : "oob_tcp_keepalive_";
         if (job.allRanksHere() || job.choices().source(prefix + "time").isPresent()) {
@@ -100,9 +103,9 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
         }
         String set = job.version().startUpSwitch();
         return List.of(
-                Argument.of("a host that disappears ends the job: asked after 3 s of silence", set, prefix + "time", "3"),
+                Argument.of("a host that disappears ends the job: asked after 2 s of silence", set, prefix + "time", "2"),
                 Argument.of("asked again every second", set, prefix + "intvl", "1"),
-                Argument.of("given up after 3 questions", set, prefix + "probes", "3"));
+                Argument.of("given up after 2 questions", set, prefix + "probes", "2"));
     }
 
     private static Argument parameter(Job job, String name, String value, String reason) {

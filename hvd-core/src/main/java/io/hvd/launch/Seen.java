@@ -18,6 +18,8 @@ record Seen(int rank, String host, int exitCode, String words) {
     /** A process that was ended by a signal has this much and the signal's number. */
     static final int SIGNAL_BASE = 128;
 
+    private static final int LAST_SIGNAL = 64;
+
     static Seen mpirunEnded(int exitCode) {
         return new Seen(
                 NO_RANK,
@@ -26,11 +28,16 @@ record Seen(int rank, String host, int exitCode, String words) {
                 "mpirun itself was ended by signal " + (exitCode - SIGNAL_BASE) + "; horovodrun has ended its ranks");
     }
 
+    /** Open MPI has exit codes of its own beyond all signals. */
+    static boolean isSignal(int exitCode) {
+        return exitCode > SIGNAL_BASE && exitCode <= SIGNAL_BASE + LAST_SIGNAL;
+    }
+
     boolean isMpirun() {
         return rank == NO_RANK && bySignal();
     }
 
     boolean bySignal() {
-        return exitCode > SIGNAL_BASE;
+        return isSignal(exitCode);
     }
 }

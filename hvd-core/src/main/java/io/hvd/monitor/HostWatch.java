@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 
 /**
- * Looks whether the other hosts are still there. A broken network tells nobody: connections stay open, and
+ * Looks whether the other hosts are still there, more patiently than mpirun, which has to end the job. A broken network tells nobody: connections stay open, and
  * whoever reads waits. A host none of whose ranks gives a sign of life is called, and if it does not answer it is lost.
  */
 final class HostWatch {

@@ -89,6 +89,13 @@ public final class Monitor implements AutoCloseable {
         return new Neighbours(peers.self(), peers.members());
     }
 
+    /** Hosts of which nothing has been heard for seconds, each with its ranks; they may still be there. */
+    public Map<String, List<Integer>> silentHosts() {
+        Map<Integer, Long> ago = new HashMap<>();
+        peers.heard().forEach((rank, sign) -> ago.put(rank, sign.agoMillis()));
+        return HostWatch.silent(peers.self(), peers.members(), ago);
+    }
+
     /** Stops watching; the other ranks hear no more of this one. */
     @Override
     public void close() {

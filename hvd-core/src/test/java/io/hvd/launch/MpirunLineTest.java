@@ -286,8 +286,8 @@ final class MpirunLineTest {
                         + " --mca oob_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
                         + " -x NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0,virbr1"
                         + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --mca plm_rsh_args '-p 22'"
-                        + " --mca oob_tcp_keepalive_time 3 --mca oob_tcp_keepalive_intvl 1"
-                        + " --mca oob_tcp_keepalive_probes 3"
+                        + " --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1"
+                        + " --mca oob_tcp_keepalive_probes 2"
                         + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
         assertThat(ShellWords.join(build(V5, PLAIN, others, args).words()))
                 .isEqualTo("mpirun -np 4 -H here:2,b:2 --bind-to none --map-by slot --mca pml ob1"
@@ -296,8 +296,8 @@ final class MpirunLineTest {
                         + " --prtemca prte_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
                         + " -x NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0,virbr1"
                         + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --prtemca plm_ssh_args '-p 22'"
-                        + " --prtemca prte_keepalive_time 3 --prtemca prte_keepalive_intvl 1"
-                        + " --prtemca prte_keepalive_probes 3"
+                        + " --prtemca prte_keepalive_time 2 --prtemca prte_keepalive_intvl 1"
+                        + " --prtemca prte_keepalive_probes 2"
                         + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
         assertThat(build(V4, PLAIN, others, args).explained())
                 .contains("interfaces that end inside a host are left out, used: here eth0; b ens3")
