@@ -70,7 +70,15 @@ class FloorsTest {
             // floor 3
             floor(FACADE, ENGINE, TRACE, MONITOR, TIMELINE, LOCAL, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
             // floor 4
-            floor("io.hvd.launch.*", FACADE, MPI, NCCL, ERROR, CONFIG, "org.apache.commons.cli.*", "org.snakeyaml.engine.*"),
+            floor(
+                    "io.hvd.launch.*",
+                    FACADE,
+                    MPI,
+                    NCCL,
+                    ERROR,
+                    CONFIG,
+                    "org.apache.commons.cli.*",
+                    "org.snakeyaml.engine.*"),
             floor("io.hvd.data", LOG),
             floor("io.hvd.optimizer", FACADE, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(

@@ -37,12 +37,16 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
 
     /** Whose failure was the first, or {@link Seen#NO_RANK}. */
     int rank() {
-        return isHead() ? cause().map(FailureRecord::rank).orElse(Seen.NO_RANK) : unrecorded().get().rank();
+        return isHead()
+                ? cause().map(FailureRecord::rank).orElse(Seen.NO_RANK)
+                : unrecorded().get().rank();
     }
 
     /** On which host; empty if that is not known. */
     String host() {
-        return isHead() ? cause().map(FailureRecord::host).orElse("") : unrecorded().get().host();
+        return isHead()
+                ? cause().map(FailureRecord::host).orElse("")
+                : unrecorded().get().host();
     }
 
     String text() {
@@ -75,7 +79,8 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
     private boolean noticedBefore(Seen process, Instant time) {
         return (process.bySignal() || process.rank() == Seen.NO_RANK)
                 && records.stream()
-                        .anyMatch(record -> record.consequence() && record.time().isBefore(time));
+                        .anyMatch(
+                                record -> record.consequence() && record.time().isBefore(time));
     }
 
     /** What mpirun saw, if that process has left no record: one that has, knew more, or ended later than others. */
@@ -136,8 +141,7 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
             return "";
         }
         int signal = exitCode() - Seen.SIGNAL_BASE;
-        String whose =
-                unrecorded().filter(Seen::isMpirun).isPresent() ? "mpirun" : "a rank";
+        String whose = unrecorded().filter(Seen::isMpirun).isPresent() ? "mpirun" : "a rank";
         return signal == SIGKILL
                 ? " (" + whose + " was killed by signal 9: by someone, or by the kernel for want of memory)"
                 : " (" + whose + " was ended by signal " + signal + ")";

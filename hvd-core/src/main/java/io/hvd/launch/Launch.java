@@ -67,7 +67,8 @@ final class Launch implements AutoCloseable {
             MpiInstall install, FailureDirectory folder, Optional<FrontDesk> desk) {
         Map<String, String> environment = new HashMap<>(install.environment());
         environment.put(FailureRecord.DIRECTORY_VARIABLE, folder.path().toString());
-        desk.ifPresent(open -> environment.put(LauncherAddress.VARIABLE, open.address().encode()));
+        desk.ifPresent(
+                open -> environment.put(LauncherAddress.VARIABLE, open.address().encode()));
         return environment;
     }
 

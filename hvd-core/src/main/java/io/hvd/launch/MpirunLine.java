@@ -103,7 +103,8 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
         }
         String set = job.version().startUpSwitch();
         return List.of(
-                Argument.of("a host that disappears ends the job: asked after 2 s of silence", set, prefix + "time", "2"),
+                Argument.of(
+                        "a host that disappears ends the job: asked after 2 s of silence", set, prefix + "time", "2"),
                 Argument.of("asked again every second", set, prefix + "intvl", "1"),
                 Argument.of("given up after 2 questions", set, prefix + "probes", "2"));
     }

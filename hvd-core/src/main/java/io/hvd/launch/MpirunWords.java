@@ -57,7 +57,11 @@ final class MpirunWords {
         acceptAbort(text);
         Matcher lost = LOST.matcher(text);
         if (lost.find()) {
-            found(new Seen(Seen.NO_RANK, lost.group(1), Seen.NO_CODE, "mpirun has lost the connection to host " + lost.group(1)));
+            found(new Seen(
+                    Seen.NO_RANK,
+                    lost.group(1),
+                    Seen.NO_CODE,
+                    "mpirun has lost the connection to host " + lost.group(1)));
         }
     }
 

@@ -111,6 +111,7 @@ final class FailureRecordTest {
     }
 
     private static FailureRecord record(int rank, int second, boolean consequence) {
-        return new FailureRecord(NOON.plusSeconds(second), rank, "node", 100 + rank, "main", "reason", "", consequence, 1);
+        return new FailureRecord(
+                NOON.plusSeconds(second), rank, "node", 100 + rank, "main", "reason", "", consequence, 1);
     }
 }

@@ -82,7 +82,11 @@ class FaultsIT {
         assertNothingIsLeft(job);
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(lastWords(job))
-                .contains("first failure: rank 1 on ", "thread " + thread, "java.lang.OutOfMemoryError", "FaultyProgram.hoard")
+                .contains(
+                        "first failure: rank 1 on ",
+                        "thread " + thread,
+                        "java.lang.OutOfMemoryError",
+                        "FaultyProgram.hoard")
                 .endsWith("horovodrun: exit code 1\n");
     }
 

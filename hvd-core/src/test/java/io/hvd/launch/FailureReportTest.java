@@ -66,8 +66,7 @@ final class FailureReportTest {
 
     @Test
     void aKillThatOthersNoticedBeforeComesBeforeAnException() {
-        var killedFirst =
-                new FailureReport(List.of(cause(0, 50, 1), consequence(1, 10)), Optional.of(KILLED), 1);
+        var killedFirst = new FailureReport(List.of(cause(0, 50, 1), consequence(1, 10)), Optional.of(KILLED), 1);
         var killedLater = new FailureReport(List.of(cause(0, 50, 1), consequence(1, 60)), Optional.of(KILLED), 137);
 
         assertThat(killedFirst.rank()).isEqualTo(2);

@@ -53,7 +53,8 @@ final class FrontDeskTest {
     @Test
     void aCallerThatAnnouncesTooMuchIsCutOff() throws IOException {
         try (FrontDesk desk = FrontDesk.open(folder, false, Set.of());
-                Socket caller = new Socket(InetAddress.getLoopbackAddress(), desk.address().port())) {
+                Socket caller = new Socket(
+                        InetAddress.getLoopbackAddress(), desk.address().port())) {
             new DataOutputStream(caller.getOutputStream()).writeInt(Integer.MAX_VALUE);
 
             assertThat(caller.getInputStream().read()).isEqualTo(-1);
@@ -80,7 +81,9 @@ final class FrontDeskTest {
 
     private static LauncherAddress here(FrontDesk desk) {
         return new LauncherAddress(
-                desk.address().token(), List.of(InetAddress.getLoopbackAddress()), desk.address().port());
+                desk.address().token(),
+                List.of(InetAddress.getLoopbackAddress()),
+                desk.address().port());
     }
 
     private static byte[] bytes(String text) {

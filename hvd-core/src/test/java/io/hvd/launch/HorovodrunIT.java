@@ -99,8 +99,7 @@ final class HorovodrunIT {
 
         assertThat(outcome.exitCode()).isEqualTo(7);
         if (outcome.err().contains("Process name:")) { // mpirun itself may lose its last words
-            assertThat(outcome.err())
-                    .contains("horovodrun: first failure: rank 1 ended with exit code 7\n");
+            assertThat(outcome.err()).contains("horovodrun: first failure: rank 1 ended with exit code 7\n");
         }
     }
 
@@ -278,7 +277,8 @@ final class HorovodrunIT {
         assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
         assertThat(launcher.exitValue()).isEqualTo(137);
         assertThat(new String(launcher.getErrorStream().readAllBytes(), StandardCharsets.UTF_8))
-                .contains("horovodrun: first failure: mpirun itself was ended by signal 9; horovodrun has ended its ranks")
+                .contains(
+                        "horovodrun: first failure: mpirun itself was ended by signal 9; horovodrun has ended its ranks")
                 .contains("horovodrun: exit code 137 (mpirun was killed by signal 9");
         assertFamilyGone();
         assertThat(temporaryFiles()).isEmpty();

@@ -45,12 +45,17 @@ final class HvdLauncherIT {
                 .isEqualTo(InetAddress.getLocalHost().getHostName().replaceFirst("\\..*", ""));
         assertThat(failure)
                 .hasMessageContainingAll(
-                        "HVD-601", "first failure: rank 1 on ", "the score is NaN", "ScoreProgram.run", "in consequence");
+                        "HVD-601",
+                        "first failure: rank 1 on ",
+                        "the score is NaN",
+                        "ScoreProgram.run",
+                        "in consequence");
     }
 
     @Test
     void atTheLimitTheJobIsEnded() throws Exception {
-        assertThatThrownBy(() -> HvdLauncher.ranks(2).limit(Duration.ofSeconds(8)).call(ScoreProgram.class, "wait"))
+        assertThatThrownBy(
+                        () -> HvdLauncher.ranks(2).limit(Duration.ofSeconds(8)).call(ScoreProgram.class, "wait"))
                 .isInstanceOf(JobFailedException.class)
                 .hasMessageContaining("did not end within PT8S");
 
