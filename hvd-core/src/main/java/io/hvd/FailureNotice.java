@@ -2,9 +2,11 @@ package io.hvd;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
+import io.hvd.error.LauncherAddress;
 import io.hvd.spi.HostAddress;
 import io.hvd.spi.Topology;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -19,6 +21,8 @@ import java.util.function.Supplier;
 final class FailureNotice {
     private static final long POLL_MILLIS = 10;
     private static final long PRINT_MILLIS = 100;
+    /** In which the other ranks of a host that does not see the folder can send their records. */
+    private static final long SEND_MILLIS = 300;
 
     private static final int NOT_NUMBERED = -1;
 
@@ -48,10 +52,10 @@ final class FailureNotice {
     }
 
     /** This rank's own failure, with a stack that is worth reading. */
-    void failure(String why, String thread, String stack) {
+    void failure(String why, String thread, String stack, int exitCode) {
         begun.set(true);
+        leaveRecord(why, thread, stack, false, exitCode);
         print(why, stack);
-        leaveRecord(why, thread, stack, false);
         said.countDown();
     }
 
@@ -63,14 +67,14 @@ final class FailureNotice {
 
     /** This rank's own failure, for the launcher; the program is yet to say something, or to go on. */
     void recordOnly(String why, String thread, String stack) {
-        leaveRecord(why, thread, stack, false);
+        leaveRecord(why, thread, stack, false, FailureRecord.UNKNOWN);
     }
 
     /** Another rank has failed first. Said once, and not after a failure of this rank's own. */
     void consequence(String why, String thread) {
         if (begun.compareAndSet(false, true)) {
             print("hvd: consequence on " + sentence(why));
-            leaveRecord(why, thread, "", true);
+            leaveRecord(why, thread, "", true, FailureRecord.UNKNOWN);
             said.countDown();
         }
     }
@@ -78,7 +82,7 @@ final class FailureNotice {
     /** For the launcher only, where stderr has been told already. */
     void quietly(String why, String thread, boolean consequence) {
         begun.set(true);
-        leaveRecord(why, thread, "", consequence);
+        leaveRecord(why, thread, "", consequence, FailureRecord.UNKNOWN);
         said.countDown();
     }
 
@@ -96,7 +100,7 @@ final class FailureNotice {
     void awaitRecords(Supplier<Collection<Integer>> others, long limitMillis) throws InterruptedException {
         Optional<Path> folder = config.failureDirectory().filter(Files::isDirectory);
         if (folder.isEmpty()) {
-            Thread.sleep(PRINT_MILLIS);
+            Thread.sleep(config.launcherAddress().isPresent() ? SEND_MILLIS : PRINT_MILLIS);
             return;
         }
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
@@ -111,23 +115,30 @@ final class FailureNotice {
         System.err.flush();
     }
 
-    private void leaveRecord(String why, String thread, String stack, boolean consequence) {
-        config.failureDirectory().ifPresent(folder -> leaveRecord(folder, why, thread, stack, consequence));
-    }
-
-    /** On another host the launcher's folder does not exist; then what was printed has to do. */
-    private void leaveRecord(Path folder, String why, String thread, String stack, boolean consequence) {
-        if (!Files.isDirectory(folder)) {
+    /** The launcher's folder does not exist on another host; from there the record is sent. */
+    private void leaveRecord(String why, String thread, String stack, boolean consequence, int exitCode) {
+        Optional<Path> folder = config.failureDirectory().filter(Files::isDirectory);
+        Optional<String> address = config.launcherAddress();
+        if (folder.isEmpty() && address.isEmpty()) {
             return;
         }
         try {
-            String where = host.isEmpty() ? HostAddress.localName() : host;
-            new FailureRecord(
-                            Instant.now(), rank, where, ProcessHandle.current().pid(), thread, why, stack, consequence)
-                    .write(folder);
-        } catch (IOException | LinkageError e) {
+            FailureRecord record = record(why, thread, stack, consequence, exitCode);
+            if (folder.isPresent()) {
+                record.write(folder.get());
+            } else {
+                byte[] content = record.encode().getBytes(StandardCharsets.UTF_8);
+                LauncherAddress.decode(address.get()).send(LauncherAddress.FAILURE, content);
+            }
+        } catch (IOException | IllegalArgumentException | LinkageError e) {
             // Without a free file descriptor not even the record's class may be readable.
-            System.err.println("hvd: the failure record could not be written to " + folder + ": " + e);
+            System.err.println("hvd: the failure record could not be left for the launcher: " + e);
         }
+    }
+
+    private FailureRecord record(String why, String thread, String stack, boolean consequence, int exitCode) {
+        String where = host.isEmpty() ? HostAddress.localName() : host;
+        long pid = ProcessHandle.current().pid();
+        return new FailureRecord(Instant.now(), rank, where, pid, thread, why, stack, consequence, exitCode);
     }
 }

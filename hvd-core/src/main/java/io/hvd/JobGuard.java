@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.error.FailureRecord;
 import io.hvd.error.ShutdownException;
 import io.hvd.monitor.HangReport;
 import io.hvd.spi.Topology;
@@ -23,11 +24,14 @@ final class JobGuard implements Membership.Events {
     private static final long TELL_MILLIS = 500;
     private static final long FINISH_MILLIS = 5_000;
     private static final int EXIT_CODE = 1;
+    private static final int RESERVE_BYTES = 1 << 20;
 
     private final FailureNotice report;
     private final Survivor survivor;
     private final AtomicBoolean failing = new AtomicBoolean();
     private boolean installed;
+    /** Let go when a thread has thrown: with a full heap nothing could be said about it otherwise. */
+    private volatile byte[] reserve = new byte[RESERVE_BYTES];
     /** Null until this rank has joined. */
     private volatile Membership membership;
     /** What init threw; null if it did not. */
@@ -96,6 +100,16 @@ final class JobGuard implements Membership.Events {
     }
 
     private void uncaught(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
+        reserve = null;
+        try {
+            tell(previous, thread, cause);
+        } catch (OutOfMemoryError full) {
+            // Not even the reserve was enough; the launcher still sees the exit code, and the others the end.
+            Runtime.getRuntime().halt(EXIT_CODE);
+        }
+    }
+
+    private void tell(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
         String why = "thread " + thread.getName() + " threw " + cause;
         if (isConsequence(cause)) {
             report.consequence(why, thread.getName());
@@ -104,7 +118,7 @@ final class JobGuard implements Membership.Events {
         } else if (isInitFailure(cause)) {
             report.print(why, stackOf(cause));
         } else {
-            report.failure(why, thread.getName(), stackOf(cause));
+            report.failure(why, thread.getName(), stackOf(cause), EXIT_CODE);
         }
         if (isOpen()) {
             endJob(why);
@@ -165,7 +179,7 @@ final class JobGuard implements Membership.Events {
             return;
         }
         String why = cause.sentence() + " before HvdContext.close(), so the other ranks would wait for ever";
-        report.failure(why, cause.thread(), cause.stack());
+        report.failure(why, cause.thread(), cause.stack(), FailureRecord.UNKNOWN);
         // The exit status stays the program's own; the launcher and the other ranks end the job.
         membership.fail(report.sentence(why), TELL_MILLIS);
     }
@@ -176,16 +190,22 @@ final class JobGuard implements Membership.Events {
      * wakes mpirun, which then kills the others.
      */
     private void endedBySignal() {
-        String why = membership.failure().isEmpty() ? lostNeighbours() : membership.failure();
+        String why = membership.failure().isEmpty() ? whoIsMissing() : membership.failure();
         if (!why.isEmpty()) {
             survivor.sayWhy(membership, why);
         }
     }
 
-    /** A thread inside MPI does not hear of a rank's death, and neither does the engine. */
-    private String lostNeighbours() {
+    /** A thread inside MPI does not hear of a rank's death, and neither does the engine; nobody is told of a host's. */
+    private String whoIsMissing() {
         Collection<Integer> lost = membership.monitor().neighbours().dead();
-        return lost.isEmpty() ? "" : "the processes of ranks " + lost + " on this host are gone";
+        if (!lost.isEmpty()) {
+            return "the processes of ranks " + lost + " on this host are gone";
+        }
+        return membership.monitor().silentHosts().entrySet().stream()
+                .map(host -> "host " + host.getKey() + " with ranks " + host.getValue() + " gives no sign of life")
+                .findFirst()
+                .orElse("");
     }
 
     /** After shutdown() on all ranks MPI is still up; ending it is a matter of milliseconds unless a rank has died since. */

@@ -111,6 +111,14 @@ final class Membership {
                 giveUp("the processes of ranks " + ranks + " on this host are gone");
             }
         }
+
+        @Override
+        public void unreachable(String host, List<Integer> ranks) {
+            if (open) {
+                giveUp("host " + host + " with ranks " + ranks
+                        + " has disappeared: it gives no sign of life and answers no call");
+            }
+        }
     }
 
     /** Hosts with different numbers of ranks have no size in common that a fused operation could be cut into. */

@@ -30,6 +30,7 @@ public record HvdConfig(
         StallSettings stall,
         DebugSettings debug,
         Optional<Path> failureDirectory,
+        Optional<String> launcherAddress,
         boolean terminal,
         LogSettings log,
         TimelineSettings timeline,
@@ -63,7 +64,9 @@ public record HvdConfig(
         Map<String, String> launchers = new HashMap<>(environment);
         launchers
                 .keySet()
-                .removeIf(name -> OtherVariables.isOurs(name) && !name.equals(Setting.FAILURE_DIR.variable()));
+                .removeIf(name -> OtherVariables.isOurs(name)
+                        && !name.equals(Setting.FAILURE_DIR.variable())
+                        && !name.equals(Setting.LAUNCHER_ADDRESS.variable()));
         return from(launchers);
     }
 
@@ -101,6 +104,7 @@ public record HvdConfig(
                 StallSettings.from(reader, notes),
                 DebugSettings.from(reader),
                 reader.path(Setting.FAILURE_DIR),
+                reader.text(Setting.LAUNCHER_ADDRESS),
                 reader.flag(Setting.TERMINAL),
                 LogSettings.from(reader),
                 TimelineSettings.from(reader),
@@ -132,6 +136,7 @@ public record HvdConfig(
                         stall,
                         debug,
                         failureDirectory,
+                        launcherAddress,
                         terminal,
                         log,
                         timeline,

@@ -105,6 +105,11 @@ public enum Setting {
     FLIGHT_RECORDER("HVD_FLIGHT_RECORDER", "128", JOB, "calls that each rank remembers for the report of a hang"),
     REPORT_DIR("HVD_REPORT_DIR", ".", RANK, "folder for the report of a hang"),
     FAILURE_DIR("HVD_FAILURE_DIR", "", RANK, "folder for failure records, set by horovodrun"),
+    LAUNCHER_ADDRESS(
+            "HVD_LAUNCHER_ADDRESS",
+            "",
+            RANK,
+            "where ranks on other hosts send their failure records, set by horovodrun"),
     TERMINAL("HVD_TERMINAL", "0", RANK, "1 if horovodrun writes to a terminal, set by horovodrun"),
     LOG_LEVEL(
             "HOROVOD_LOG_LEVEL",

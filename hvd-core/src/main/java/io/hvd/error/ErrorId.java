@@ -22,7 +22,8 @@ public enum ErrorId {
     OPTIMIZER_MISUSE("HVD-401"),
     STATE_MISMATCH("HVD-402"),
     DIVERGED("HVD-403"),
-    BAD_CHECKPOINT("HVD-501");
+    BAD_CHECKPOINT("HVD-501"),
+    JOB_FAILED("HVD-601");
 
     private final String code;
 

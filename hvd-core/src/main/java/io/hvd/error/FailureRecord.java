@@ -1,6 +1,8 @@
 package io.hvd.error;
 
 import java.io.IOException;
+import java.io.Reader;
+import java.io.StringReader;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
@@ -35,6 +37,7 @@ import java.util.regex.Pattern;
  * @param reason one sentence
  * @param stack stack trace, or empty
  * @param consequence true if this rank only failed because another one had
+ * @param exitCode of this rank's process, or {@link #UNKNOWN} where it could not be known in time
  */
 public record FailureRecord(
         Instant time,
@@ -44,10 +47,19 @@ public record FailureRecord(
         String thread,
         String reason,
         String stack,
-        boolean consequence) {
+        boolean consequence,
+        int exitCode) {
+
+    /** Of an exit code: the program called System.exit, or somebody else ends the process. */
+    public static final int UNKNOWN = -1;
 
     /** Environment variable by which the launcher tells its ranks where to write; unset without a launcher. */
     public static final String DIRECTORY_VARIABLE = "HVD_FAILURE_DIR";
+
+    /** What is beyond is cut off, so that no record is larger than a few screens. */
+    private static final int LONGEST_REASON = 4_000;
+
+    private static final int LONGEST_STACK = 16_000;
 
     private static final String SUFFIX = ".failure";
     private static final Pattern NAME = Pattern.compile("rank-(-?\\d{1,9})-pid-.*\\.failure");
@@ -61,6 +73,8 @@ public record FailureRecord(
         Objects.requireNonNull(thread, "thread");
         Objects.requireNonNull(reason, "reason");
         Objects.requireNonNull(stack, "stack");
+        reason = reason.substring(0, Math.min(LONGEST_REASON, reason.length()));
+        stack = stack.substring(0, Math.min(LONGEST_STACK, stack.length()));
     }
 
     /**
@@ -73,7 +87,7 @@ public record FailureRecord(
     public Path write(Path directory) throws IOException {
         Path unfinished = Files.createTempFile(directory, "rank-" + rank + "-pid-" + pid + "-", ".tmp");
         try {
-            Files.writeString(unfinished, text());
+            Files.writeString(unfinished, encode());
             String name = unfinished.getFileName().toString();
             Path finished = directory.resolve(name.substring(0, name.length() - ".tmp".length()) + SUFFIX);
             return Files.move(unfinished, finished, StandardCopyOption.ATOMIC_MOVE);
@@ -113,7 +127,8 @@ public record FailureRecord(
         return ranks;
     }
 
-    private String text() {
+    /** As it stands in a file, or travels to the launcher's host. */
+    public String encode() {
         var fields = new Properties();
         fields.setProperty("time", time.toString());
         fields.setProperty("rank", Integer.toString(rank));
@@ -123,6 +138,7 @@ public record FailureRecord(
         fields.setProperty("reason", reason);
         fields.setProperty("stack", stack);
         fields.setProperty("consequence", Boolean.toString(consequence));
+        fields.setProperty("exitCode", Integer.toString(exitCode));
         var out = new StringWriter();
         try {
             fields.store(out, null);
@@ -132,9 +148,22 @@ public record FailureRecord(
         return out + "end=true\n";
     }
 
+    /** Empty if the text is not one that {@link #encode} gives, or is cut off. */
+    public static Optional<FailureRecord> decode(String text) {
+        return read(new StringReader(text));
+    }
+
     private static Optional<FailureRecord> read(Path file) {
-        var fields = new Properties();
         try (var in = Files.newBufferedReader(file)) {
+            return read(in);
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static Optional<FailureRecord> read(Reader in) {
+        var fields = new Properties();
+        try {
             fields.load(in);
             return "true".equals(fields.getProperty("end")) ? Optional.of(of(fields)) : Optional.empty();
         } catch (IOException | IllegalArgumentException | DateTimeException e) {
@@ -151,7 +180,8 @@ public record FailureRecord(
                 required(fields, "thread"),
                 required(fields, "reason"),
                 required(fields, "stack"),
-                Boolean.parseBoolean(required(fields, "consequence")));
+                Boolean.parseBoolean(required(fields, "consequence")),
+                Integer.parseInt(required(fields, "exitCode")));
     }
 
     private static String required(Properties fields, String name) {

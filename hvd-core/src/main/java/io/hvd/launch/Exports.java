@@ -1,6 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
+import io.hvd.error.LauncherAddress;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -18,7 +19,7 @@ final class Exports {
      */
     private static final Pattern KEPT_BACK = Pattern.compile("BASH_FUNC_.*|OLDPWD|PWD|SHLVL|_|HOSTNAME|SSH_.*"
             + "|.*CUDA_VISIBLE_DEVICES|_?HOROVOD_SECRET_KEY|(OMPI|OPAL|PMIX|PRTE)_.*|"
-            + FailureRecord.DIRECTORY_VARIABLE);
+            + FailureRecord.DIRECTORY_VARIABLE + "|" + LauncherAddress.VARIABLE);
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
 
@@ -33,6 +34,9 @@ final class Exports {
     List<Argument> arguments() {
         List<Argument> arguments = new ArrayList<>();
         arguments.add(Argument.of("where ranks leave the cause of a failure", "-x", FailureRecord.DIRECTORY_VARIABLE));
+        if (!job.allRanksHere()) {
+            arguments.add(Argument.of("where those on other hosts send it", "-x", LauncherAddress.VARIABLE));
+        }
         for (Assignment assignment : job.settings().assignments()) {
             arguments.add(choices.source("-x " + assignment.variable())
                     .map(source -> Argument.note(assignment.variable() + ": as set by " + source))
@@ -66,6 +70,7 @@ final class Exports {
         List<String> names = names().filter(name ->
                         !NAME.matcher(name).matches() || KEPT_BACK.matcher(name).matches())
                 .filter(name -> !name.equals(FailureRecord.DIRECTORY_VARIABLE))
+                .filter(name -> !name.equals(LauncherAddress.VARIABLE))
                 .toList();
         return names.isEmpty()
                 ? Optional.empty()

@@ -2,50 +2,133 @@ package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 
-/** The last words of a failed job: what failed first, and what only followed from it. */
-final class FailureReport {
+/**
+ * The last words of a failed job, on one screen: what failed first, and what only followed from it.
+ *
+ * @param records causes first, as {@link FailureRecord#readAll} gives them
+ * @param seen what mpirun saw failing first, if it said so
+ * @param mpirunCode exit code of mpirun, not 0
+ */
+record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpirunCode) {
 
-    private static final int SIGNAL_BASE = 128;
+    private static final int MOST_STACK_LINES = 12;
+    private static final int MOST_FOLLOWERS = 12;
     private static final int SIGKILL = 9;
 
-    private FailureReport() {}
+    /** That of the first failure, as far as it is known; otherwise mpirun's. */
+    int exitCode() {
+        int code = cause().map(this::codeOf)
+                .orElseGet(() -> unrecorded().map(Seen::exitCode).orElse(mpirunCode));
+        return code > 0 ? code : mpirunCode;
+    }
 
-    /**
-     * @param records causes first, as {@link FailureRecord#readAll} gives them
-     * @param exitCode of mpirun, not 0
-     */
-    static String of(List<FailureRecord> records, int exitCode) {
-        if (records.isEmpty()) {
-            return "horovodrun: exit code " + exitCode + meaning(exitCode) + "; no rank left a record of its failure\n";
+    private int codeOf(FailureRecord first) {
+        if (first.exitCode() != FailureRecord.UNKNOWN) {
+            return first.exitCode();
         }
-        FailureRecord first = records.get(0);
-        var text = new StringBuilder("\nhorovodrun: ")
-                .append(first.consequence() ? "no rank left the cause itself; noticed first by " : "first failure: ")
-                .append(where(first))
-                .append(", pid ")
-                .append(first.pid())
-                .append(", thread ")
-                .append(first.thread())
-                .append(", at ")
-                .append(first.time())
-                .append("\n  ")
-                .append(first.reason())
-                .append('\n');
-        first.stack().lines().forEach(line -> text.append("    ").append(line).append('\n'));
-        records.stream().skip(1).forEach(other -> text.append(follower(first, other)));
+        return seen.filter(process -> process.rank() == first.rank())
+                .map(Seen::exitCode)
+                .orElse(mpirunCode);
+    }
+
+    /** Whose failure was the first, or {@link Seen#NO_RANK}. */
+    int rank() {
+        return isHead()
+                ? cause().map(FailureRecord::rank).orElse(Seen.NO_RANK)
+                : unrecorded().get().rank();
+    }
+
+    /** On which host; empty if that is not known. */
+    String host() {
+        return isHead()
+                ? cause().map(FailureRecord::host).orElse("")
+                : unrecorded().get().host();
+    }
+
+    String text() {
+        if (records.isEmpty() && seen.isEmpty()) {
+            return "horovodrun: exit code " + exitCode() + meaning() + "; no rank left a record of its failure\n";
+        }
+        var text = new StringBuilder("\n").append(head());
+        List<FailureRecord> others =
+                records.stream().skip(isHead() ? 1 : 0).limit(MOST_FOLLOWERS).toList();
+        others.forEach(other -> text.append(follower(other)));
+        int more = records.size() - (isHead() ? 1 : 0) - others.size();
+        text.append(more > 0 ? "  and " + more + " more ranks in consequence\n" : "");
         return text.append("horovodrun: exit code ")
-                .append(exitCode)
-                .append(meaning(exitCode))
+                .append(exitCode())
+                .append(meaning())
                 .append('\n')
                 .toString();
     }
 
-    private static String follower(FailureRecord first, FailureRecord other) {
-        double seconds = Duration.between(first.time(), other.time()).toMillis() / 1000.0;
-        String kind = other.consequence() ? "consequence" : "also failed";
-        return String.format("  %s: %s, %+.2f s: %s%n", kind, where(other), seconds, other.reason());
+    /** The record of the first failure, unless another process had been gone before without a word. */
+    private Optional<FailureRecord> cause() {
+        Optional<FailureRecord> first =
+                records.stream().filter(record -> !record.consequence()).findFirst();
+        return first.filter(cause -> unrecorded()
+                .filter(process -> process.isMpirun() || noticedBefore(process, cause.time()))
+                .isEmpty());
+    }
+
+    /** A killed process leaves nothing; what the others noticed of it tells that it came first. */
+    private boolean noticedBefore(Seen process, Instant time) {
+        return (process.bySignal() || process.rank() == Seen.NO_RANK)
+                && records.stream()
+                        .anyMatch(
+                                record -> record.consequence() && record.time().isBefore(time));
+    }
+
+    /** What mpirun saw, if that process has left no record: one that has, knew more, or ended later than others. */
+    private Optional<Seen> unrecorded() {
+        return seen.filter(process -> records.stream().noneMatch(record -> record.rank() == process.rank()));
+    }
+
+    /** Whether the first record is what the report begins with. */
+    private boolean isHead() {
+        return cause().isPresent() || unrecorded().isEmpty();
+    }
+
+    private String head() {
+        if (!isHead()) {
+            return "horovodrun: first failure: " + unrecorded().get().words() + "\n";
+        }
+        FailureRecord first = cause().orElse(records.get(0));
+        return "horovodrun: first failure: "
+                + (cause().isPresent() ? "" : "left no record of its own; noticed first by ")
+                + where(first) + ", pid " + first.pid() + ", thread " + first.thread() + ", at " + first.time()
+                + "\n  " + first.reason() + "\n" + stack(first);
+    }
+
+    private static String stack(FailureRecord record) {
+        List<String> lines = record.stack().lines().toList();
+        var text = new StringBuilder();
+        lines.stream()
+                .limit(MOST_STACK_LINES)
+                .forEach(line -> text.append("    ").append(line).append('\n'));
+        int more = lines.size() - MOST_STACK_LINES;
+        return text.append(more > 0 ? "    ... and " + more + " more lines, printed by the rank itself\n" : "")
+                .toString();
+    }
+
+    private String follower(FailureRecord other) {
+        Instant start = isHead() ? cause().orElse(records.get(0)).time() : firstTime();
+        double seconds = Duration.between(start, other.time()).toMillis() / 1000.0;
+        String kind = other.consequence() ? "in consequence" : "also failed";
+        return String.format("  %s: %s, %+.2f s: %s%n", kind, where(other), seconds, firstLine(other.reason()));
+    }
+
+    /** When somebody first noticed what left no record. */
+    private Instant firstTime() {
+        return records.stream().map(FailureRecord::time).min(Instant::compareTo).orElseThrow();
+    }
+
+    private static String firstLine(String reason) {
+        return reason.lines().findFirst().orElse("");
     }
 
     private static String where(FailureRecord record) {
@@ -53,11 +136,14 @@ final class FailureReport {
         return rank + " on " + record.host();
     }
 
-    private static String meaning(int exitCode) {
-        int signal = exitCode - SIGNAL_BASE;
-        if (signal == SIGKILL) {
-            return " (a rank was killed by signal 9: by someone, or by the kernel for want of memory)";
+    private String meaning() {
+        if (!Seen.isSignal(exitCode())) {
+            return "";
         }
-        return signal > 0 && signal < 64 ? " (a rank was ended by signal " + signal + ")" : "";
+        int signal = exitCode() - Seen.SIGNAL_BASE;
+        String whose = unrecorded().filter(Seen::isMpirun).isPresent() ? "mpirun" : "a rank";
+        return signal == SIGKILL
+                ? " (" + whose + " was killed by signal 9: by someone, or by the kernel for want of memory)"
+                : " (" + whose + " was ended by signal " + signal + ")";
     }
 }

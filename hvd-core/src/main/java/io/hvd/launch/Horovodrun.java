@@ -1,13 +1,9 @@
 package io.hvd.launch;
 
-import io.hvd.error.FailureRecord;
 import io.hvd.error.HvdException;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.file.Path;
-import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 
 /**
  * Starts a job: parses the flags, looks at the machine, runs mpirun and exits with its exit code.
@@ -56,9 +52,9 @@ public final class Horovodrun {
 
     private void dryRun(LaunchSettings settings) {
         MpiInstall install = MpiInstall.find(environment);
-        Machine machine = machine(settings, install);
+        Machine machine = Launch.machine(settings, install);
         var hosts = new OtherHosts(settings, machine);
-        out.print(line(settings, install, machine, hosts.known()).explained());
+        out.print(Launch.line(settings, install, machine, hosts.known()).explained());
         if (!install.version().runsHvd()) {
             err.println("horovodrun: " + install.version().text() + " cannot run hvd, whose MPI back end needs the Java"
                     + " bindings of Open MPI; the line is made after its manual");
@@ -66,52 +62,12 @@ public final class Horovodrun {
     }
 
     private int launch(LaunchSettings settings) throws IOException, InterruptedException {
-        MpiInstall install = MpiInstall.find(environment);
-        install.requireRunsHvd();
-        Machine machine = machine(settings, install);
-        var hosts = new OtherHosts(settings, machine);
-        Map<String, Set<String>> others = hosts.checked();
-        hosts.checkInterfaces(others);
-        MpirunLine line = line(settings, install, machine, others);
-        if (settings.verbose()) {
-            err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
+        try (Launch launch = Launch.prepare(settings, Surroundings.of(environment), err)) {
+            Runtime.getRuntime().addShutdownHook(new Thread(launch::end, "hvd-launch-end"));
+            Launch.Outcome outcome = launch.run();
+            outcome.failure().map(FailureReport::text).ifPresent(err::print);
+            return outcome.exitCode();
         }
-        try (var failures = new FailureDirectory()) {
-            return run(line, install, failures);
-        }
-    }
-
-    private int run(MpirunLine line, MpiInstall install, FailureDirectory failures)
-            throws IOException, InterruptedException {
-        Map<String, String> jobEnvironment = new HashMap<>(install.environment());
-        jobEnvironment.put(FailureRecord.DIRECTORY_VARIABLE, failures.path().toString());
-        var job = new MpiJob(line.words(), jobEnvironment);
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> end(job, failures), "hvd-launch-end"));
-        int exitCode = job.run();
-        if (exitCode != 0 && !job.ending()) {
-            job.firstFailure()
-                    .ifPresent(first -> err.println("horovodrun: " + first + ", and mpirun ended the other ranks"));
-            err.print(FailureReport.of(failures.records(), exitCode));
-        }
-        return exitCode;
-    }
-
-    private void end(MpiJob job, FailureDirectory failures) {
-        job.end();
-        try {
-            failures.close();
-        } catch (IOException e) {
-            err.println("horovodrun: " + failures.path() + " could not be deleted: " + e);
-        }
-    }
-
-    private static Machine machine(LaunchSettings settings, MpiInstall install) {
-        return new MachineSurvey(Path.of("/"), install.environment()).survey(settings.hosts());
-    }
-
-    private static MpirunLine line(
-            LaunchSettings settings, MpiInstall install, Machine machine, Map<String, Set<String>> others) {
-        return MpirunLine.of(install.command(), new Job(settings, machine, install.version(), others));
     }
 
     private static String version() {

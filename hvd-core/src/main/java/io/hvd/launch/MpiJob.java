@@ -1,9 +1,11 @@
 package io.hvd.launch;
 
+import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -30,40 +32,79 @@ final class MpiJob {
     /** After mpirun's end only what is in the pipe is still to be copied. */
     private static final long LAST_WORDS_MILLIS = 2_000;
 
+    /** What is older than this after mpirun's end is no last breath. */
+    private static final long ORPHAN_MILLIS = 200;
+
+    /** As mpirun does it. */
+    private static final long RANK_GRACE_MILLIS = 1_000;
+
+    private static final File NOTHING = new File("/dev/null");
+
     private final ProcessBuilder builder;
+    private final Path folder;
     private final MpirunWords said = new MpirunWords();
     private Process mpirun;
     private boolean ending;
+    private volatile Optional<Seen> died = Optional.empty();
 
-    MpiJob(List<String> line, Map<String, String> environment) {
+    /** @param folder of the job's failure records, by which its processes are told from others */
+    MpiJob(List<String> line, Map<String, String> environment, Path folder, Surroundings around) {
+        this.folder = folder;
         List<String> words = new ArrayList<>(line);
         if (!Terminal.isForeground()) {
             MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
         }
         builder = new ProcessBuilder(words).inheritIO().redirectError(ProcessBuilder.Redirect.PIPE);
+        around.directory().ifPresent(directory -> builder.directory(directory.toFile()));
+        if (!around.reads()) {
+            builder.redirectInput(NOTHING);
+        }
         builder.environment().clear();
         builder.environment().putAll(environment);
     }
 
     /** The exit code of mpirun. */
     int run() throws IOException, InterruptedException {
-        synchronized (this) {
-            if (ending) {
-                throw new InterruptedException("ended before it began");
-            }
-            mpirun = builder.start();
-        }
+        Process started = start();
         var copier = new Thread(this::copyErrors, "hvd-launch-stderr");
         copier.setDaemon(true);
         copier.start();
-        int exitCode = mpirun.waitFor();
+        int exitCode = started.waitFor();
+        if (Seen.isSignal(exitCode)) {
+            endOrphans(exitCode);
+        }
         copier.join(LAST_WORDS_MILLIS);
         return exitCode;
     }
 
+    private synchronized Process start() throws IOException, InterruptedException {
+        if (ending) {
+            throw new InterruptedException("ended before it began");
+        }
+        mpirun = builder.start();
+        return mpirun;
+    }
+
+    /** Where the ranks live on, it was mpirun that was killed: mpirun itself ends after them. */
+    private void endOrphans(int exitCode) throws InterruptedException {
+        List<ProcessHandle> ranks = JobProcesses.living(folder);
+        var leftovers = new Leftovers(mpirun.toHandle(), ranks, builder.environment());
+        if (JobProcesses.endedWithin(ranks, ORPHAN_MILLIS)
+                || ending()
+                || said.firstFailure().isPresent()) {
+            return;
+        }
+        died = Optional.of(Seen.mpirunEnded(exitCode));
+        ranks.forEach(ProcessHandle::destroy);
+        JobProcesses.endedWithin(ranks, RANK_GRACE_MILLIS);
+        ranks.forEach(ProcessHandle::destroyForcibly);
+        JobProcesses.endedWithin(ranks, LAST_WORDS_MILLIS);
+        leftovers.delete();
+    }
+
     /** What mpirun saw failing first, in words. */
-    Optional<String> firstFailure() {
-        return said.firstFailure();
+    Optional<Seen> firstFailure() {
+        return died.or(said::firstFailure);
     }
 
     /** Byte for byte and at once, so that a progress bar of a rank looks as if nobody read along. */

@@ -40,6 +40,7 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
         arguments.addAll(new Placement(job).arguments());
         arguments.addAll(new Transports(job).arguments());
         arguments.addAll(ssh(job));
+        arguments.addAll(keepalive(job));
         arguments.addAll(prefixes(job));
         arguments.addAll(new Exports(job).arguments());
         return arguments;
@@ -89,6 +90,23 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
             arguments.add(parameter(job, "_num_concurrent", Integer.toString(hosts), "all of them at once"));
         }
         return arguments;
+    }
+
+    /**
+     * Open MPI would notice the loss of a host after five minutes of silence and more. It has to notice before the ranks
+     * do: once it has told the lost host's daemon to end, the kernel waits for an answer and no longer asks.
+     */
+    private static List<Argument> keepalive(Job job) {
+        String prefix = job.version().startsWithPrrte() ? "prte_keepalive_" : "oob_tcp_keepalive_";
+        if (job.allRanksHere() || job.choices().source(prefix + "time").isPresent()) {
+            return List.of();
+        }
+        String set = job.version().startUpSwitch();
+        return List.of(
+                Argument.of(
+                        "a host that disappears ends the job: asked after 2 s of silence", set, prefix + "time", "2"),
+                Argument.of("asked again every second", set, prefix + "intvl", "1"),
+                Argument.of("given up after 2 questions", set, prefix + "probes", "2"));
     }
 
     private static Argument parameter(Job job, String name, String value, String reason) {

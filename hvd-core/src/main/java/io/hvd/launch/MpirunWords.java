@@ -15,13 +15,15 @@ final class MpirunWords {
     private static final Pattern ABORT =
             Pattern.compile("^MPI_ABORT was invoked on rank (\\d+) in communicator MPI_COMM_WORLD.*");
     private static final Pattern ABORT_CODE = Pattern.compile("with errorcode (-?\\d+)");
+    private static final Pattern LOST = Pattern.compile("^ *Remote daemon: .* on node (\\S+)$");
     private static final int LONGEST_LINE = 1000;
 
     private final StringBuilder line = new StringBuilder();
     private String rank = "";
     private String killed = "";
+    private String node = "";
     private String aborted = "";
-    private String first = "";
+    private Optional<Seen> first = Optional.empty();
 
     /** Takes bytes as they come; a line may come in pieces. */
     synchronized void accept(byte[] bytes, int length) {
@@ -37,8 +39,8 @@ final class MpirunWords {
     }
 
     /** The process that mpirun saw failing first and how, in words. */
-    synchronized Optional<String> firstFailure() {
-        return first.isEmpty() ? Optional.empty() : Optional.of(first);
+    synchronized Optional<Seen> firstFailure() {
+        return first;
     }
 
     private void acceptLine(String text) {
@@ -48,21 +50,33 @@ final class MpirunWords {
         }
         Matcher code = CODE.matcher(text);
         if (code.find() && !rank.isEmpty()) {
-            found("rank " + rank + " ended with exit code " + code.group(1));
+            int exitCode = Integer.parseInt(code.group(1));
+            found(new Seen(Integer.parseInt(rank), "", exitCode, "rank " + rank + " ended with exit code " + exitCode));
         }
         acceptKill(text);
         acceptAbort(text);
+        Matcher lost = LOST.matcher(text);
+        if (lost.find()) {
+            found(new Seen(
+                    Seen.NO_RANK,
+                    lost.group(1),
+                    Seen.NO_CODE,
+                    "mpirun has lost the connection to host " + lost.group(1)));
+        }
     }
 
     /** Open MPI 5 breaks the sentence into two lines. */
     private void acceptKill(String text) {
         Matcher kill = KILLED.matcher(text);
         if (kill.find()) {
-            killed = "rank " + kill.group(1) + " on " + kill.group(2);
+            killed = kill.group(1);
+            node = kill.group(2);
         }
         Matcher signal = SIGNAL.matcher(text);
         if (!killed.isEmpty() && signal.find()) {
-            found(killed + " was ended by signal " + signal.group(1));
+            int number = Integer.parseInt(signal.group(1));
+            String words = "rank " + killed + " on " + node + " was ended by signal " + number;
+            found(new Seen(Integer.parseInt(killed), node, Seen.SIGNAL_BASE + number, words));
         }
     }
 
@@ -74,11 +88,13 @@ final class MpirunWords {
         }
         Matcher code = ABORT_CODE.matcher(text);
         if (!aborted.isEmpty() && code.find()) {
-            found("rank " + aborted + " ended the job with exit code " + code.group(1));
+            int exitCode = Integer.parseInt(code.group(1));
+            String words = "rank " + aborted + " ended the job with exit code " + exitCode;
+            found(new Seen(Integer.parseInt(aborted), "", exitCode, words));
         }
     }
 
-    private void found(String what) {
-        first = first.isEmpty() ? what : first;
+    private void found(Seen what) {
+        first = first.or(() -> Optional.of(what));
     }
 }

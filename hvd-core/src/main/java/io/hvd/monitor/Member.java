@@ -22,11 +22,11 @@ public record Member(int rank, String host, long pid, long startTicks, String ma
         return new Member(rank, host, pid, startTicks, machine(host));
     }
 
-    /** A container may have a name space of its own for processes. */
+    /** A container may have a name space of its own for processes, or only a name and a network of its own. */
     private static String machine(String host) {
         try {
             return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip() + " "
-                    + Files.readSymbolicLink(Path.of("/proc/self/ns/pid"));
+                    + Files.readSymbolicLink(Path.of("/proc/self/ns/pid")) + " " + host;
         } catch (IOException | UnsupportedOperationException e) {
             return host;
         }

@@ -56,6 +56,9 @@ public final class Monitor implements AutoCloseable {
 
         /** The processes of these ranks have ended although nobody has closed this monitor; told once. */
         void died(List<Integer> ranks);
+
+        /** A host has disappeared from the network together with these ranks; told once for each. */
+        void unreachable(String host, List<Integer> ranks);
     }
 
     /**
@@ -68,6 +71,7 @@ public final class Monitor implements AutoCloseable {
         peers.serve(monitor.new Answers());
         monitor.thread.start();
         DeathWatch.start(peers.self(), peers.members(), monitor.closing, alarm::died);
+        HostWatch.start(peers, monitor.closing, alarm::unreachable);
         return monitor;
     }
 
@@ -83,6 +87,13 @@ public final class Monitor implements AutoCloseable {
     /** The processes of the other ranks of this machine. */
     public Neighbours neighbours() {
         return new Neighbours(peers.self(), peers.members());
+    }
+
+    /** Hosts of which nothing has been heard for seconds, each with its ranks; they may still be there. */
+    public Map<String, List<Integer>> silentHosts() {
+        Map<Integer, Long> ago = new HashMap<>();
+        peers.heard().forEach((rank, sign) -> ago.put(rank, sign.agoMillis()));
+        return HostWatch.silent(peers.self(), peers.members(), ago);
     }
 
     /** Stops watching; the other ranks hear no more of this one. */

@@ -30,6 +30,9 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
     /** Asks one rank what has become of another one's process; {@link ProcessState#UNKNOWN} if it does not answer. */
     ProcessState stateOf(Member suspect, int witness, Duration limit);
 
+    /** Whether a rank's host answers at all, which it does also for a process that is stopped or gone. */
+    boolean reaches(int rank, Duration limit);
+
     /** Tells other ranks, all at once, that the job ends. */
     void end(HangReport report, Collection<Integer> ranks, Duration limit);
 

@@ -5,6 +5,9 @@ import io.hvd.spi.RollCall;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.NoRouteToHostException;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -178,6 +181,19 @@ public final class SocketPeers implements Peers {
         return questions
                 .ask(List.of(witness), limit, question, in -> ProcessState.valueOf(Wire.text(in)))
                 .getOrDefault(witness, ProcessState.UNKNOWN);
+    }
+
+    /** A host that is there accepts or refuses at once; only silence, or a router's word, says that it is not. */
+    @Override
+    public boolean reaches(int rank, Duration limit) {
+        try (Socket call = new Socket()) {
+            call.connect(all.get(rank).questions(), (int) limit.toMillis());
+            return true;
+        } catch (SocketTimeoutException | NoRouteToHostException e) {
+            return false;
+        } catch (IOException e) {
+            return true;
+        }
     }
 
     @Override

@@ -31,7 +31,8 @@ final class FailureRecordTest {
                 "hvd-engine-3",
                 "gewünscht: [4], gefunden: [5] = 日本 \\ # !",
                 "java.lang.IllegalStateException: a\n\tat io.hvd.A.b(A.java:1)\n\nCaused by: c\r\n",
-                true);
+                true,
+                137);
 
         Path file = record.write(directory);
 
@@ -110,6 +111,7 @@ final class FailureRecordTest {
     }
 
     private static FailureRecord record(int rank, int second, boolean consequence) {
-        return new FailureRecord(NOON.plusSeconds(second), rank, "node", 100 + rank, "main", "reason", "", consequence);
+        return new FailureRecord(
+                NOON.plusSeconds(second), rank, "node", 100 + rank, "main", "reason", "", consequence, 1);
     }
 }

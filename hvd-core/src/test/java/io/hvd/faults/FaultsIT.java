@@ -72,6 +72,24 @@ class FaultsIT {
         assertThat(lastWords(job)).contains("first failure: rank 3", "main is gone, a thread is not");
     }
 
+    /** With a heap that stays full nothing can be said or written any more that takes memory. */
+    @ParameterizedTest
+    @CsvSource({"oom, main", "oom-thread, hoarder"})
+    void aFullHeapOfOneRankEndsTheJobAndIsTheFirstFailure(String fault, String thread) {
+        Job job = Job.horovodrun(2, Map.of("JDK_JAVA_OPTIONS", "-Xmx64m"), FaultyProgram.class, fault, "1");
+
+        assertThat(job.seconds()).as(job.output()).isLessThan(SOON_SECONDS);
+        assertNothingIsLeft(job);
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(lastWords(job))
+                .contains(
+                        "first failure: rank 1 on ",
+                        "thread " + thread,
+                        "java.lang.OutOfMemoryError",
+                        "FaultyProgram.hoard")
+                .endsWith("horovodrun: exit code 1\n");
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"exit0", "exit3"})
     void exitBeforeCloseEndsTheJobAndNamesTheLine(String fault) {
@@ -97,13 +115,17 @@ class FaultsIT {
         Job job = kill(
                 Job.horovodrun(ranks, temporaryFolder(), FaultyProgram.class, "kill", String.valueOf(culprit), steps));
 
-        String words = job.output().substring(job.output().lastIndexOf("noticed first by rank "));
+        String words = lastWords(job);
         for (int rank = 0; rank < ranks; rank++) {
-            assertThat(words.contains("rank " + rank + " on "))
+            assertThat(words.contains("in consequence: rank " + rank + " on ")
+                            || words.contains("noticed first by rank " + rank + " on "))
                     .as("record of rank " + rank + " in " + words)
                     .isEqualTo(rank != culprit);
         }
         assertThat(words).containsPattern(goneAs(culprit, steps));
+        if (job.output().contains("noticed that process rank")) { // mpirun itself may lose its last words
+            assertThat(words).containsPattern("^first failure: rank " + culprit + " on \\S+ was ended by signal 9");
+        }
     }
 
     @ParameterizedTest

@@ -5,6 +5,8 @@ import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.RankMismatchException;
 import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /** A training loop in which one rank misbehaves in the way its argument says; the others do everything right. */
@@ -13,6 +15,10 @@ public final class FaultyProgram {
     private static final int FEW_STEPS = 3;
     /** Then the ranks no longer negotiate, and wait for each other inside MPI. */
     private static final int MANY_STEPS = 15;
+
+    private static final List<long[]> HOARD = new ArrayList<>();
+
+    private static final int PIECE = 1 << 13;
 
     private FaultyProgram() {}
 
@@ -67,11 +73,23 @@ public final class FaultyProgram {
                 new Thread(LockSupport::park, "left-over").start();
                 throw new IllegalStateException("main is gone, a thread is not");
             }
+            case "oom" -> hoard(new ArrayList<>());
+            case "oom-thread" -> {
+                new Thread(() -> hoard(HOARD), "hoarder").start();
+                LockSupport.park();
+            }
             case "exit0" -> System.exit(0);
             case "exit3" -> System.exit(3);
             case "kill" -> ProcessHandle.of(ProcessHandle.current().pid()).ifPresent(FaultyProgram::killHard);
             case "early-close" -> hvd.close();
             default -> {}
+        }
+    }
+
+    /** Until the heap is full; what a thread has put into HOARD stays there when the thread has ended. */
+    private static void hoard(List<long[]> hoard) {
+        while (true) {
+            hoard.add(new long[PIECE]);
         }
     }
 

@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.error.FailureRecord;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class FailureReportTest {
 
     private static final Instant NOON = Instant.parse("2026-01-02T12:00:00Z");
+    private static final Seen KILLED = new Seen(2, "c", 137, "rank 2 on c was ended by signal 9");
 
     @Test
     void theFirstCauseIsShownInFullAndTheOthersInOneLineEach() {
@@ -21,50 +25,128 @@ final class FailureReportTest {
                 "main",
                 "the loss is NaN",
                 "java.lang.IllegalStateException: NaN\n\tat A.b",
-                false);
+                false,
+                1);
         var other = new FailureRecord(
-                NOON.plusMillis(1250), 0, "nodeA", 12, "hvd-engine-0", "rank 2 left", "stack of rank 0", true);
+                NOON.plusMillis(1250), 0, "nodeA", 12, "engine", "rank 2 left\nsee there", "stack of 0", true, -1);
 
-        String report = FailureReport.of(List.of(cause, other), 1);
+        String text = report(1, cause, other).text();
 
-        assertThat(report)
+        assertThat(text)
                 .contains("first failure: rank 2 on nodeB, pid 4711, thread main, at 2026-01-02T12:00:00Z")
                 .containsSubsequence("the loss is NaN", "java.lang.IllegalStateException: NaN", "at A.b")
-                .contains("  consequence: rank 0 on nodeA, +1.25 s: rank 2 left\n")
-                .doesNotContain("stack of rank 0")
+                .contains("  in consequence: rank 0 on nodeA, +1.25 s: rank 2 left\n")
+                .doesNotContain("stack of 0", "see there")
                 .endsWith("horovodrun: exit code 1\n");
     }
 
     @Test
     void aSecondCauseIsNotCalledAConsequence() {
-        var first = new FailureRecord(NOON, 0, "a", 1, "main", "one", "", false);
-        var second = new FailureRecord(NOON.plusMillis(10), 1, "a", 2, "main", "two", "", false);
-
-        assertThat(FailureReport.of(List.of(first, second), 1)).contains("also failed: rank 1 on a, +0.01 s: two");
+        assertThat(report(1, cause(0, 0, 1), cause(1, 10, 1)).text())
+                .contains("also failed: rank 1 on b, +0.01 s: bad");
     }
 
     @Test
     void whatASurvivorNoticedIsNotCalledTheCause() {
-        var survivor = new FailureRecord(NOON, 1, "a", 1, "main", "rank 0 is gone", "", true);
+        assertThat(report(137, consequence(1, 0)).text())
+                .contains("left no record of its own; noticed first by rank 1 on b", "somebody is gone");
+    }
 
-        assertThat(FailureReport.of(List.of(survivor), 137))
-                .contains("no rank left the cause itself; noticed first by rank 1 on a", "rank 0 is gone")
-                .doesNotContain("first failure");
+    @Test
+    void aKilledProcessThatMpirunNamesIsTheFirstFailureAndTheRecordsFollow() {
+        var report = new FailureReport(List.of(consequence(0, 40), consequence(1, 90)), Optional.of(KILLED), 137);
+
+        assertThat(report.text())
+                .contains("horovodrun: first failure: rank 2 on c was ended by signal 9\n")
+                .contains("in consequence: rank 0 on b, +0.00 s", "in consequence: rank 1 on b, +0.05 s")
+                .endsWith("by the kernel for want of memory)\n");
+        assertThat(report.rank()).isEqualTo(2);
+        assertThat(report.host()).isEqualTo("c");
+    }
+
+    @Test
+    void aKillThatOthersNoticedBeforeComesBeforeAnException() {
+        var killedFirst = new FailureReport(List.of(cause(0, 50, 1), consequence(1, 10)), Optional.of(KILLED), 1);
+        var killedLater = new FailureReport(List.of(cause(0, 50, 1), consequence(1, 60)), Optional.of(KILLED), 137);
+
+        assertThat(killedFirst.rank()).isEqualTo(2);
+        assertThat(killedFirst.exitCode()).isEqualTo(137);
+        assertThat(killedFirst.text()).contains("also failed: rank 0 on b");
+        assertThat(killedLater.rank()).isZero();
+        assertThat(killedLater.exitCode()).isEqualTo(1);
+    }
+
+    @Test
+    void theExitCodeIsThatOfTheFirstFailureWhicheverMpirunReports() {
+        var exitedWithSeven = new Seen(0, "", 7, "rank 0 ended with exit code 7");
+        var exitedWithThree = new Seen(1, "", 3, "rank 1 ended with exit code 3");
+        var systemExit = cause(1, 0, FailureRecord.UNKNOWN);
+
+        assertThat(new FailureReport(List.of(cause(1, 0, 1)), Optional.of(exitedWithSeven), 7).exitCode())
+                .isEqualTo(1);
+        assertThat(new FailureReport(List.of(systemExit), Optional.of(exitedWithThree), 9).exitCode())
+                .isEqualTo(3);
+        assertThat(report(3, systemExit).exitCode()).isEqualTo(3);
+        assertThat(report(137, consequence(0, 0)).exitCode()).isEqualTo(137);
+    }
+
+    @Test
+    void whatMpirunSawOfARankThatLeftARecordIsNoSecondFailure() {
+        var ended = new Seen(0, "", 1, "rank 0 ended the job with exit code 1");
+
+        assertThat(new FailureReport(List.of(cause(1, 0, 1), consequence(0, 5)), Optional.of(ended), 1).text())
+                .contains("first failure: rank 1 on b")
+                .doesNotContain("ended the job with");
+    }
+
+    @Test
+    void aLostHostIsTheFirstFailureAndItsRanksStandInWhatTheOthersNoticed() {
+        var lost = new Seen(Seen.NO_RANK, "c", Seen.NO_CODE, "mpirun has lost the connection to host c");
+
+        assertThat(new FailureReport(List.of(consequence(0, 0)), Optional.of(lost), 205).text())
+                .contains("first failure: mpirun has lost the connection to host c\n", "in consequence: rank 0 on b")
+                .endsWith("exit code 205\n");
+    }
+
+    @Test
+    void oneScreenIsEnoughForAThousandRanksAndADeepStack() {
+        String stack = IntStream.range(0, 500).mapToObj(i -> "\tat A.m" + i).collect(Collectors.joining("\n"));
+        var cause = new FailureRecord(NOON, 0, "b", 1, "main", "bad", stack, false, 1);
+        FailureRecord[] records = IntStream.range(0, 1000)
+                .mapToObj(rank -> rank == 0 ? cause : consequence(rank, rank))
+                .toArray(FailureRecord[]::new);
+
+        assertThat(report(1, records).text().lines())
+                .hasSizeLessThan(40)
+                .contains("  and 987 more ranks in consequence")
+                .contains("    ... and 488 more lines, printed by the rank itself");
     }
 
     @Test
     void withoutRecordsTheExitCodeIsExplained() {
-        assertThat(FailureReport.of(List.of(), 137)).contains("exit code 137", "signal 9", "no rank left a record");
-        assertThat(FailureReport.of(List.of(), 139)).contains("exit code 139", "signal 11");
-        assertThat(FailureReport.of(List.of(), 3)).contains("exit code 3;").doesNotContain("signal");
+        assertThat(report(137).text()).contains("exit code 137", "signal 9", "no rank left a record");
+        assertThat(report(139).text()).contains("exit code 139", "signal 11");
+        assertThat(report(3).text()).contains("exit code 3;").doesNotContain("signal");
     }
 
     @Test
     void aRankThatFailedBeforeItHadANumberIsNotCalledMinusOne() {
-        var unnumbered = new FailureRecord(NOON, -1, "a", 1, "main", "no mpi.jar", "", false);
+        var unnumbered = new FailureRecord(NOON, -1, "a", 1, "main", "no mpi.jar", "", false, -1);
 
-        assertThat(FailureReport.of(List.of(unnumbered), 1))
+        assertThat(report(1, unnumbered).text())
                 .contains("a rank not yet numbered on a")
                 .doesNotContain("-1");
+    }
+
+    private static FailureReport report(int mpirunCode, FailureRecord... records) {
+        return new FailureReport(List.of(records), Optional.empty(), mpirunCode);
+    }
+
+    private static FailureRecord cause(int rank, int millis, int exitCode) {
+        return new FailureRecord(NOON.plusMillis(millis), rank, "b", 1, "main", "bad", "", false, exitCode);
+    }
+
+    private static FailureRecord consequence(int rank, int millis) {
+        return new FailureRecord(NOON.plusMillis(millis), rank, "b", 1, "main", "somebody is gone", "", true, -1);
     }
 }

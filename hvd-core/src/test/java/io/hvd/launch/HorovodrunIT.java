@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.testing.Job;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -98,8 +99,7 @@ final class HorovodrunIT {
 
         assertThat(outcome.exitCode()).isEqualTo(7);
         if (outcome.err().contains("Process name:")) { // mpirun itself may lose its last words
-            assertThat(outcome.err())
-                    .contains("horovodrun: rank 1 ended with exit code 7, and mpirun ended the other ranks");
+            assertThat(outcome.err()).contains("horovodrun: first failure: rank 1 ended with exit code 7\n");
         }
     }
 
@@ -218,7 +218,7 @@ final class HorovodrunIT {
                         "the test asked for it",
                         "java.lang.Error: planted",
                         "at Somewhere",
-                        "consequence: rank 0 on node",
+                        "in consequence: rank 0 on node",
                         "rank 1 has left",
                         "exit code 5")
                 .endsWith("exit code 5\n");
@@ -263,6 +263,25 @@ final class HorovodrunIT {
 
         assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
         assertFamilyGone();
+        assertThat(files).noneMatch(Files::exists);
+    }
+
+    @Test
+    void whereMpirunItselfIsKilledTheLauncherSaysSoAndEndsTheRanks() throws Exception {
+        startRanksOfHvd();
+        Set<Path> files = openMpiFiles();
+        ProcessHandle mpirun = launcher.children().findFirst().orElseThrow();
+
+        mpirun.destroyForcibly();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(launcher.exitValue()).isEqualTo(137);
+        assertThat(new String(launcher.getErrorStream().readAllBytes(), StandardCharsets.UTF_8))
+                .contains(
+                        "horovodrun: first failure: mpirun itself was ended by signal 9; horovodrun has ended its ranks")
+                .contains("horovodrun: exit code 137 (mpirun was killed by signal 9");
+        assertFamilyGone();
+        assertThat(temporaryFiles()).isEmpty();
         assertThat(files).noneMatch(Files::exists);
     }
 

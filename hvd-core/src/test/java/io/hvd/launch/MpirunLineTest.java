@@ -194,16 +194,33 @@ final class MpirunLineTest {
                 "_HOROVOD_SECRET_KEY",
                 "OMPI_MCA_foo",
                 "HVD_FAILURE_DIR",
+                "HVD_LAUNCHER_ADDRESS",
                 "not-a-name")) {
             machine = withEnvironment(machine, name, "secret value");
         }
 
         assertThat(line(V4, machine, "-np", "2", "-H", "here:1,there:1", "true"))
-                .endsWith(" -x HVD_FAILURE_DIR -x HOROVOD_CYCLE_TIME -x LD_LIBRARY_PATH -x NCCL_DEBUG -x PATH true")
+                .endsWith(
+                        " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME -x LD_LIBRARY_PATH -x NCCL_DEBUG -x PATH true")
                 .doesNotContain("secret value");
         assertThat(line(V4, machine, "-np", "2", "-H", "here:2,there:1", "true"))
                 .as("all ranks on this host")
                 .endsWith(" -x HVD_FAILURE_DIR true");
+    }
+
+    @Test
+    void whoSetsTheKeepaliveHimselfKeepsIt() {
+        assertThat(line(
+                        V4,
+                        PLAIN,
+                        "-np",
+                        "2",
+                        "-H",
+                        "here:1,there:1",
+                        "--mpi-args=--mca oob_tcp_keepalive_time 60",
+                        "true"))
+                .containsOnlyOnce("keepalive");
+        assertThat(line(V4, PLAIN, "-np", "2", "-H", "here:2", "true")).doesNotContain("keepalive");
     }
 
     @Test
@@ -272,21 +289,27 @@ final class MpirunLineTest {
         String[] args = {"-np", "4", "-H", "here:2,b:2", "-p", "22", "--cycle-time-ms", "2.5", "java", "-jar", "t.jar"};
 
         assertThat(ShellWords.join(build(V4, PLAIN, others, args).words()))
-                .isEqualTo("mpirun -np 4 -H here:2,b:2 --bind-to none --map-by slot --mca pml ob1"
-                        + " --mca btl self,vader,tcp"
-                        + " --mca btl_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
-                        + " --mca oob_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
-                        + " -x NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0,virbr1"
-                        + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --mca plm_rsh_args '-p 22'"
-                        + " -x HVD_FAILURE_DIR -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
+                .isEqualTo(
+                        "mpirun -np 4 -H here:2,b:2 --bind-to none --map-by slot --mca pml ob1"
+                                + " --mca btl self,vader,tcp"
+                                + " --mca btl_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
+                                + " --mca oob_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
+                                + " -x NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0,virbr1"
+                                + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --mca plm_rsh_args '-p 22'"
+                                + " --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1"
+                                + " --mca oob_tcp_keepalive_probes 2"
+                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
         assertThat(ShellWords.join(build(V5, PLAIN, others, args).words()))
-                .isEqualTo("mpirun -np 4 -H here:2,b:2 --bind-to none --map-by slot --mca pml ob1"
-                        + " --mca btl self,sm,tcp"
-                        + " --mca btl_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
-                        + " --prtemca prte_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
-                        + " -x NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0,virbr1"
-                        + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --prtemca plm_ssh_args '-p 22'"
-                        + " -x HVD_FAILURE_DIR -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
+                .isEqualTo(
+                        "mpirun -np 4 -H here:2,b:2 --bind-to none --map-by slot --mca pml ob1"
+                                + " --mca btl self,sm,tcp"
+                                + " --mca btl_tcp_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
+                                + " --prtemca prte_if_exclude br-0123456789ab,docker0,lo,virbr0,virbr1"
+                                + " -x NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0,virbr1"
+                                + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --prtemca plm_ssh_args '-p 22'"
+                                + " --prtemca prte_keepalive_time 2 --prtemca prte_keepalive_intvl 1"
+                                + " --prtemca prte_keepalive_probes 2"
+                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
         assertThat(build(V4, PLAIN, others, args).explained())
                 .contains("interfaces that end inside a host are left out, used: here eth0; b ens3")
                 .contains("# --cycle-time-ms");

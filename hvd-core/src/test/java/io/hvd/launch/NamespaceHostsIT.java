@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
@@ -29,6 +30,7 @@ final class NamespaceHostsIT {
 
     private static final Pattern PID = Pattern.compile(" pid (\\d+)");
     private static final int LIMIT_SECONDS = 60;
+    private static final List<String> SIX_RANKS = List.of("-np", "6", "-H", "node-a:2,node-b:2,node-c:2");
 
     @TempDir
     private static Path folder;
@@ -164,6 +166,67 @@ final class NamespaceHostsIT {
         for (ProcessHandle rank : ranks) {
             rank.onExit().get(LIMIT_SECONDS, TimeUnit.SECONDS);
         }
+    }
+
+    @Test
+    void aRankOnAnotherHostThatFailsIsTheFirstFailureWithItsStack() throws Exception {
+        Job job = Job.run(words(SIX_RANKS, "train", "4"), with(ownFolders()));
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        String screen = screen(job.output());
+        assertThat(screen)
+                .contains("first failure: rank 4 on node-c, pid ", "the loss is NaN", "HostsProgram.train(")
+                .contains("  in consequence: rank 2 on node-b, ", "  in consequence: rank 3 on node-b, ");
+    }
+
+    @Test
+    void aHostWhoseCableIsPulledEndsTheJobWithinTenSecondsAndIsNamedWithItsRanks() throws Exception {
+        var builder = new ProcessBuilder(words(SIX_RANKS, "train", "-1"))
+                .redirectError(folder.resolve("err").toFile());
+        builder.environment().putAll(with(ownFolders()));
+        Process launcher = builder.start();
+        List<String> said = new ArrayList<>();
+        var out = launcher.inputReader();
+        while (said.stream().filter("ready"::equals).count() < 6) {
+            String line = out.readLine();
+            assertThat(line).as("all ranks train").isNotNull();
+            said.add(line);
+        }
+        assertThat(said)
+                .anyMatch(line -> line.matches("rank 3 local 1 of 2 .* cross 1 of 3"))
+                .anyMatch(line -> line.matches("rank 4 local 0 of 2 .* cross 2 of 3"));
+
+        long cutNanos = System.nanoTime();
+        script("cut", "node-c");
+        boolean ended = launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+        double seconds = (System.nanoTime() - cutNanos) / 1e9;
+        script("mend", "node-c");
+
+        String err = Files.readString(folder.resolve("err"));
+        System.out.printf("the job ended %.1f s after the cut%n%s", seconds, err);
+        assertThat(ended).as(err).isTrue();
+        assertThat(seconds).isLessThan(10);
+        assertThat(launcher.exitValue()).isNotZero();
+        assertThat(screen(err)).contains("host node-c with ranks [4, 5]", "rank 0 on node-a", "rank 2 on node-b");
+        for (String line : said) {
+            for (var pid : PID.matcher(line).results().toList()) {
+                Optional<ProcessHandle> rank = ProcessHandle.of(Long.parseLong(pid.group(1)));
+                if (rank.isPresent()) {
+                    rank.get().onExit().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+                }
+            }
+        }
+    }
+
+    /** No host sees what the launcher's host has in its temporary folder. */
+    private static Map<String, String> ownFolders() {
+        return Map.of("JDK_JAVA_OPTIONS", "-Djava.io.tmpdir=" + folder.resolve("private"));
+    }
+
+    private static String screen(String output) {
+        int from = output.lastIndexOf("horovodrun: first failure");
+        assertThat(from).as(output).isNotNegative();
+        return output.substring(from);
     }
 
     private static Job horovodrun(Map<String, String> environment, String... flags) {

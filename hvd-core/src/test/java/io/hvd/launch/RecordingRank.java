@@ -37,7 +37,15 @@ final class RecordingRank {
 
     private static FailureRecord record(int rank, String reason, String stack, boolean consequence) {
         return new FailureRecord(
-                Instant.now(), rank, "node", ProcessHandle.current().pid(), "main", reason, stack, consequence);
+                Instant.now(),
+                rank,
+                "node",
+                ProcessHandle.current().pid(),
+                "main",
+                reason,
+                stack,
+                consequence,
+                FailureRecord.UNKNOWN);
     }
 
     private static void awaitRecords(Path directory, int count) throws IOException, InterruptedException {

@@ -198,6 +198,11 @@ final class MonitorTest {
         public void died(List<Integer> ranks) {
             throw new AssertionError(ranks);
         }
+
+        @Override
+        public void unreachable(String host, List<Integer> ranks) {
+            throw new AssertionError(host);
+        }
     }
 
     private List<Monitor> start(List<Peers> peers, int... ranks) {

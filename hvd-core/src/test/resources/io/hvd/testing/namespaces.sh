@@ -4,8 +4,11 @@
 #
 #   namespaces.sh FOLDER up node-a node-b ...   returns when every sshd answers
 #   namespaces.sh FOLDER on node-a COMMAND...   becomes that command, on that host
+#   namespaces.sh FOLDER cut node-a             pulls its network cable
+#   namespaces.sh FOLDER mend node-a            puts it back
 #   namespaces.sh FOLDER down
 #
+# FOLDER/private is a folder of each host's own.
 # Besides eth0 every host has a docker0 with one and the same address, as on real hosts with Docker.
 set -euo pipefail
 folder=$1 action=$2
@@ -38,6 +41,8 @@ start_host() {
         mount --bind "$folder/$host/hostname" /etc/hostname
         mount --bind "$folder/ssh_config" /etc/ssh/ssh_config
         mount -t tmpfs tmpfs /dev/shm
+        mkdir -p "$folder/private"
+        mount -t tmpfs tmpfs "$folder/private"
         mount -t sysfs sysfs /sys
         mkdir -p /run/sshd
         touch "$folder/$host/ready"
@@ -96,6 +101,9 @@ on() {
     exec nsenter -t "$(<"$folder/$host/pid")" -n -u -m --wd="$PWD" -- "$@"
 }
 
+# At the switch: on the host itself the address and the routes stay, as they do on a real one.
+cable() { nsenter -t "$(<"$folder/switch.pid")" -n ip link set "$1" "$2"; }
+
 down() {
     local file
     for file in "$folder"/*/pid "$folder/switch.pid"; do
@@ -106,5 +114,7 @@ down() {
 case $action in
     up) up "$@" ;;
     on) on "$@" ;;
+    cut) cable "$1" down ;;
+    mend) cable "$1" up ;;
     down) down ;;
 esac

@@ -1,0 +1,231 @@
+package io.hvd.launch;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+
+/**
+ * Starts a job from a running Java program, as horovodrun does from a shell: under the same mpirun, with the same
+ * flags, and with the caller's class path and Java on every rank. Immutable: each method gives a launcher that differs
+ * in one thing. A job belongs to the call that runs it; when that returns or throws, nothing of the job is left.
+ */
+public final class HvdLauncher {
+    private static final String RANK_VARIABLE = "OMPI_COMM_WORLD_RANK";
+    private static final int NATIVE_ACCESS_SINCE = 22;
+
+    private final List<String> flags;
+    private final List<String> javaFlags;
+    private final Map<String, String> variables;
+    private final Optional<Path> directory;
+    private final Optional<Duration> limit;
+
+    private HvdLauncher(
+            List<String> flags,
+            List<String> javaFlags,
+            Map<String, String> variables,
+            Optional<Path> directory,
+            Optional<Duration> limit) {
+        this.flags = List.copyOf(flags);
+        this.javaFlags = List.copyOf(javaFlags);
+        this.variables = Map.copyOf(variables);
+        this.directory = directory;
+        this.limit = limit;
+    }
+
+    /** On this machine, unless flags say otherwise; more ranks than cores are allowed. */
+    public static HvdLauncher ranks(int ranks) {
+        return new HvdLauncher(
+                List.of("-np", Integer.toString(ranks)), List.of(), Map.of(), Optional.empty(), Optional.empty());
+    }
+
+    /** The short form of {@code ranks(np).run(main, args)}. */
+    public static void run(Class<?> main, String[] args, int np) throws InterruptedException {
+        ranks(np).run(main, args);
+    }
+
+    /** Flags of horovodrun besides the number of ranks, such as {@code "-H", "a:2,b:2"}; they add to earlier ones. */
+    public HvdLauncher flags(String... more) {
+        return new HvdLauncher(joined(flags, more), javaFlags, variables, directory, limit);
+    }
+
+    /** Words for the ranks' JVM, such as {@code -Xmx4g}; it has no others. */
+    public HvdLauncher java(String... more) {
+        return new HvdLauncher(flags, joined(javaFlags, more), variables, directory, limit);
+    }
+
+    /** A variable for the ranks, besides those of this process. */
+    public HvdLauncher environment(String name, String value) {
+        Map<String, String> more = new HashMap<>(variables);
+        more.put(name, value);
+        return new HvdLauncher(flags, javaFlags, more, directory, limit);
+    }
+
+    /** Where the ranks start, on every host; otherwise where this process does. */
+    public HvdLauncher directory(Path folder) {
+        return new HvdLauncher(flags, javaFlags, variables, Optional.of(folder), limit);
+    }
+
+    /** After this time the job is ended and the call throws. */
+    public HvdLauncher limit(Duration time) {
+        return new HvdLauncher(flags, javaFlags, variables, directory, Optional.of(time));
+    }
+
+    /**
+     * Runs a main class on every rank and returns when all have ended with 0. Their output goes where this process's
+     * does; they get no input.
+     *
+     * @throws JobFailedException if a rank has failed, which it names, or at the limit
+     * @throws HvdException if the job cannot be started
+     * @throws InterruptedException if this thread is interrupted; the job has been ended then
+     */
+    public void run(Class<?> main, String... args) throws InterruptedException {
+        launch(joined(List.of(main.getName()), args), false, (folder, ranks) -> null);
+    }
+
+    /**
+     * The same for a program that hands something back.
+     *
+     * @return the results, by rank
+     */
+    public <R> List<R> call(Class<? extends LaunchedProgram<R>> program, String... args) throws InterruptedException {
+        LaunchedProgram<R> reader = instance(program);
+        List<String> command = joined(List.of(LaunchedMain.class.getName(), program.getName()), args);
+        return launch(command, true, (folder, ranks) -> results(folder, ranks, reader));
+    }
+
+    private interface Harvest<T> {
+        T from(Path folder, int ranks) throws IOException;
+    }
+
+    private <T> T launch(List<String> program, boolean takesResults, Harvest<T> harvest) throws InterruptedException {
+        Map<String, String> environment = environment();
+        var around = new Surroundings(environment, directory, false, takesResults);
+        try {
+            LaunchSettings settings = LaunchOptions.parse(environment, words(program));
+            settings.notes().forEach(note -> System.err.println("hvd: " + note));
+            try (Launch launch = Launch.prepare(settings, around, System.err)) {
+                run(launch);
+                return harvest.from(launch.folder(), settings.ranks());
+            }
+        } catch (UsageException e) {
+            throw new HvdException(ErrorId.BAD_ARGUMENT, "no job was started: " + e.getMessage(), e);
+        } catch (IOException e) {
+            throw new HvdException(ErrorId.JOB_FAILED, "the job could not be run: " + e, e);
+        }
+    }
+
+    private void run(Launch launch) throws IOException, InterruptedException {
+        var over = new AtomicBoolean();
+        var late = new AtomicBoolean();
+        var hook = new Thread(launch::end, "hvd-launch-end");
+        Runtime.getRuntime().addShutdownHook(hook);
+        limit.ifPresent(time -> after(time).execute(() -> {
+            if (over.compareAndSet(false, true)) {
+                late.set(true);
+                launch.end();
+            }
+        }));
+        Launch.Outcome outcome;
+        try {
+            outcome = launch.run();
+        } finally {
+            if (over.compareAndSet(false, true)) {
+                launch.stop();
+            }
+            forget(hook);
+        }
+        if (late.get()) {
+            throw new JobFailedException("the job did not end within " + limit.get() + " and has been ended");
+        }
+        outcome.failure().ifPresent(failure -> {
+            throw new JobFailedException(failure);
+        });
+    }
+
+    private static Executor after(Duration time) {
+        return CompletableFuture.delayedExecutor(time.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    private static void forget(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            return; // this process is ending, and the hook runs
+        }
+    }
+
+    private static <R> List<R> results(Path folder, int ranks, LaunchedProgram<R> reader) throws IOException {
+        List<R> results = new ArrayList<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            Path file = folder.resolve(LaunchedMain.RESULT + rank);
+            if (!Files.exists(file)) {
+                throw new JobFailedException("rank " + rank + " of " + ranks + " ended with 0 and without a result");
+            }
+            results.add(reader.codec().decode(Files.readAllBytes(file)));
+        }
+        return List.copyOf(results);
+    }
+
+    private static <P> P instance(Class<P> program) {
+        try {
+            return program.getConstructor().newInstance();
+        } catch (ReflectiveOperationException e) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    program.getName() + " must be a public class with a public constructor without parameters: " + e,
+                    e);
+        }
+    }
+
+    private Map<String, String> environment() {
+        Map<String, String> environment = new HashMap<>(System.getenv());
+        if (environment.containsKey(RANK_VARIABLE)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "rank " + environment.get(RANK_VARIABLE) + " of a job cannot start another job under its mpirun;"
+                            + " start both from the outside, or use Hvd.spawn");
+        }
+        environment.putAll(variables);
+        return environment;
+    }
+
+    private String[] words(List<String> program) {
+        List<String> words = new ArrayList<>(flags);
+        words.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        words.addAll(javaFlags);
+        if (Runtime.version().feature() >= NATIVE_ACCESS_SINCE) {
+            words.add("--enable-native-access=ALL-UNNAMED");
+        }
+        words.addAll(List.of("-cp", classPath()));
+        words.addAll(program);
+        return words.toArray(String[]::new);
+    }
+
+    /** Good from any directory. */
+    private static String classPath() {
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+                .map(entry -> Path.of(entry).toAbsolutePath().toString())
+                .collect(Collectors.joining(File.pathSeparator));
+    }
+
+    private static List<String> joined(List<String> words, String... more) {
+        List<String> all = new ArrayList<>(words);
+        all.addAll(List.of(more));
+        return all;
+    }
+}

@@ -1,0 +1,128 @@
+package io.hvd.launch;
+
+import io.hvd.error.FailureRecord;
+import io.hvd.error.LauncherAddress;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * One job from its settings to its end: looks at the machine and at the hosts, runs mpirun, and knows afterwards what
+ * has failed. One thread runs it; another one may end it.
+ */
+final class Launch implements AutoCloseable {
+
+    private final FailureDirectory folder;
+    private final Optional<FrontDesk> desk;
+    private final MpiJob job;
+
+    private Launch(FailureDirectory folder, Optional<FrontDesk> desk, MpiJob job) {
+        this.folder = folder;
+        this.desk = desk;
+        this.job = job;
+    }
+
+    /**
+     * How a job has ended.
+     *
+     * @param failure empty if it has succeeded, or was ended from here
+     */
+    record Outcome(int exitCode, Optional<FailureReport> failure) {}
+
+    /**
+     * Looks at everything; nothing is started yet.
+     *
+     * @throws UsageException if the job cannot be started
+     */
+    static Launch prepare(LaunchSettings settings, Surroundings around, PrintStream err)
+            throws IOException, InterruptedException {
+        MpiInstall install = MpiInstall.find(around.environment());
+        install.requireRunsHvd();
+        Machine machine = machine(settings, install);
+        var hosts = new OtherHosts(settings, machine);
+        Map<String, Set<String>> others = hosts.checked();
+        hosts.checkInterfaces(others);
+        MpirunLine line = line(settings, install, machine, others);
+        if (settings.verbose()) {
+            err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
+        }
+        boolean allHere = new Job(settings, machine, install.version(), others).allRanksHere();
+        var folder = new FailureDirectory();
+        try {
+            Optional<FrontDesk> desk = allHere ? Optional.empty() : Optional.of(desk(folder, settings, around));
+            Map<String, String> environment = environment(install, folder, desk);
+            return new Launch(folder, desk, new MpiJob(line.words(), environment, folder.path(), around));
+        } catch (IOException e) {
+            folder.close();
+            throw e;
+        }
+    }
+
+    private static Map<String, String> environment(
+            MpiInstall install, FailureDirectory folder, Optional<FrontDesk> desk) {
+        Map<String, String> environment = new HashMap<>(install.environment());
+        environment.put(FailureRecord.DIRECTORY_VARIABLE, folder.path().toString());
+        desk.ifPresent(
+                open -> environment.put(LauncherAddress.VARIABLE, open.address().encode()));
+        return environment;
+    }
+
+    private static FrontDesk desk(FailureDirectory folder, LaunchSettings settings, Surroundings around)
+            throws IOException {
+        String asked = settings.network().interfaces().orElse("");
+        boolean byName = !asked.isEmpty() && !asked.contains("/");
+        return FrontDesk.open(
+                folder.path(), around.takesResults(), byName ? Set.copyOf(List.of(asked.split(","))) : Set.of());
+    }
+
+    Outcome run() throws IOException, InterruptedException {
+        int exitCode = job.run();
+        if (exitCode == 0 || job.ending()) {
+            return new Outcome(exitCode, Optional.empty());
+        }
+        var report = new FailureReport(folder.records(), job.firstFailure(), exitCode);
+        return new Outcome(report.exitCode(), Optional.of(report));
+    }
+
+    /** Where the ranks' results lie once the job has ended. */
+    Path folder() {
+        return folder.path();
+    }
+
+    /** Ends the job, if it runs; what it has left can still be read. */
+    void stop() {
+        job.end();
+    }
+
+    /** The same, and deletes what it has left; safe at any time. */
+    void end() {
+        job.end();
+        try {
+            close();
+        } catch (IOException e) {
+            System.err.println("horovodrun: " + folder.path() + " could not be deleted: " + e);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        if (desk.isPresent()) {
+            desk.get().close();
+        }
+        folder.close();
+    }
+
+    static Machine machine(LaunchSettings settings, MpiInstall install) {
+        return new MachineSurvey(Path.of("/"), install.environment()).survey(settings.hosts());
+    }
+
+    static MpirunLine line(
+            LaunchSettings settings, MpiInstall install, Machine machine, Map<String, Set<String>> others) {
+        return MpirunLine.of(install.command(), new Job(settings, machine, install.version(), others));
+    }
+}

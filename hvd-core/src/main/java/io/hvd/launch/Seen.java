@@ -1,0 +1,43 @@
+package io.hvd.launch;
+
+/**
+ * A failure as mpirun, or the launcher itself, has seen it.
+ *
+ * @param rank whose process it was, or {@link #NO_RANK}
+ * @param host on which it ran; empty if mpirun does not say so
+ * @param exitCode which the job has from it, or {@link #NO_CODE}
+ * @param words what happened, with rank and host as far as they are known
+ */
+record Seen(int rank, String host, int exitCode, String words) {
+
+    /** It was a host, or mpirun itself. */
+    static final int NO_RANK = -1;
+
+    static final int NO_CODE = -1;
+
+    /** A process that was ended by a signal has this much and the signal's number. */
+    static final int SIGNAL_BASE = 128;
+
+    private static final int LAST_SIGNAL = 64;
+
+    static Seen mpirunEnded(int exitCode) {
+        return new Seen(
+                NO_RANK,
+                "",
+                exitCode,
+                "mpirun itself was ended by signal " + (exitCode - SIGNAL_BASE) + "; horovodrun has ended its ranks");
+    }
+
+    /** Open MPI has exit codes of its own beyond all signals. */
+    static boolean isSignal(int exitCode) {
+        return exitCode > SIGNAL_BASE && exitCode <= SIGNAL_BASE + LAST_SIGNAL;
+    }
+
+    boolean isMpirun() {
+        return rank == NO_RANK && bySignal();
+    }
+
+    boolean bySignal() {
+        return isSignal(exitCode);
+    }
+}

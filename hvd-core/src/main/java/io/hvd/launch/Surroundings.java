@@ -1,0 +1,21 @@
+package io.hvd.launch;
+
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What a job gets from whoever starts it.
+ *
+ * @param environment of mpirun, and of the ranks on this machine
+ * @param directory in which the ranks start; empty for that of this process
+ * @param reads whether rank 0 gets this process's standard input
+ * @param takesResults whether ranks may hand in a result
+ */
+record Surroundings(Map<String, String> environment, Optional<Path> directory, boolean reads, boolean takesResults) {
+
+    /** Of a launcher that does nothing else. */
+    static Surroundings of(Map<String, String> environment) {
+        return new Surroundings(environment, Optional.empty(), true, false);
+    }
+}
