@@ -23,7 +23,7 @@ await() {
     exit 1
 }
 
-# Starts a daemon that stays in the foreground and notes its process.
+# Starts a daemon that stays in the foreground and notes its process; not by "on", whose process would be a shell.
 start() {
     local name=$1
     shift
@@ -57,13 +57,13 @@ up() {
     start munged munged --foreground --force --key-file="$folder/slurm/key" --socket="$folder/slurm/munge.sock" \
         --pid-file="$folder/slurm/munged" --seed-file="$folder/slurm/seed" --num-threads=2
     await test -S "$folder/slurm/munge.sock"
-    start slurmctld on "$1" slurmctld -D -f "$SLURM_CONF"
+    start slurmctld "$namespaces" "$folder" on "$1" slurmctld -D -f "$SLURM_CONF"
     for host; do
         # The hosts share /tmp, where PMIx would give two steps of one job the same folder.
         mkdir -p "$folder/slurm/$host" "$folder/slurm/pmix.$host"
         cp "$SLURM_CONF" "$folder/slurm/cgroup.conf" "$folder/slurm/$host/"
         echo "PMIxCliTmpDirBase=$folder/slurm/pmix.$host" >"$folder/slurm/$host/mpi.conf"
-        start "slurmd-$host" on "$host" slurmd -D -f "$folder/slurm/$host/slurm.conf"
+        start "slurmd-$host" "$namespaces" "$folder" on "$host" slurmd -D -f "$folder/slurm/$host/slurm.conf"
     done
     await all_idle "$@"
 }
