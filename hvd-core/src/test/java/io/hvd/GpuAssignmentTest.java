@@ -95,8 +95,15 @@ class GpuAssignmentTest {
         assertThat(choose(onOneNode(1, 2), TWO, bound)).isEqualTo(gpus(1));
         bound.remove("SLURM_GPUS_PER_TASK");
         assertThatThrownBy(() -> choose(onOneNode(1, 2), one, bound)).isInstanceOf(HvdException.class);
+        bound.put("SLURM_GPU_BIND", "closest");
+        assertThatThrownBy(() -> choose(onOneNode(1, 2), one, bound)).isInstanceOf(HvdException.class);
         bound.put("SLURM_GPU_BIND", "verbose,single:1");
         assertThat(choose(onOneNode(1, 2), one, bound)).isEqualTo(gpus(0));
+        bound.remove("SLURM_GPU_BIND");
+        for (String binding : List.of("gpu:per_task:1", "gpu:single:1", "gpu:map_gpu:0,1")) {
+            bound.put("SLURMD_TRES_BIND", binding);
+            assertThat(choose(onOneNode(1, 2), one, bound)).as(binding).isEqualTo(gpus(0));
+        }
     }
 
     @Test

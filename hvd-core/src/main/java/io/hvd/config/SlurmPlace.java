@@ -3,6 +3,8 @@ package io.hvd.config;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * What Slurm has told this process of its place. A batch script's shell has the number of a task too, which means
@@ -24,6 +26,8 @@ public record SlurmPlace(
         boolean yields) {
     /** Open MPI's parameter for ranks that share cores; nothing but the environment can set it under srun. */
     public static final String YIELD = "OMPI_MCA_mpi_yield_when_idle";
+
+    private static final Pattern GPU_BINDING = Pattern.compile("single:|per_task|map_gpu:|mask_gpu:");
 
     /** One trains, one communicates. */
     private static final int BUSY_THREADS_PER_RANK = 2;
@@ -48,11 +52,16 @@ public record SlurmPlace(
                 task(job, environment),
                 number(environment, "SLURM_CPUS_ON_NODE"),
                 number(environment, "SLURM_GPUS_ON_NODE"),
-                environment.containsKey("SLURM_GPUS_PER_TASK")
-                        || environment
-                                .getOrDefault("SLURM_GPU_BIND", "")
-                                .matches(".*(single|per_task|map_gpu|mask_gpu).*"),
+                bindsGpus(environment),
                 environment.containsKey(YIELD)));
+    }
+
+    /** slurmd names the binding to every task; the other two are there where the batch script has asked for it. */
+    private static boolean bindsGpus(Map<String, String> environment) {
+        return environment.containsKey("SLURM_GPUS_PER_TASK")
+                || Stream.of("SLURMD_TRES_BIND", "SLURM_GPU_BIND")
+                        .map(name -> environment.getOrDefault(name, ""))
+                        .anyMatch(binding -> GPU_BINDING.matcher(binding).find());
     }
 
     private static Optional<Task> task(String job, Map<String, String> environment) {
