@@ -2,6 +2,7 @@ package io.hvd;
 
 import io.hvd.config.GpuSettings;
 import io.hvd.config.HvdConfig;
+import io.hvd.config.SlurmPlace;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.GpuDriver;
@@ -21,7 +22,7 @@ final class GpuAssignment {
         for (GpuDriver driver : ServiceLoader.load(GpuDriver.class)) {
             List<Gpu> visible = driver.visible();
             if (!visible.isEmpty()) {
-                List<Device> devices = choose(topology, visible, config.gpu());
+                List<Device> devices = choose(topology, visible, config);
                 if (config.gpu().pin()) {
                     driver.select(devices.get(0).index());
                 }
@@ -31,25 +32,41 @@ final class GpuAssignment {
         return List.of();
     }
 
-    static List<Device> choose(Topology topology, List<Gpu> visible, GpuSettings settings) {
+    static List<Device> choose(Topology topology, List<Gpu> visible, HvdConfig config) {
+        GpuSettings settings = config.gpu();
         int each = settings.perRank();
-        int first = settings.pin() ? topology.localRank() * each : 0;
-        int needed = settings.pin() ? topology.localSize() * each : each;
-        boolean enough = settings.pin() && settings.share() ? each <= visible.size() : needed <= visible.size();
+        boolean counted = settings.pin() && !slurmShowsEachItsOwn(topology, visible, config);
+        int first = counted ? topology.localRank() * each : 0;
+        int needed = counted ? topology.localSize() * each : each;
+        boolean enough = counted && settings.share() ? each <= visible.size() : needed <= visible.size();
         if (!enough) {
-            throw new HvdException(ErrorId.NO_DEVICE, tooFew(topology, visible, settings));
+            throw new HvdException(ErrorId.NO_DEVICE, tooFew(topology, visible, config));
         }
         return IntStream.range(first, first + each)
                 .mapToObj(i -> Device.cuda(visible.get(i % visible.size()).index()))
                 .toList();
     }
 
-    private static String tooFew(Topology topology, List<Gpu> visible, GpuSettings settings) {
-        String each = settings.perRank() == 1 ? "" : " with " + settings.perRank() + " GPUs each (HVD_GPUS_PER_RANK)";
+    /** With --gpus-per-task or --gpu-bind, Slurm has done the counting: what a task sees belongs to it alone. */
+    private static boolean slurmShowsEachItsOwn(Topology topology, List<Gpu> visible, HvdConfig config) {
+        int all = topology.localSize() * config.gpu().perRank();
+        return config.slurm()
+                .filter(SlurmPlace::ownGpus)
+                .filter(slurm -> slurm.task().isPresent() && slurm.gpusOnNode().orElse(0) >= all)
+                .filter(slurm -> visible.size() < slurm.gpusOnNode().getAsInt())
+                .isPresent();
+    }
+
+    private static String tooFew(Topology topology, List<Gpu> visible, HvdConfig config) {
+        int perRank = config.gpu().perRank();
+        String each = perRank == 1 ? "" : " with " + perRank + " GPUs each (HVD_GPUS_PER_RANK)";
         return "host " + topology.host() + " has " + topology.localSize() + " ranks" + each + " but only "
                 + visible.size() + " visible GPU(s): " + visible + "; rank " + topology.rank() + " (local rank "
                 + topology.localRank() + ") has too few of its own. Start fewer ranks on this host, widen"
                 + " CUDA_VISIBLE_DEVICES, or set HVD_SHARE_GPU=1; where the launcher shows every rank"
-                + " its own GPUs only, set HVD_PIN_GPU=0";
+                + " its own GPUs only, set HVD_PIN_GPU=0"
+                + config.slurm()
+                        .map(slurm -> slurm.gpuAdvice(topology.localSize(), perRank, visible.size()))
+                        .orElse("");
     }
 }

@@ -6,6 +6,7 @@ import io.hvd.backend.nccl.NcclProvider;
 import io.hvd.backend.shm.SharedProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
+import io.hvd.config.SlurmPlace;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
@@ -88,6 +89,7 @@ public final class Hvd {
         Membership membership = Membership.join(
                 new Membership.Place(choose(config), config, backend -> monitors(backend, config), guard), options);
         guard.watch(membership);
+        requireSlurmsJob(options, config, membership.topology());
         membership.pin(GpuAssignment.assign(membership.topology(), config));
         return new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets());
     }
@@ -204,6 +206,7 @@ public final class Hvd {
     private static BackendProvider choose(HvdConfig config) {
         BackendChoice choice = config.backend();
         if (choice == BackendChoice.AUTO) {
+            requireLauncher(config);
             choice = config.startedByLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
@@ -212,6 +215,26 @@ public final class Hvd {
             case NCCL -> new NcclProvider(new SharedProvider(MpiProvider.ofThisProcess()), GpuAssignment::assign);
             default -> LocalProvider.team(1, config.stageBytes()).get(0);
         };
+    }
+
+    /** Tasks of srun that nobody has made ranks would each train alone, and nobody would notice. */
+    private static void requireLauncher(HvdConfig config) {
+        if (!config.startedByLauncher()) {
+            config.slurm().flatMap(SlurmPlace::whyNotAlone).ifPresent(why -> {
+                throw new HvdException(ErrorId.INIT_FAILED, why);
+            });
+        }
+    }
+
+    /** MPI and Slurm must mean the same job; one that was split on purpose is its program's business. */
+    private static void requireSlurmsJob(InitOptions options, HvdConfig config, Topology topology) {
+        if (options.ranks().isEmpty() && config.startedByLauncher() && config.backend() != BackendChoice.LOCAL) {
+            config.slurm()
+                    .flatMap(slurm -> slurm.whyOtherJob(topology.rank(), topology.size()))
+                    .ifPresent(why -> {
+                        throw new HvdException(ErrorId.INIT_FAILED, why);
+                    });
+        }
     }
 
     /** A rank that is alone needs no sockets. */
@@ -239,6 +262,9 @@ public final class Hvd {
         Logger log = LoggerFactory.getLogger(Hvd.class);
         if (hvd.rank() == 0) {
             config.notes().forEach(log::warn);
+            config.slurm()
+                    .flatMap(slurm -> slurm.waitingAdvice(hvd.localSize()))
+                    .ifPresent(log::warn);
             log.info(
                     "{} rank(s) on {}, back end {}, device of rank 0: {}",
                     hvd.size(),

@@ -9,6 +9,7 @@ import io.hvd.error.HvdException;
 import io.hvd.spi.GpuDriver.Gpu;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -17,6 +18,9 @@ import org.junit.jupiter.api.Test;
 class GpuAssignmentTest {
     private static final List<Gpu> TWO =
             List.of(new Gpu(0, "H100", "0000:65:00.0"), new Gpu(1, "H100", "0000:b3:00.0"));
+
+    private static final Map<String, String> SLURM_STEP =
+            Map.of("SLURM_JOB_ID", "7", "SLURM_STEP_ID", "0", "SLURM_PROCID", "1", "SLURM_STEP_NUM_TASKS", "2");
 
     @Test
     void theLocalRankPicksTheGpuNotTheRank() {
@@ -79,13 +83,44 @@ class GpuAssignmentTest {
                 .isEqualTo(gpus(0, 1));
     }
 
+    @Test
+    void whatSlurmShowsATaskAloneIsItsOwnWhateverItsLocalRank() {
+        List<Gpu> one = TWO.subList(0, 1);
+        Map<String, String> bound = new HashMap<>(SLURM_STEP);
+        bound.putAll(Map.of("SLURM_GPUS_ON_NODE", "2", "SLURM_GPUS_PER_TASK", "1"));
+        assertThat(choose(onOneNode(1, 2), one, bound)).isEqualTo(gpus(0));
+        // Two for three tasks: one of them would have none.
+        assertThatThrownBy(() -> choose(onOneNode(1, 3), one, bound)).isInstanceOf(HvdException.class);
+        // All are shown although a binding was asked for: they are counted as ever.
+        assertThat(choose(onOneNode(1, 2), TWO, bound)).isEqualTo(gpus(1));
+        bound.remove("SLURM_GPUS_PER_TASK");
+        assertThatThrownBy(() -> choose(onOneNode(1, 2), one, bound)).isInstanceOf(HvdException.class);
+        bound.put("SLURM_GPU_BIND", "closest");
+        assertThatThrownBy(() -> choose(onOneNode(1, 2), one, bound)).isInstanceOf(HvdException.class);
+        bound.put("SLURM_GPU_BIND", "verbose,single:1");
+        assertThat(choose(onOneNode(1, 2), one, bound)).isEqualTo(gpus(0));
+        bound.remove("SLURM_GPU_BIND");
+        for (String binding : List.of("gpu:per_task:1", "gpu:single:1", "gpu:map_gpu:0,1")) {
+            bound.put("SLURMD_TRES_BIND", binding);
+            assertThat(choose(onOneNode(1, 2), one, bound)).as(binding).isEqualTo(gpus(0));
+        }
+    }
+
+    @Test
+    void moreTasksPerNodeThanGpusNamesTheLineOfTheBatchScript() {
+        assertThatThrownBy(() -> choose(onOneNode(0, 3), TWO, SLURM_STEP))
+                .hasMessageContainingAll(
+                        "Slurm job 7, #SBATCH --ntasks-per-node=3 needs --gres=gpu:3",
+                        "or --gres=gpu:2 at most --ntasks-per-node=2");
+        assertThatThrownBy(() -> choose(onOneNode(0, 3), TWO, Map.of())).hasMessageNotContaining("Slurm");
+    }
+
     private static List<Device> gpus(int... indices) {
         return IntStream.of(indices).mapToObj(Device::cuda).toList();
     }
 
     private static List<Device> choose(Topology topology, List<Gpu> visible, Map<String, String> environment) {
-        return GpuAssignment.choose(
-                topology, visible, HvdConfig.from(environment).gpu());
+        return GpuAssignment.choose(topology, visible, HvdConfig.from(environment));
     }
 
     private static Topology onOneNode(int rank, int size) {

@@ -13,6 +13,7 @@ import java.util.OptionalInt;
  *
  * @param launcherRank this process's number among those that a launcher started; empty without one, -1 if it
  *     cannot be read
+ * @param slurm what Slurm says; empty outside its jobs
  * @param notes what the user should know of the settings, to be logged once, by rank 0
  */
 public record HvdConfig(
@@ -36,6 +37,7 @@ public record HvdConfig(
         TimelineSettings timeline,
         AutotuneSettings autotune,
         OptionalInt launcherRank,
+        Optional<SlurmPlace> slurm,
         List<String> notes) {
 
     /** Which back end to open. */
@@ -110,6 +112,7 @@ public record HvdConfig(
                 TimelineSettings.from(reader),
                 AutotuneSettings.from(reader, notes),
                 launcherRank(environment),
+                SlurmPlace.of(environment),
                 notes);
     }
 
@@ -142,6 +145,7 @@ public record HvdConfig(
                         timeline,
                         autotune,
                         launcherRank,
+                        slurm,
                         notes);
     }
 

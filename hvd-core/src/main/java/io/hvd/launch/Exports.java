@@ -15,9 +15,10 @@ final class Exports {
 
     /**
      * Kept back: shell functions, what describes this shell or login only, devices (which differ
-     * by host), secrets, and what Open MPI hands on by itself.
+     * by host), what Slurm says of this node, secrets, and what Open MPI hands on by itself.
      */
-    private static final Pattern KEPT_BACK = Pattern.compile("BASH_FUNC_.*|OLDPWD|PWD|SHLVL|_|HOSTNAME|SSH_.*"
+    private static final Pattern KEPT_BACK = Pattern.compile("SLURMD_NODENAME"
+            + "|SLURM_(CONF|NODEID|LOCALID|PROCID|GTIDS|TASK_PID|CPUS_ON_NODE|GPUS_ON_NODE|TOPOLOGY_ADDR)|BASH_FUNC_.*|OLDPWD|PWD|SHLVL|_|HOSTNAME|SSH_.*"
             + "|.*CUDA_VISIBLE_DEVICES|_?HOROVOD_SECRET_KEY|(OMPI|OPAL|PMIX|PRTE)_.*|"
             + FailureRecord.DIRECTORY_VARIABLE + "|" + LauncherAddress.VARIABLE);
 

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -11,14 +12,15 @@ import java.util.TreeSet;
  */
 record Job(LaunchSettings settings, Machine machine, MpiVersion version, Map<String, Set<String>> others) {
 
-    /** How many ranks land on this machine: mpirun fills the hosts in their order. 0 if others have settled the hosts. */
+    /** How many ranks land on this machine: mpirun fills the hosts in their order. 0 if nobody here knows the hosts. */
     int ranksHere() {
-        if (settings.hosts().isEmpty()) {
+        List<HostSlots> hosts = settings.hosts().isEmpty() ? machine.allocated() : settings.hosts();
+        if (hosts.isEmpty()) {
             return machine.allocation().isPresent() ? 0 : settings.ranks();
         }
         int left = settings.ranks();
         int here = 0;
-        for (HostSlots host : settings.hosts()) {
+        for (HostSlots host : hosts) {
             int placed = Math.min(left, host.slots());
             here += machine.is(host.host()) ? placed : 0;
             left -= placed;

@@ -5,6 +5,7 @@ import io.hvd.launch.LaunchSettings.Action;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
@@ -82,11 +83,22 @@ final class LaunchOptions {
 
     private int ranks() {
         return Given.last(given, Flag.NUM_PROC)
+                .or(this::slurmTasks)
                 .or(() -> Optional.ofNullable(environment.get(LSF_SLOTS))
                         .map(slots -> new Given(Flag.NUM_PROC, slots, LSF_SLOTS)))
                 .map(one -> one.number(1, Integer.MAX_VALUE))
                 .orElseThrow(() ->
                         new UsageException("np-missing", "-np is missing: say how many ranks to start, as in -np 4"));
+    }
+
+    /** All of a Slurm job's tasks, unless hosts are named. */
+    private Optional<Given> slurmTasks() {
+        return has(Flag.HOSTS) || has(Flag.HOSTFILE)
+                ? Optional.empty()
+                : SlurmAllocation.of(environment)
+                        .map(job -> HostSlots.total(job.hosts()))
+                        .filter(tasks -> tasks > 0)
+                        .map(tasks -> new Given(Flag.NUM_PROC, Integer.toString(tasks), "SLURM_TASKS_PER_NODE"));
     }
 
     private List<HostSlots> hosts() {
@@ -104,6 +116,9 @@ final class LaunchOptions {
 
     private void checkSlots(int ranks, List<HostSlots> hosts) {
         int slots = HostSlots.total(hosts);
+        if (hosts.isEmpty()) {
+            SlurmAllocation.of(environment).ifPresent(job -> checkSlots(ranks, job));
+        }
         if (hosts.isEmpty() || ranks <= slots) {
             return;
         }
@@ -111,6 +126,19 @@ final class LaunchOptions {
         throw new UsageException(
                 "np-exceeds-slots",
                 "-np " + ranks + " requests " + ranks + " ranks, but " + source + " has " + slots + " slots");
+    }
+
+    /** mpirun would refuse them too, unless it is told to crowd the nodes. */
+    private void checkSlots(int ranks, SlurmAllocation job) {
+        int slots = HostSlots.total(job.hosts());
+        boolean crowding =
+                value(Flag.MPI_ARGS).orElse("").toLowerCase(Locale.ROOT).contains("oversubscribe");
+        if (slots > 0 && ranks > slots && !crowding) {
+            throw new UsageException(
+                    "np-exceeds-slots",
+                    "-np " + ranks + " requests " + ranks + " ranks, but " + job.name() + " has " + slots
+                            + " slots; ask Slurm for more tasks, by #SBATCH --ntasks-per-node");
+        }
     }
 
     private static void checkCommand(List<String> command) {

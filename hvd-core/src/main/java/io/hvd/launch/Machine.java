@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -34,8 +35,9 @@ public record Machine(
 
     /** Who has already settled the hosts of this job, so that mpirun asks there: a resource manager or a default hostfile. */
     Optional<String> allocation() {
-        if (environment.containsKey("SLURM_JOB_ID") && environment.containsKey("SLURM_JOB_NODELIST")) {
-            return Optional.of("Slurm job " + environment.get("SLURM_JOB_ID"));
+        Optional<String> slurm = SlurmAllocation.of(environment).map(SlurmAllocation::name);
+        if (slurm.isPresent()) {
+            return slurm;
         }
         for (String name : new String[] {
             "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile"
@@ -45,5 +47,10 @@ public record Machine(
             }
         }
         return Optional.empty();
+    }
+
+    /** The hosts that a resource manager has settled on, as far as they are known here. */
+    List<HostSlots> allocated() {
+        return SlurmAllocation.of(environment).map(SlurmAllocation::hosts).orElse(List.of());
     }
 }

@@ -72,11 +72,17 @@ final class OtherHosts {
         }
     }
 
+    /** Inside a Slurm job mpirun starts its helpers by srun; such nodes need not let anybody in by ssh. */
+    private boolean startsByItself(String host) {
+        return machine.allocated().stream().anyMatch(node -> node.host().equals(host));
+    }
+
     private Set<String> names() {
         Set<String> names = new LinkedHashSet<>();
         settings.hosts().stream()
                 .map(HostSlots::host)
                 .filter(host -> !machine.is(host))
+                .filter(host -> !startsByItself(host))
                 .forEach(names::add);
         return names;
     }

@@ -91,6 +91,7 @@ final class Placement {
     /** With hosts named the slots are known to suffice; where a resource manager decides, so does its count. */
     private boolean exceedsSlots() {
         return job.settings().hosts().isEmpty()
+                && job.machine().allocation().isEmpty()
                 && job.ranksHere() > job.machine().cores();
     }
 

@@ -258,6 +258,23 @@ final class LaunchOptionsTest {
     }
 
     @Test
+    void insideASlurmJobItsTasksAreTheRanksAndNoMoreFit() {
+        Map<String, String> slurm =
+                Map.of("SLURM_JOB_ID", "7", "SLURM_JOB_NODELIST", "n[1-2]", "SLURM_TASKS_PER_NODE", "3(x2)");
+
+        assertThat(LaunchOptions.parse(slurm, "true").ranks()).isEqualTo(6);
+        assertThat(LaunchOptions.parse(slurm, "-np", "2", "true").ranks()).isEqualTo(2);
+        assertThatThrownBy(() -> LaunchOptions.parse(slurm, "-np", "7", "true"))
+                .hasMessageContainingAll(
+                        "np-exceeds-slots", "Slurm job 7 (n1:3,n2:3) has 6 slots", "#SBATCH --ntasks-per-node");
+        assertThat(LaunchOptions.parse(slurm, "-np", "7", "--mpi-args=--oversubscribe", "true")
+                        .ranks())
+                .isEqualTo(7);
+        assertThatThrownBy(() -> LaunchOptions.parse(slurm, "-H", "n1:3", "true"))
+                .hasMessageContaining("np-missing");
+    }
+
+    @Test
     void theLimitOfTheStartComesFromTheEnvironmentUnlessAFlagSaysSo() {
         Map<String, String> patient = Map.of("HOROVOD_START_TIMEOUT", "300");
 

@@ -170,6 +170,24 @@ final class MpirunLineTest {
     }
 
     @Test
+    void whatSlurmSaysOfItsTasksDecidesHowRanksOnThisNodeWait() {
+        Machine slurm = PLAIN;
+        for (String variable : List.of(
+                "SLURM_JOB_ID=7",
+                "SLURM_JOB_NODELIST=" + PLAIN.hostname() + ",n2",
+                "SLURM_TASKS_PER_NODE=64(x2)",
+                "SLURM_NODEID=0")) {
+            slurm = withEnvironment(slurm, variable.split("=")[0], variable.split("=")[1]);
+        }
+
+        assertThat(line(V4, slurm, "-np", "128", "true"))
+                .contains("--mca mpi_yield_when_idle 1", "--mca pml ob1", "-x SLURM_JOB_ID")
+                .doesNotContain("oversubscribe", "-H ", "SLURM_NODEID");
+        assertThat(explained(V4, slurm, "-np", "128", "true"))
+                .contains("mpirun takes those of Slurm job 7 (" + PLAIN.hostname() + ":64,n2:64)", "64 ranks here");
+    }
+
+    @Test
     void aDefaultHostfileInTheEnvironmentIsHonoured() {
         Machine operator = withEnvironment(PLAIN, "OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile");
 

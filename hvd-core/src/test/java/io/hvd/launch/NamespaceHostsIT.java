@@ -197,10 +197,10 @@ final class NamespaceHostsIT {
                 .anyMatch(line -> line.matches("rank 4 local 0 of 2 .* cross 2 of 3"));
 
         long cutNanos = System.nanoTime();
-        script("cut", "node-c");
+        hosts.cut("node-c");
         boolean ended = launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
         double seconds = (System.nanoTime() - cutNanos) / 1e9;
-        script("mend", "node-c");
+        hosts.mend("node-c");
 
         String err = Files.readString(folder.resolve("err"));
         System.out.printf("the job ended %.1f s after the cut%n%s", seconds, err);

@@ -55,6 +55,22 @@ public record NamespaceHosts(Path folder) {
         return words;
     }
 
+    /** Pulls a host's network cable. */
+    public void cut(String host) {
+        require(script(List.of("cut", host)));
+    }
+
+    /** Puts it back. */
+    public void mend(String host) {
+        require(script(List.of("mend", host)));
+    }
+
+    private static void require(Job done) {
+        if (done.exitCode() != 0) {
+            throw new AssertionError(done.output());
+        }
+    }
+
     private Job script(List<String> args) {
         List<String> words = new ArrayList<>(List.of(path(), folder.toString()));
         words.addAll(args);

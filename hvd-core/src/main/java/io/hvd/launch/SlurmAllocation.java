@@ -1,0 +1,129 @@
+package io.hvd.launch;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The nodes of the Slurm job around this shell, and how many tasks each may hold. mpirun reads the same variables.
+ *
+ * @param job its number
+ * @param hosts empty if Slurm says nothing of tasks
+ */
+record SlurmAllocation(String job, List<HostSlots> hosts) {
+    private static final String NODES = "SLURM_JOB_NODELIST";
+    private static final String TASKS = "SLURM_TASKS_PER_NODE";
+
+    /** Text before the first bracket, what is inside, and the rest. */
+    private static final Pattern BRACKET = Pattern.compile("([^\\[]*)\\[([^\\]]*)\\](.*)");
+
+    private static final Pattern RANGE = Pattern.compile("(\\d+)-(\\d+)");
+    private static final Pattern REPEATED = Pattern.compile("(\\d{1,6})(?:\\(x(\\d{1,6})\\))?");
+
+    /**
+     * Empty outside a Slurm job.
+     *
+     * @throws UsageException if its variables do not fit together
+     */
+    static Optional<SlurmAllocation> of(Map<String, String> environment) {
+        String job = environment.get("SLURM_JOB_ID");
+        String nodes = environment.get(NODES);
+        if (job == null || nodes == null) {
+            return Optional.empty();
+        }
+        String tasks = environment.getOrDefault(TASKS, "");
+        return Optional.of(new SlurmAllocation(job, tasks.isEmpty() ? List.of() : slots(nodes, tasks)));
+    }
+
+    /** For a message. */
+    String name() {
+        return "Slurm job " + job + (hosts.isEmpty() ? "" : " (" + HostSlots.join(hosts) + ")");
+    }
+
+    private static List<HostSlots> slots(String nodes, String tasks) {
+        List<String> names = names(nodes);
+        List<Integer> counts = counts(tasks);
+        if (names.size() != counts.size()) {
+            throw unreadable(NODES + "=" + nodes + " has " + names.size() + " nodes, but " + TASKS + "=" + tasks
+                    + " is for " + counts.size());
+        }
+        List<HostSlots> hosts = new ArrayList<>();
+        for (int i = 0; i < names.size(); i++) {
+            hosts.add(new HostSlots(names.get(i), counts.get(i)));
+        }
+        return List.copyOf(hosts);
+    }
+
+    /** Expands {@code gpu[01-03,7],login} to the names of nodes, in order. */
+    static List<String> names(String nodes) {
+        List<String> names = new ArrayList<>();
+        int begin = 0;
+        int depth = 0;
+        for (int i = 0; i <= nodes.length(); i++) {
+            char c = i == nodes.length() ? ',' : nodes.charAt(i);
+            depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+            if (c == ',' && (depth == 0 || i == nodes.length())) {
+                names.addAll(expand(nodes.substring(begin, i)));
+                begin = i + 1;
+            }
+        }
+        return names;
+    }
+
+    /** A name may have several brackets: the last one counts fastest. */
+    private static List<String> expand(String name) {
+        Matcher parts = BRACKET.matcher(name);
+        if (!parts.matches()) {
+            if (!name.matches("[\\w.-]*")) {
+                throw unreadable(NODES + " has \"" + name + "\", which is no name of a node");
+            }
+            return List.of(name);
+        }
+        List<String> rests = expand(parts.group(3));
+        List<String> names = new ArrayList<>();
+        for (String number : numbers(parts.group(2))) {
+            rests.forEach(rest -> names.add(parts.group(1) + number + rest));
+        }
+        return names;
+    }
+
+    /** Zeros in front of the first number of a range are kept for all. */
+    private static List<String> numbers(String list) {
+        List<String> numbers = new ArrayList<>();
+        for (String part : list.split(",")) {
+            Matcher range = RANGE.matcher(part);
+            if (!range.matches()) {
+                numbers.add(part);
+                continue;
+            }
+            int width = range.group(1).length();
+            for (long i = Long.parseLong(range.group(1)); i <= Long.parseLong(range.group(2)); i++) {
+                numbers.add(String.format("%0" + width + "d", i));
+            }
+        }
+        return numbers;
+    }
+
+    /** Expands {@code 2(x3),1} to 2, 2, 2, 1. */
+    static List<Integer> counts(String tasks) {
+        List<Integer> counts = new ArrayList<>();
+        for (String part : tasks.split(",")) {
+            Matcher repeated = REPEATED.matcher(part);
+            if (!repeated.matches()) {
+                throw unreadable(TASKS + "=" + tasks + ": \"" + part + "\" is not of the form 2 or 2(x3)");
+            }
+            int times = repeated.group(2) == null ? 1 : Integer.parseInt(repeated.group(2));
+            for (int i = 0; i < times; i++) {
+                counts.add(Integer.valueOf(repeated.group(1)));
+            }
+        }
+        return counts;
+    }
+
+    private static UsageException unreadable(String what) {
+        return new UsageException("slurm-variables", what + "; name the hosts yourself, by -H");
+    }
+}

@@ -1,0 +1,183 @@
+package io.hvd.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.hvd.testing.Job;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Jobs of a real Slurm: a slurmctld, and two nodes with a slurmd each that are network namespaces of this machine. Needs
+ * root and packages that a machine without such a test has no use for, hence long.
+ */
+@Tag("long")
+@Timeout(240)
+class SlurmIT {
+    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+    private static final List<String> NODES = List.of("node-a", "node-b");
+    private static final String BATCH =
+            ROOT.resolve("mpirun-scripts/slurm/train.sbatch").toString();
+    private static final String JAR =
+            ROOT.resolve("hvd-examples/target/train.jar").toString();
+    private static final List<String> DIGITS = List.of("java", "-jar", JAR, "digits", "--max-steps", "4");
+    private static final List<String> TWO_ON_EACH =
+            List.of("srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2", "-n4", "--ntasks-per-node=2");
+
+    @TempDir
+    private static Path folder;
+
+    private static Path namespaces;
+    private static Path slurm;
+
+    @BeforeAll
+    static void startSlurm() throws IOException {
+        assumeTrue(System.getProperty("user.name").equals("root"), "needs root, to make network namespaces");
+        for (String program : List.of(
+                "/usr/sbin/sshd", "/usr/bin/nsenter", "/usr/sbin/slurmctld", "/usr/sbin/slurmd", "/usr/sbin/munged")) {
+            assumeTrue(
+                    Files.isExecutable(Path.of(program)),
+                    "needs " + program + ": apt-get install slurm-wlm munge libpmix-dev openssh-server iproute2");
+        }
+        Job types = Job.run(List.of("srun", "--mpi=list"), Map.of("SLURM_CONF", emptyConfiguration()));
+        assumeTrue(types.output().contains("pmix"), "this Slurm has no PMIx: " + types.output());
+        namespaces = script("/io/hvd/testing/namespaces.sh");
+        slurm = script("/io/hvd/examples/slurm.sh");
+        Job hosts = run(List.of(namespaces + "", folder + "", "up", NODES.get(0), NODES.get(1)));
+        assumeTrue(hosts.exitCode() == 0, () -> "this machine allows no network namespaces: " + hosts.output());
+        Job daemons = run(List.of(slurm + "", folder + "", namespaces + "", "up", NODES.get(0), NODES.get(1)));
+        assertThat(daemons.exitCode()).as(daemons.output()).isZero();
+    }
+
+    @AfterAll
+    static void stopSlurm() {
+        if (slurm == null) {
+            return;
+        }
+        run(List.of(slurm + "", folder + "", namespaces + "", "down"));
+        run(List.of(namespaces + "", folder + "", "down"));
+        assertThat(ProcessHandle.allProcesses().filter(SlurmIT::isOurs).map(ProcessHandle::info))
+                .as("daemons and ranks left behind")
+                .isEmpty();
+    }
+
+    @Test
+    void srunMakesRanksOfItsTasksNodeByNode() throws ClassNotFoundException {
+        Job job = onFirstNode(TWO_ON_EACH, Job.program(Class.forName("io.hvd.launch.HostsProgram")));
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        for (int rank = 0; rank < 4; rank++) {
+            assertThat(job.lines("rank " + rank + " local " + rank % 2 + " of 2 sum 10.0"))
+                    .as(job.output())
+                    .hasSize(1);
+        }
+    }
+
+    @Test
+    void digitsTrainsUnderSrun() {
+        assertTrainedOnTwoNodes(onFirstNode(TWO_ON_EACH, DIGITS));
+    }
+
+    @Test
+    void digitsTrainsInABatchScriptUnderSrunMpirunAndHorovodrun() {
+        for (String launcher : List.of("srun", "mpirun", "horovodrun")) {
+            assertTrainedOnTwoNodes(batch(launcher));
+        }
+    }
+
+    @Test
+    void theShellOfABatchScriptIsAJobOfOneRank() throws IOException {
+        Path plain = Files.writeString(folder.resolve("plain.sbatch"), "#!/bin/bash\nexec \"$@\"\n");
+        Job job = onFirstNode(
+                List.of(slurm + "", folder + "", namespaces + "", "batch", "-N2", "--ntasks-per-node=2", plain + ""),
+                DIGITS);
+
+        assertThat(ResultLine.of(job).ranks()).isEqualTo(1);
+    }
+
+    @Test
+    void tasksWithoutPmixAreRefusedInsteadOfTrainingEachByItself() {
+        Job job = onFirstNode(List.of("srun", "--mpi=none", "-N2", "-n2", "--ntasks-per-node=1"), DIGITS);
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output())
+                .contains("this is task ", " of the 2 of Slurm step ", "srun --mpi=pmix")
+                .doesNotContain("RESULT");
+    }
+
+    @Test
+    void moreRanksThanTheJobHasTasksAreRefused() {
+        Job job = batch("horovodrun", "-np", "5");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
+        assertThat(job.output()).contains("(node-a:2,node-b:2) has 4 slots");
+    }
+
+    private static void assertTrainedOnTwoNodes(Job job) {
+        assertThat(ResultLine.of(job).ranks()).isEqualTo(4);
+        assertThat(job.lines("4 rank(s) on [node-a, node-b]")).as(job.output()).hasSize(1);
+    }
+
+    /** Runs the script that the documentation names, with digits. */
+    private static Job batch(String launcher, String... flags) {
+        List<String> words = new ArrayList<>(
+                List.of(slurm + "", folder + "", namespaces + "", "batch", "-D", ROOT + "", BATCH, launcher));
+        words.addAll(Arrays.asList(flags));
+        return onFirstNode(words, DIGITS);
+    }
+
+    private static Job onFirstNode(List<String> words, List<String> more) {
+        List<String> all = new ArrayList<>(List.of(namespaces + "", folder + "", "on", NODES.get(0)));
+        all.addAll(words);
+        all.addAll(more);
+        return run(all);
+    }
+
+    /** What root, a node with a bridge of Docker's, and four ranks on few cores ask of Open MPI. */
+    private static Job run(List<String> words) {
+        Map<String, String> environment = new HashMap<>(Map.of(
+                "OMPI_ALLOW_RUN_AS_ROOT", "1",
+                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1",
+                "OMPI_MCA_mpi_yield_when_idle", "1",
+                "OMPI_MCA_btl_tcp_if_include", "eth0",
+                "OMPI_MCA_oob_tcp_if_include", "eth0",
+                "SLURM_CONF", folder.resolve("slurm/slurm.conf").toString(),
+                "HVD_THREADS_PER_RANK", "1"));
+        return Job.run(words, environment);
+    }
+
+    /** A daemon names a file of ours, a rank the jar in the folder of this test. */
+    private static boolean isOurs(ProcessHandle process) {
+        return process.info().arguments().stream()
+                .flatMap(Arrays::stream)
+                .anyMatch(word -> word.equals(JAR) || word.contains(folder + "/slurm/"));
+    }
+
+    /** Enough for srun to list what it can load. */
+    private static String emptyConfiguration() throws IOException {
+        return Files.writeString(folder.resolve("list.conf"), "ClusterName=none\nSlurmctldHost=localhost\n")
+                .toString();
+    }
+
+    private static Path script(String resource) throws IOException {
+        Path script = folder.resolve(resource.replaceFirst(".*/", ""));
+        try (InputStream in = SlurmIT.class.getResourceAsStream(resource)) {
+            Files.copy(in, script);
+        }
+        script.toFile().setExecutable(true);
+        return script;
+    }
+}
