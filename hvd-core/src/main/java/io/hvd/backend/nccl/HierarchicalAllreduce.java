@@ -33,6 +33,11 @@ final class HierarchicalAllreduce {
         across.report(to);
     }
 
+    void requireSound() {
+        inside.requireSound();
+        across.requireSound();
+    }
+
     void run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
         List<Filling> fillings = Filling.of(sizes, capacity(how.wire()));

@@ -33,6 +33,7 @@ record Muster(List<RankCard> cards, List<String> hosts) {
             }
         }
         requireAsMany();
+        requireSameWays();
         Optional<String> shared = sharedGpu();
         if (shared.isPresent() && !sharing) {
             throw new HvdException(
@@ -59,6 +60,17 @@ record Muster(List<RankCard> cards, List<String> hosts) {
                                     .map(entry -> entry.getKey() + " on ranks " + entry.getValue())
                                     .collect(Collectors.joining("; "))
                             + ". HVD_GPUS_PER_RANK or InitOptions.withGpusPerRank must say the same everywhere");
+        }
+    }
+
+    /** Asked before communicators are made: a rank that makes another one would be waited for. */
+    private void requireSameWays() {
+        if (cards.stream().map(RankCard::ways).distinct().count() > 1) {
+            throw new HvdException(
+                    ErrorId.DIFFERENT_SETTINGS,
+                    "the ranks were started with different settings of HOROVOD_HIERARCHICAL_ALLREDUCE,"
+                            + " HOROVOD_TORUS_ALLREDUCE or HVD_GPU_STAGE_BYTES: "
+                            + differing(RankCard::ways).orElse(""));
         }
     }
 

@@ -15,6 +15,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import java.util.stream.Stream;
@@ -27,6 +28,8 @@ import java.util.stream.Stream;
 final class NcclCollectives implements Collectives {
     /** Smaller tensors are faster packed: a launch of NCCL costs as much as copying so many bytes. */
     private static final long DIRECT_BYTES = 1 << 20;
+
+    private static final long LOOK_NANOS = 20_000;
 
     private final RankGpu gpu;
     private final NcclCommunicator nccl;
@@ -245,8 +248,21 @@ final class NcclCollectives implements Collectives {
         queued("NCCL_RECV", List.of(tensor), () -> nccl.receive(gpu.address(tensor), tensor.bytes(), from));
     }
 
+    private void requireSound() {
+        nccl.requireSound();
+        if (hierarchy != null) {
+            hierarchy.requireSound();
+        }
+    }
+
+    /** What is queued is done first: NCCL must not be left with its work under way. */
     @Override
     public void close() {
+        gpu.enter();
+        Reached end = new Reached(gpu.mark(), this);
+        while (!end.isDone()) {
+            LockSupport.parkNanos(LOOK_NANOS);
+        }
         if (hierarchy != null) {
             hierarchy.close();
         }
@@ -297,18 +313,18 @@ final class NcclCollectives implements Collectives {
         body.run();
         gpu.end(tensors);
         activities.end(activity, begun);
-        left = asynchronous ? null : new Reached(gpu.mark(), nccl);
+        left = asynchronous ? null : new Reached(gpu.mark(), this);
     }
 
     /** Done when the GPU has come to the mark. */
-    private record Reached(CudaMark mark, NcclCommunicator nccl) implements Completion {
+    private record Reached(CudaMark mark, NcclCollectives owner) implements Completion {
         @Override
         public boolean isDone() {
             boolean done = mark.isReached();
             if (done) {
                 mark.close();
             } else {
-                nccl.requireSound();
+                owner.requireSound();
             }
             return done;
         }

@@ -37,8 +37,22 @@ final class NcclCommunicator {
     /** Runs the calls of the body as one. */
     void grouped(Runnable body) {
         nccl.groupStart();
-        body.run();
+        try {
+            body.run();
+        } catch (RuntimeException | Error e) {
+            closeGroup(e);
+            throw e;
+        }
         nccl.groupEnd();
+    }
+
+    /** An open group would put off every later call of this thread, an abort too. */
+    private void closeGroup(Throwable cause) {
+        try {
+            nccl.groupEnd();
+        } catch (RuntimeException e) {
+            cause.addSuppressed(e);
+        }
     }
 
     /** Hands out the number of a plain operator. */
@@ -85,9 +99,11 @@ final class NcclCommunicator {
         nccl.receive(to, bytes, from, handle, stream);
     }
 
-    /** Throws if something has gone wrong since. */
-    void requireSound() {
-        nccl.requireSound(handle);
+    /** Throws if something has gone wrong since; there is nobody to ask after the end. */
+    synchronized void requireSound() {
+        if (!gone) {
+            nccl.requireSound(handle);
+        }
     }
 
     /** Every rank leaves. */
@@ -98,11 +114,16 @@ final class NcclCommunicator {
         }
     }
 
-    /** This rank leaves, whatever the others do. Any thread. */
+    /**
+     * This rank leaves, whatever the others do. NCCL waits in it for all that is queued on the device, work of other
+     * communicators that hang too among it: so every abort has a thread of its own, and nobody waits for it.
+     */
     synchronized void abort() {
         if (!gone) {
             gone = true;
-            nccl.abort(handle);
+            Thread aborting = new Thread(() -> nccl.abort(handle), "hvd-nccl-abort");
+            aborting.setDaemon(true);
+            aborting.start();
         }
     }
 }

@@ -128,8 +128,10 @@ public final class NcclProvider implements BackendProvider {
 
     private RankCard card(Topology topology, HvdConfig config, NcclPresence nccl, Found found) {
         String machine = machine(topology);
+        String ways = config.gpu().across() + " with HVD_GPU_STAGE_BYTES="
+                + config.gpu().stageBytes();
         if (nccl.gpus().isEmpty()) {
-            return new RankCard(machine, List.of(), "", nccl.missing(), "", "");
+            return new RankCard(machine, List.of(), "", nccl.missing(), "", ways, "");
         }
         try {
             found.devices = assignment.apply(topology, config);
@@ -137,10 +139,10 @@ public final class NcclProvider implements BackendProvider {
             List<String> pciIds = found.devices.stream()
                     .map(device -> pciId(nccl.gpus(), device))
                     .toList();
-            return new RankCard(machine, pciIds, version, nccl.missing(), unreached(found, config), "");
+            return new RankCard(machine, pciIds, version, nccl.missing(), unreached(found, config), ways, "");
         } catch (RuntimeException e) {
             // The others wait for this card: they hear of it and throw alike.
-            return new RankCard(machine, List.of(), "", "", "", e.getMessage());
+            return new RankCard(machine, List.of(), "", "", "", ways, e.getMessage());
         }
     }
 

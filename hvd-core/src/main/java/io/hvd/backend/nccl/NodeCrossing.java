@@ -27,6 +27,9 @@ sealed interface NodeCrossing {
 
     void report(Activities to);
 
+    /** Throws if NCCL has found something wrong. */
+    void requireSound();
+
     void close();
 
     void abandon();
@@ -49,6 +52,11 @@ sealed interface NodeCrossing {
         @Override
         public void report(Activities to) {
             // NCCL works on the device, unseen.
+        }
+
+        @Override
+        public void requireSound() {
+            nccl.requireSound();
         }
 
         @Override
@@ -117,6 +125,11 @@ sealed interface NodeCrossing {
         public void report(Activities to) {
             activities = to;
             host.report(to);
+        }
+
+        @Override
+        public void requireSound() {
+            // What goes wrong on the host is thrown where it happens.
         }
 
         @Override

@@ -16,9 +16,11 @@ import java.util.List;
  * @param nccl its version; empty if it does not load
  * @param missing why NCCL cannot be used on this rank; empty if it can
  * @param unreached why hvd's kernels cannot be used on this rank's GPU; empty if they can, or if there is none
+ * @param ways the settings by which communicators are made, which must be the same everywhere
  * @param error why this rank cannot go on at all; empty if it can
  */
-record RankCard(String machine, List<String> gpus, String nccl, String missing, String unreached, String error) {
+record RankCard(
+        String machine, List<String> gpus, String nccl, String missing, String unreached, String ways, String error) {
     private static final String BETWEEN = " ";
 
     byte[] encode() {
@@ -26,7 +28,7 @@ record RankCard(String machine, List<String> gpus, String nccl, String missing, 
         try (DataOutputStream out = new DataOutputStream(bytes)) {
             out.writeUTF(machine);
             out.writeUTF(String.join(BETWEEN, gpus));
-            for (String field : new String[] {nccl, missing, unreached, error}) {
+            for (String field : new String[] {nccl, missing, unreached, ways, error}) {
                 out.writeUTF(field);
             }
         } catch (IOException e) {
@@ -38,7 +40,13 @@ record RankCard(String machine, List<String> gpus, String nccl, String missing, 
     static RankCard decode(byte[] bytes) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
             return new RankCard(
-                    in.readUTF(), split(in.readUTF()), in.readUTF(), in.readUTF(), in.readUTF(), in.readUTF());
+                    in.readUTF(),
+                    split(in.readUTF()),
+                    in.readUTF(),
+                    in.readUTF(),
+                    in.readUTF(),
+                    in.readUTF(),
+                    in.readUTF());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -208,6 +208,11 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
         end.join();
     }
 
+    /** Blocks until all that is queued on any stream is done. */
+    public void awaitAll() {
+        List.copyOf(streams.keySet()).forEach(this::awaitStream);
+    }
+
     @Override
     public long createEvent() {
         requireCurrent();

@@ -117,7 +117,10 @@ final class SimulatedNccl implements NcclCalls {
 
     @Override
     public void abort(long communicator) {
-        members.remove(communicator).team().meeting.reset();
+        Member member = members.remove(communicator);
+        member.team().meeting.reset();
+        // As NCCL does, which frees memory on the device.
+        member.gpu().awaitAll();
     }
 
     @Override

@@ -25,7 +25,7 @@ import java.util.Objects;
  * used again for the batch after the next one, behind the work that is queued on {@code stream} by then. The host need
  * not wait for anything. Order, epochs and failures are those of {@link DataLoader}.
  *
- * <p>Everything is for the thread that builds it, on which the GPU must be the current one while it is used.
+ * <p>Everything is for the thread that builds it; asking for a batch makes the GPU its current one.
  *
  * @param <S> a sample
  */
@@ -74,6 +74,7 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
     @Override
     public void close() {
         loader.close();
+        cuda.enter();
         copies.close();
         pinned.close();
         cuda.close();
@@ -95,6 +96,7 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
 
         @Override
         public DeviceBatch next() {
+            cuda.enter();
             // The batch before this one is used no more, as soon as what is queued now is done.
             copies.followUser();
             DeviceBatch batch = upcoming == null ? load() : upcoming;
@@ -138,6 +140,9 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
 
         /** Threads that read into pinned memory; 0 reads on the iterating thread, when a batch is asked for. */
         public Builder<S> workers(int threads) {
+            if (threads < 0) {
+                throw new IllegalArgumentException("workers must be at least 0, found " + threads);
+            }
             workers = threads;
             return this;
         }
