@@ -82,7 +82,8 @@ else
     refuse "$folder is neither a bundle nor a checkout that is built: run mvn -DskipTests package there, or bundle.sh"
 fi
 # The checks set these themselves, where they need them.
-unset HVD_BACKEND HVD_SHARE_GPU HVD_PIN_GPU NCCL_HOSTID
+unset HVD_BACKEND HVD_SHARE_GPU HVD_PIN_GPU HVD_GPUS_PER_RANK HVD_GPU_STAGE_BYTES NCCL_HOSTID
+unset HOROVOD_HIERARCHICAL_ALLREDUCE HOROVOD_TORUS_ALLREDUCE HOROVOD_ENABLE_ASYNC_COMPLETION
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$work/log"

@@ -110,6 +110,8 @@ class FloorsTest {
             floor(
                     "io.hvd.optimizer.torch",
                     "io.hvd.optimizer",
+                    // a stream beside LibTorch's
+                    CUDA,
                     FACADE,
                     SPI,
                     TENSOR,

@@ -26,7 +26,7 @@ final class GpuPlacement {
         check("cuCtxGetDevice", JCudaDriver.cuCtxGetDevice(mine));
         String pciId = pciId(mine);
         List<String> wrong = new ArrayList<>();
-        int expected = hvd.localRank() % count[0];
+        int expected = hvd.localRank() * hvd.devices().size() % count[0];
         if (hvd.device().index() != expected || !pciId.equals(pciId(device(expected)))) {
             wrong.add("rank " + hvd.rank() + " (local rank " + hvd.localRank() + ") has " + hvd.device()
                     + ", CUDA's current device is the one at " + pciId + ", expected device " + expected);

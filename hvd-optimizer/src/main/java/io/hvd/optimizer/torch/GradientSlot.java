@@ -4,7 +4,6 @@ import static org.bytedeco.pytorch.global.torch.zeros_like;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.tensor.DeviceMemory;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 
@@ -14,12 +13,17 @@ final class GradientSlot {
     private final Tensor value;
     private final Tensor slot;
     private final io.hvd.tensor.Tensor alias;
+    /** Null on the CPU. */
+    private final ExchangeStream exchange;
 
-    GradientSlot(String name, Tensor value) {
+    /** @param exchange of the GPU that the parameter is on; null on the CPU */
+    GradientSlot(String name, Tensor value, ExchangeStream exchange) {
         this.name = name;
         this.value = value;
         this.slot = zeros_like(value.detach());
-        this.alias = TorchTensors.alias(name, slot);
+        this.exchange = exchange;
+        this.alias =
+                exchange == null ? TorchTensors.alias(name, slot) : TorchTensors.alias(name, slot, exchange.handle());
     }
 
     String name() {
@@ -40,9 +44,7 @@ final class GradientSlot {
      * accumulates the new gradient itself.
      */
     void collect(Tensor gradient) {
-        if (alias.memory() instanceof DeviceMemory memory) {
-            requireStream(memory.stream());
-        }
+        requireStream();
         try (NoGradGuard guard = new NoGradGuard()) {
             Tensor earlier = detachedGradient();
             slot.copy_(gradient);
@@ -50,11 +52,22 @@ final class GradientSlot {
                 slot.add_(earlier);
             }
         }
+        handOver();
+    }
+
+    private void handOver() {
+        if (exchange != null) {
+            exchange.take();
+        }
     }
 
     /** hvd waits for the stream that was current when the optimizer was made; on another one it could be too early. */
-    private void requireStream(long expected) {
+    private void requireStream() {
+        if (exchange == null) {
+            return;
+        }
         long found = TorchStreams.current(slot.device().index());
+        long expected = exchange.compute();
         if (found != expected) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
@@ -74,6 +87,7 @@ final class GradientSlot {
                 slot.copy_(accumulated.is_sparse() ? accumulated.to_dense() : accumulated);
             }
         }
+        handOver();
     }
 
     /** From here on {@code value.grad()} is the slot. */

@@ -1,13 +1,16 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LBFGS;
@@ -31,6 +34,9 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<GradientHook.Receiver> receivers = new ArrayList<>();
     private final boolean sparseAsDense;
+    /** By the index of the GPU. */
+    private final Map<Byte, ExchangeStream> exchanges = new HashMap<>();
+
     private final TorchState state;
 
     /**
@@ -67,11 +73,20 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
             // A parameter that several modules share travels once, under its first name.
             if (value.requires_grad() && known.add(identity(value))) {
                 String name = items.get(i).key().getString();
-                GradientSlot slot = new GradientSlot(name, value);
+                GradientSlot slot = new GradientSlot(name, value, exchange(value));
                 slots.add(slot);
                 parameters.add(new Parameter(name, TorchTensors.alias(name, value), slot.alias()));
             }
         }
+    }
+
+    /** Null for a parameter on the CPU. */
+    private ExchangeStream exchange(org.bytedeco.pytorch.Tensor value) {
+        return value.is_cuda()
+                ? exchanges.computeIfAbsent(
+                        value.device().index(),
+                        gpu -> new ExchangeStream(CudaDevice.open(gpu), TorchStreams.current(gpu)))
+                : null;
     }
 
     /** Every parameter that the optimizer steps must have a name, or its gradient would never be averaged. */
@@ -116,6 +131,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
 
     @Override
     public void step() {
+        exchanges.values().forEach(ExchangeStream::giveBack);
         inner.step().close();
         state.stepped();
     }
