@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /** Makes the data planes of process sets: what goes between GPUs over what goes between hosts. Communication thread. */
@@ -21,9 +22,14 @@ final class GpuPlanes {
     private final NcclCalls nccl;
 
     private final GpuSettings settings;
+    private final Set<Integer> withoutGpu;
 
-    /** @param gpus of this rank, at least one, and as many as of every other rank */
-    GpuPlanes(Backend host, List<RankGpu> gpus, NcclCalls nccl, GpuSettings settings) {
+    /**
+     * @param gpus of this rank, at least one, and as many as of every other rank that has some
+     * @param withoutGpu the ranks that have none
+     */
+    GpuPlanes(Backend host, List<RankGpu> gpus, NcclCalls nccl, GpuSettings settings, Set<Integer> withoutGpu) {
+        this.withoutGpu = withoutGpu;
         this.host = host;
         this.gpus = gpus;
         this.nccl = nccl;
@@ -51,6 +57,10 @@ final class GpuPlanes {
      */
     DeviceCollectives over(Collectives ofHost, List<Integer> members) {
         List<DeviceCollectives.Lane> lanes = new ArrayList<>();
+        if (members.stream().anyMatch(withoutGpu::contains)) {
+            // Tensors on GPUs are refused then, on the ranks that have one as on those that have none.
+            return new DeviceCollectives(ofHost, lanes);
+        }
         for (RankGpu gpu : gpus) {
             lanes.add(lane(gpu, ofHost, members));
         }

@@ -7,9 +7,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Decides from what all ranks have said whether NCCL can be used. Every rank has the same cards and
@@ -22,6 +24,14 @@ record Muster(List<RankCard> cards, List<String> hosts) {
     /** True if CUDA shows a GPU to some rank. */
     boolean hasGpus() {
         return cards.stream().anyMatch(card -> !card.gpus().isEmpty());
+    }
+
+    /** Ranks to which CUDA shows none. */
+    Set<Integer> withoutGpu() {
+        return IntStream.range(0, cards.size())
+                .filter(rank -> cards.get(rank).gpus().isEmpty())
+                .boxed()
+                .collect(Collectors.toSet());
     }
 
     /** Throws if a rank cannot go on, or if two ranks got the same GPU without having been allowed to. */

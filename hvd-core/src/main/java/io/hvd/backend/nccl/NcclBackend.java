@@ -6,6 +6,7 @@ import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /** A host back end whose tensors on GPUs go their own way; everything else stays with the host's. */
@@ -29,15 +30,21 @@ final class NcclBackend implements Backend {
 
     /** All ranks come here together, each with its own GPUs. */
     static NcclBackend joined(Backend host, NcclCalls nccl, List<RankGpu> gpus, GpuSettings settings) {
-        GpuPlanes planes = new GpuPlanes(host, gpus, nccl, settings);
+        GpuPlanes planes = new GpuPlanes(host, gpus, nccl, settings, Set.of());
         String description = "nccl " + nccl.version() + planes.wayAcrossNodes() + " over " + host.description();
         return new NcclBackend(host, description, gpus, planes);
     }
 
-    /** GPUs are there, but no NCCL: their tensors go through the host. @param gpus none on a rank that has none */
-    static NcclBackend throughHost(Backend host, List<RankGpu> gpus, GpuSettings settings, String why) {
+    /**
+     * GPUs are there, but no NCCL: their tensors go through the host.
+     *
+     * @param gpus none on a rank that has none
+     * @param withoutGpu all ranks that have none
+     */
+    static NcclBackend throughHost(
+            Backend host, List<RankGpu> gpus, GpuSettings settings, Set<Integer> withoutGpu, String why) {
         String description = host.description() + ", GPU tensors through the host without NCCL (" + why + ")";
-        GpuPlanes planes = gpus.isEmpty() ? null : new GpuPlanes(host, gpus, null, settings);
+        GpuPlanes planes = gpus.isEmpty() ? null : new GpuPlanes(host, gpus, null, settings, withoutGpu);
         return new NcclBackend(host, description, gpus, planes);
     }
 

@@ -93,7 +93,7 @@ public final class NcclProvider implements BackendProvider {
         }
         Optional<String> unreached = muster.unreached();
         return unreached.isEmpty()
-                ? NcclBackend.throughHost(opened, found.gpus, config.gpu(), obstacle.get())
+                ? NcclBackend.throughHost(opened, found.gpus, config.gpu(), muster.withoutGpu(), obstacle.get())
                 : NcclBackend.withoutGpus(opened, unreached.get());
     }
 

@@ -17,6 +17,7 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -122,6 +123,29 @@ class NcclProviderTest {
         };
         assertThat(open(Map.of(), rank -> there(), NcclProviderTest::own))
                 .allSatisfy(outcome -> assertThat(outcome).contains("no tensors on GPUs", "CUDA 9.0", "[1]"));
+    }
+
+    /** Else one rank would refuse what the others wait for. */
+    @Test
+    void besideARankWithoutAGpuTensorsOnGpusAreReachedByNobody() throws Exception {
+        NcclPresence noLibrary = new NcclPresence(null, GPUS, "NCCL did not load: libnccl.so.2");
+        List<LocalProvider> team = LocalProvider.team(2, 4096);
+        List<CompletableFuture<String>> ranks = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            int rank = i;
+            NcclProvider provider = new NcclProvider(
+                    team.get(rank),
+                    (topology, config) -> rank == 0 ? List.of(Device.cuda(0)) : List.of(),
+                    () -> rank == 0 ? noLibrary : NO_GPU,
+                    index -> new SimulatedGpu().device());
+            ranks.add(CompletableFuture.supplyAsync(() -> {
+                Backend backend = provider.open(HvdConfig.from(Map.of()), List.of());
+                return rank + " " + backend.collectives().reaches(Device.cuda(0)) + " " + backend.description();
+            }));
+        }
+        for (CompletableFuture<String> rank : ranks) {
+            assertThat(rank.get()).contains(" false ", "no driver is loaded", "[1]");
+        }
     }
 
     /** MPI takes it ill if a communicator is freed twice, or is gone when the ranks meet for the last time. */
