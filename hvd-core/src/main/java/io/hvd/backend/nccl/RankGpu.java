@@ -21,6 +21,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
 
 /**
@@ -33,6 +34,10 @@ import java.util.stream.LongStream;
 final class RankGpu implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();
     private static final long DEFAULT_STREAM = 0;
+    /** Before memory is taken to be really used up. */
+    private static final int MOST_COLLECTIONS = 5;
+
+    private static final long CLEANING_NANOS = 10_000_000;
 
     private final CudaDevice cuda;
     private final Device device;
@@ -102,11 +107,33 @@ final class RankGpu implements AutoCloseable {
             return Tensor.onDevice(0, device, DEFAULT_STREAM, type, shape);
         }
         enter();
-        DeviceStage memory = cuda.allocate(bytes);
+        DeviceStage memory = allocate(bytes);
         Object owner = new Object();
         CLEANER.register(owner, () -> garbage.add(memory));
         return Tensor.onDevice(memory.address(), device, DEFAULT_STREAM, type, shape)
                 .keeping(owner);
+    }
+
+    /** Results hold little of Java's heap, so that a full GPU is the first to notice that nobody reaches them any more. */
+    private DeviceStage allocate(long bytes) {
+        for (int collections = 0; ; collections++) {
+            try {
+                return cuda.allocate(bytes);
+            } catch (HvdException full) {
+                if (collections == MOST_COLLECTIONS) {
+                    throw full;
+                }
+                System.gc();
+                LockSupport.parkNanos(CLEANING_NANOS);
+                freeGarbage();
+            }
+        }
+    }
+
+    private void freeGarbage() {
+        for (DeviceStage gone = garbage.poll(); gone != null; gone = garbage.poll()) {
+            gone.close();
+        }
     }
 
     /** Address of a tensor's first element. */
@@ -124,9 +151,7 @@ final class RankGpu implements AutoCloseable {
     /** What is queued from now on starts behind the work on these tensors. */
     void begin(Collection<Tensor> tensors) {
         enter();
-        for (DeviceStage gone = garbage.poll(); gone != null; gone = garbage.poll()) {
-            gone.close();
-        }
+        freeGarbage();
         for (long user : streams(tensors)) {
             stream.follow(user);
         }

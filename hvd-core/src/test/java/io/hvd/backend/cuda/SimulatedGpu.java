@@ -1,5 +1,7 @@
 package io.hvd.backend.cuda;
 
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
@@ -35,6 +37,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     private final AtomicLong handles = new AtomicLong(1);
     private long nextAddress = 1L << 40;
     private volatile Throwable failure;
+    private volatile int mostBlocks = Integer.MAX_VALUE;
 
     public SimulatedGpu() {
         streams.put(0L, thread());
@@ -129,9 +132,17 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
         }
     }
 
+    /** From now on it is full when it has so many blocks. */
+    public void limit(int blocks) {
+        mostBlocks = blocks;
+    }
+
     @Override
     public long allocate(long bytes) {
         requireCurrent();
+        if (blocks() >= mostBlocks) {
+            throw new HvdException(ErrorId.BACK_END, "cuMemAlloc of " + bytes + " bytes failed: out of memory");
+        }
         return block(bytes);
     }
 

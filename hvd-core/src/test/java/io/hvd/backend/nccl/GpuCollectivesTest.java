@@ -19,6 +19,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -345,6 +346,26 @@ class GpuCollectivesTest {
             Tensor stray = rank.gpu().copyOf(Tensor.of(1f), Device.cuda(3), 0);
             assertThatThrownBy(() -> rank.data().allreduce(List.of(stray), List.of(stray), SUM))
                     .hasMessageContainingAll("cuda:3", "cuda:0");
+        });
+    }
+
+    /** Java's heap has room enough for a hundred thousand of them. */
+    @Test
+    void aFullGpuLooksForResultsThatNobodyHoldsBeforeItGivesUp() throws Exception {
+        SimulatedRanks.run(1, "host", Map.of(), rank -> {
+            List<Tensor> held = new ArrayList<>();
+            held.add(rank.data().output(Device.cuda(0), DType.FLOAT32, Shape.of(10)));
+            rank.gpu().limit(rank.gpu().blocks() + 3);
+            for (int i = 0; i < 20; i++) {
+                rank.data().output(Device.cuda(0), DType.FLOAT32, Shape.of(10));
+            }
+            assertThatThrownBy(() -> {
+                        for (int i = 0; i < 4; i++) {
+                            held.add(rank.data().output(Device.cuda(0), DType.FLOAT32, Shape.of(10)));
+                        }
+                    })
+                    .hasMessageContainingAll("40 bytes", "out of memory");
+            assertThat(held).hasSize(4);
         });
     }
 
