@@ -31,8 +31,8 @@ main() {
 translate() {
     local from=$1 name=$2 to=$3 files=$4 version
     (cd "$from" && nvcc -ptx "-arch=compute_$oldest" -std=c++17 -O3 "${@:5}" -o "$work/raw.ptx" "$name.cu")
-    # nvcc's comments name its build and nothing that the program needs.
-    sed -E '/^[[:space:]]*(\/\/.*)?$/d' "$work/raw.ptx" >"$work/plain.ptx"
+    # nvcc's comments name its build and nothing that the program needs; inner names have a hash of the source's folder.
+    sed -E '/^[[:space:]]*(\/\/.*)?$/d; s/_INTERNAL_[0-9a-f]{8}_/_INTERNAL_00000000_/g' "$work/raw.ptx" >"$work/plain.ptx"
     for version in "${versions[@]}"; do
         state_version "${version%=*}"
         if compiles; then
