@@ -1,11 +1,14 @@
 package io.hvd.backend.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
 import io.hvd.engine.Outcome;
 import io.hvd.engine.Request;
+import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
@@ -18,8 +21,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,7 +40,8 @@ class GpuEngineTest {
     void stepsOnGpusGoOnWithoutNegotiationAndLeaveInputsAlone(String way, String asynchronous) throws Exception {
         ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
         CyclicBarrier end = new CyclicBarrier(SIZE);
-        SimulatedRanks.run(SIZE, way, Map.of("HOROVOD_ENABLE_ASYNC_COMPLETION", asynchronous), rank -> {
+        Map<String, String> completion = Map.of("HOROVOD_ENABLE_ASYNC_COMPLETION", asynchronous);
+        SimulatedRanks.runToFailure(SIZE, way, completion, rank -> {
             HvdConfig settings = HvdConfig.from(Map.of("HVD_STATIC_PLAN_STEPS", "3"));
             Engine engine =
                     new Engine(rank.backend(), List.of(), settings.engine(), new FlightRecorder(16), failures::add);
@@ -47,9 +53,66 @@ class GpuEngineTest {
             }
             // The other rank may not have its last sums yet.
             end.await(20, TimeUnit.SECONDS);
+            assertThat(rank.gpu().failure()).isNull();
             engine.fail("the test is over", 10_000);
         });
         assertThat(failures).allMatch(why -> why.contains("the test is over"));
+    }
+
+    @Test
+    void aBrokenDeviceFailsTheOperationsOfAllRanksAndLeavesNobodyInsideAKernel() throws Exception {
+        ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
+        CountDownLatch gradient = new CountDownLatch(1);
+        SimulatedRanks.runToFailure(SIZE, "nccl", Map.of(), rank -> {
+            Engine engine = new Engine(
+                    rank.backend(), List.of(), HvdConfig.from(Map.of()).engine(), new FlightRecorder(16), why -> {
+                        failures.add(why);
+                        rank.backend().abort(1, why);
+                    });
+            Thread thread = new Thread(engine::run, "gpu-engine-test");
+            thread.setDaemon(true);
+            thread.start();
+            if (rank.rank() == 0) {
+                // Rank 1 is in NCCL's kernel meanwhile, where rank 0 never comes.
+                rank.gpu().enqueue(0, () -> await(gradient));
+            }
+            CompletableFuture<Outcome> sum = submit(engine, "w", rank.up(Tensor.of(1f, 2f)));
+            if (rank.rank() == 0) {
+                rank.gpu().enqueue(rank.gpu().createStream(), () -> {
+                    throw new IllegalStateException("Xid 79: the GPU has fallen off the bus");
+                });
+            }
+            assertThatThrownBy(() -> sum.get(20, TimeUnit.SECONDS))
+                    .cause()
+                    .isInstanceOf(rank.rank() == 0 ? HvdException.class : ShutdownException.class)
+                    .hasMessageContaining("allreduce of [w] failed on rank 0")
+                    .hasMessageContaining("the simulated device has failed");
+            thread.join(TimeUnit.SECONDS.toMillis(20));
+            assertThat(thread.isAlive()).isFalse();
+            if (rank.rank() == 1) {
+                rank.gpu().awaitAll();
+                assertThat(rank.gpu().failure()).hasMessageContaining("aborted");
+                gradient.countDown();
+            }
+        });
+        assertThat(failures).isNotEmpty().allMatch(why -> why.contains("the simulated device has failed"));
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static CompletableFuture<Outcome> submit(Engine engine, String name, Tensor input) {
+        Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
+        Request request = Request.reduction(name, OpKind.ALLREDUCE, input, how, 0);
+        CompletableFuture<Outcome> sum =
+                engine.submit(new Engine.Submission(0, List.of(0, 1), request, input, null), true);
+        engine.hurry(0, name);
+        return sum;
     }
 
     private static void step(SimulatedRanks.Rank rank, Engine engine, int step) throws Exception {
@@ -58,10 +121,7 @@ class GpuEngineTest {
         for (String name : List.of("a", "b", "c")) {
             Tensor input = rank.up(Tensor.of((float) step + rank.rank(), (float) name.charAt(0)));
             inputs.add(input);
-            Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
-            Request request = Request.reduction(name, OpKind.ALLREDUCE, input, how, 0);
-            sums.add(engine.submit(new Engine.Submission(0, List.of(0, 1), request, input, null), true));
-            engine.hurry(0, name);
+            sums.add(submit(engine, name, input));
         }
         for (int i = 0; i < sums.size(); i++) {
             Tensor sum = sums.get(i).get(20, TimeUnit.SECONDS).tensor();

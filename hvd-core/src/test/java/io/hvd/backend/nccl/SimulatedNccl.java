@@ -10,11 +10,12 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -55,21 +56,50 @@ final class SimulatedNccl implements NcclCalls {
     }
 
     private static final class Team {
-        private final CyclicBarrier meeting;
+        private final int size;
         private final List<ByteBuffer> posted;
         private final Map<Long, BlockingQueue<byte[]>> mail = new ConcurrentHashMap<>();
+        private final Set<Integer> aborted = new HashSet<>();
+        private int there;
+        private long round;
 
         Team(int size) {
-            meeting = new CyclicBarrier(size);
+            this.size = size;
             posted = new ArrayList<>(java.util.Collections.nCopies(size, null));
         }
 
-        void meet() {
+        /** As in NCCL's kernels, only the rank's own abort gets it out of waiting for one that never comes. */
+        synchronized void meet(int rank) {
+            long mine = round;
+            if (++there == size) {
+                there = 0;
+                round++;
+                notifyAll();
+            }
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+            while (round == mine) {
+                if (aborted.contains(rank)) {
+                    throw new IllegalStateException("the simulated communicator was aborted");
+                }
+                awaitUntil(end);
+            }
+        }
+
+        private void awaitUntil(long end) {
+            long millis = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
+            if (millis <= 0) {
+                throw new IllegalStateException("not all ranks came within " + LIMIT_SECONDS + " s");
+            }
             try {
-                meeting.await(LIMIT_SECONDS, TimeUnit.SECONDS);
-            } catch (Exception e) {
+                wait(millis);
+            } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
+        }
+
+        synchronized void abort(int rank) {
+            aborted.add(rank);
+            notifyAll();
         }
 
         BlockingQueue<byte[]> mail(int from, int to) {
@@ -105,20 +135,21 @@ final class SimulatedNccl implements NcclCalls {
     public long join(byte[] uniqueId, int size, int rank) {
         long id = ByteBuffer.wrap(uniqueId).getLong(0);
         Team team = fabric.teams.computeIfAbsent(id, key -> new Team(size));
-        team.meet();
+        team.meet(rank);
         members.put(id, new Member(team, size, rank, selected));
         return id;
     }
 
     @Override
     public void leave(long communicator) {
-        members.remove(communicator).team().meet();
+        Member member = members.remove(communicator);
+        member.team().meet(member.rank());
     }
 
     @Override
     public void abort(long communicator) {
         Member member = members.remove(communicator);
-        member.team().meeting.reset();
+        member.team().abort(member.rank());
         // As NCCL does, which frees memory on the device.
         member.gpu().awaitAll();
     }
@@ -201,9 +232,9 @@ final class SimulatedNccl implements NcclCalls {
     private void together(long communicator, long from, java.util.function.Function<Member, byte[]> take, long to) {
         Member member = members.get(communicator);
         member.team().posted.set(member.rank(), member.gpu().at(from));
-        member.team().meet();
+        member.team().meet(member.rank());
         byte[] mine = take.apply(member);
-        member.team().meet();
+        member.team().meet(member.rank());
         if (mine != null) {
             member.gpu().at(to).put(0, mine);
         }

@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** Ranks as threads, each with simulated GPUs. */
 final class SimulatedRanks {
@@ -95,8 +96,24 @@ final class SimulatedRanks {
         run(Layout.oneNode(size), way, settings, body);
     }
 
-    /** Stages are small, so that batches take several. */
     static void run(Layout layout, String way, Map<String, String> settings, Body body) throws Exception {
+        runAll(layout, way, settings, body, SimulatedRanks::close);
+    }
+
+    /** The body sees its job fail: as in a real one nobody closes anything, and no stream stays stuck. */
+    static void runToFailure(int size, String way, Map<String, String> settings, Body body) throws Exception {
+        runAll(Layout.oneNode(size), way, settings, body, rank -> rank.gpu().awaitAll());
+    }
+
+    private static void close(Rank rank) {
+        rank.gpus().values().forEach(gpu -> assertThat(gpu.failure()).isNull());
+        rank.backend().close();
+    }
+
+    /** Stages are small, so that batches take several. */
+    private static void runAll(
+            Layout layout, String way, Map<String, String> settings, Body body, Consumer<Rank> ending)
+            throws Exception {
         Map<String, String> environment = new HashMap<>(settings);
         environment.putIfAbsent("HVD_GPU_STAGE_BYTES", "4096");
         HvdConfig config = HvdConfig.from(environment);
@@ -107,7 +124,7 @@ final class SimulatedRanks {
             int rank = i;
             BackendProvider host = onNodes(BackendProvider.class, team.get(i), rank, layout.nodes());
             ranks.add(CompletableFuture.runAsync(
-                    () -> live(host, layout.devices(rank), fabric, config, body),
+                    () -> live(host, layout.devices(rank), fabric, config, body, ending),
                     task -> new Thread(task, "gpu-rank").start()));
         }
         for (CompletableFuture<Void> rank : ranks) {
@@ -116,7 +133,12 @@ final class SimulatedRanks {
     }
 
     private static void live(
-            BackendProvider host, List<Device> devices, SimulatedNccl.Fabric fabric, HvdConfig config, Body body) {
+            BackendProvider host,
+            List<Device> devices,
+            SimulatedNccl.Fabric fabric,
+            HvdConfig config,
+            Body body,
+            Consumer<Rank> ending) {
         Map<Integer, SimulatedGpu> gpus = new TreeMap<>();
         List<Gpu> cards = new ArrayList<>();
         for (Device device : devices) {
@@ -132,15 +154,15 @@ final class SimulatedRanks {
                 (topology, settings) -> devices,
                 () -> new NcclPresence(nccl, cards, nccl == null ? "libnccl.so.2 is hidden" : ""),
                 index -> gpus.get(index).device());
-        Backend backend = provider.open(config, List.of());
+        Rank rank = new Rank(provider.open(config, List.of()), gpus);
         try {
-            body.run(new Rank(backend, gpus));
+            body.run(rank);
         } catch (Exception e) {
+            // The other ranks wait for this one otherwise.
+            rank.backend().abort(1, "the test's body threw " + e);
             throw new IllegalStateException(e);
-        } finally {
-            gpus.values().forEach(gpu -> assertThat(gpu.failure()).isNull());
-            backend.close();
         }
+        ending.accept(rank);
     }
 
     /** The threads of this JVM, as if they were spread over nodes. */
