@@ -57,6 +57,7 @@ public final class Engine {
     private final Consumer<String> onFailure;
     private final Map<Integer, SetMember> sets = new TreeMap<>();
     private final StepFollower steps;
+    private final Shortcut shortcut;
     private final Unfinished unfinished = new Unfinished();
     private final Queue<Plan> plans = new ArrayDeque<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
@@ -95,6 +96,7 @@ public final class Engine {
         List<Integer> all = IntStream.range(0, size).boxed().toList();
         sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
         this.steps = new StepFollower(sets.get(ALL), queue, log, unfinished);
+        this.shortcut = new Shortcut(steps);
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
@@ -127,7 +129,10 @@ public final class Engine {
         List<PendingOp> ops = submissions.stream().map(this::pending).toList();
         try {
             if (!ops.isEmpty() && queue.submit(ops, hurry)) {
-                backend.control().wakeUp();
+                boolean done = hurry && shortcut.take(ops.get(ops.size() - 1).result());
+                if (!done) {
+                    backend.control().wakeUp();
+                }
             }
         } catch (HvdException refused) {
             ops.forEach(op -> op.fail(refused));
@@ -150,6 +155,9 @@ public final class Engine {
 
     /** Waits for a result, of which it tells the caller nothing; it is announced at once. */
     public void await(int set, String name, CompletableFuture<Outcome> result) {
+        if (shortcut.take(result)) {
+            return;
+        }
         hurry(set, name);
         long begun = recorder.isHeard() ? System.nanoTime() : 0;
         try {
@@ -246,8 +254,20 @@ public final class Engine {
     }
 
     private Plan cycleUntilTheEnd() {
+        shortcut.begin();
+        try {
+            return cycles();
+        } finally {
+            shortcut.end();
+        }
+    }
+
+    private Plan cycles() {
         while (true) {
             recorder.cycle();
+            if (shortcut.wasVetoed()) {
+                negotiateAgain();
+            }
             unfinished.look();
             takeIn();
             publish();
@@ -258,7 +278,7 @@ public final class Engine {
                     return plan;
                 }
             } else if (!tookStep()) {
-                backend.control().receive(nanosUntilDue(), inbox);
+                shortcut.sleep(backend.control(), nanosUntilDue(), inbox);
             }
         }
     }
@@ -369,12 +389,17 @@ public final class Engine {
     private boolean tookStep() {
         boolean due = steps.isDue();
         if (due && !steps.next()) {
-            if (coordinator != null) {
-                coordinator.unlock(ALL);
-            }
-            announce(queue.drainAll());
+            negotiateAgain();
         }
         return due;
+    }
+
+    /** A rank has vetoed a step of the static plan. */
+    private void negotiateAgain() {
+        if (coordinator != null) {
+            coordinator.unlock(ALL);
+        }
+        announce(queue.drainAll());
     }
 
     private void execute(SetMember set, Batch batch) {

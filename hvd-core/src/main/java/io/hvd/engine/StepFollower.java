@@ -71,6 +71,19 @@ final class StepFollower {
         return beside;
     }
 
+    /**
+     * Does the same on a thread that waits for the last of what is fresh.
+     *
+     * @return false if something is there for which the communication thread is needed; then all of it is left to it
+     */
+    boolean takeInHere() {
+        List<PendingOp> fresh =
+                queue.drainFreshIf(op -> op.set() == set.id() && !op.request().hasLimit());
+        fresh.forEach(this::follow);
+        lastSubmissionNanos = System.nanoTime();
+        return !fresh.isEmpty();
+    }
+
     private void follow(PendingOp op) {
         op.announce(false);
         if (op.set() == set.id()) {
@@ -91,6 +104,18 @@ final class StepFollower {
     /** Whether this rank has something to do in the data plane. */
     boolean isDue() {
         return follows && (set.steps().isLeft() || set.steps().isDue());
+    }
+
+    /** Whether the next batch can be carried out, and on any thread. */
+    boolean isDueHere() {
+        return follows
+                && set.steps().isDue()
+                && set.data().takesAnyThread(set.steps().nextRequests().get(0).device());
+    }
+
+    /** Whether nothing is left of what the program has submitted. */
+    boolean isIdle() {
+        return follows && set.steps().isIdle() && !set.steps().isLeft();
     }
 
     /**

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
  * Operations between the user's threads and the communication thread: fresh ones that wait to be
@@ -105,6 +106,11 @@ final class TensorQueue {
         freshBytes = 0;
         urgent = false;
         return drained;
+    }
+
+    /** Hands over what has not been announced yet if all of it is of this kind; else nothing. */
+    synchronized List<PendingOp> drainFreshIf(Predicate<PendingOp> kind) {
+        return fresh.stream().allMatch(kind) ? drainFresh() : List.of();
     }
 
     /**

@@ -52,6 +52,11 @@ public interface Collectives extends AutoCloseable {
         return false;
     }
 
+    /** Whether {@link #allreduceUnlessVetoed} may be called on any thread, by one at a time, for tensors on such a device. */
+    default boolean takesAnyThread(Device device) {
+        return false;
+    }
+
     /**
      * Like {@link #allreduce}, but if a rank calls {@link #vetoAllreduce} instead, nothing is written
      * to any output. The question travels with the first of the data, so that it costs no message.

@@ -111,6 +111,11 @@ final class DeviceCollectives implements Collectives {
         return host.takesVetoes(Device.CPU);
     }
 
+    @Override
+    public boolean takesAnyThread(Device device) {
+        return device.isCpu() && host.takesAnyThread(device);
+    }
+
     /** Between GPUs the ranks vote on the host first: a message there costs less than to look into GPU memory. */
     @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {

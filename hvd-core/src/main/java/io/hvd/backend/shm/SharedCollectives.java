@@ -66,6 +66,11 @@ final class SharedCollectives implements Collectives {
     }
 
     @Override
+    public boolean takesAnyThread(Device device) {
+        return device.isCpu();
+    }
+
+    @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
         FlatView target = new FlatView(outputs, how.wire(), converter);

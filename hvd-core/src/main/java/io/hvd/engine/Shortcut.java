@@ -1,0 +1,85 @@
+package io.hvd.engine;
+
+import io.hvd.error.HvdException;
+import io.hvd.spi.ControlChannel;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Lets a thread that is going to wait anyway carry out a static plan's next batches itself while the communication
+ * thread sleeps: two hand-overs between threads cost more than a small allreduce through shared memory.
+ *
+ * <p>Whoever has the turn works in the data plane. The communication thread has it but for the time that it sleeps, and
+ * alone leaves a plan and ends the job; whoever else comes upon a reason for it wakes it.
+ */
+final class Shortcut {
+    private final ReentrantLock turn = new ReentrantLock();
+    private final StepFollower steps;
+    private boolean vetoed;
+    private RuntimeException broken;
+
+    Shortcut(StepFollower steps) {
+        this.steps = steps;
+    }
+
+    /** The communication thread begins to work. */
+    void begin() {
+        turn.lock();
+    }
+
+    void end() {
+        turn.unlock();
+    }
+
+    /** The communication thread sleeps until there is something to do. */
+    void sleep(ControlChannel control, long nanos, ControlChannel.Inbox inbox) {
+        turn.unlock();
+        try {
+            control.receive(nanos, inbox);
+        } finally {
+            turn.lock();
+        }
+    }
+
+    /**
+     * A thread that is going to wait for this result carries out what is due, up to it.
+     *
+     * @return true if there is nothing left to wake the communication thread for
+     */
+    boolean take(CompletableFuture<Outcome> result) {
+        // Nor may a callback, which runs within such a step, begin another one.
+        if (!steps.follows() || turn.isHeldByCurrentThread() || turn.hasQueuedThreads() || !turn.tryLock()) {
+            return false;
+        }
+        try {
+            return steps.follows() && steps.takeInHere() && carriesOut(result);
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    private boolean carriesOut(CompletableFuture<Outcome> result) {
+        while (!result.isDone() && steps.isDueHere()) {
+            try {
+                if (!steps.next()) {
+                    vetoed = true;
+                    return false;
+                }
+            } catch (HvdException e) {
+                broken = e;
+                return false;
+            }
+        }
+        return result.isDone() && steps.isIdle();
+    }
+
+    /** Whether a plan has been left on another thread since; throws what has gone wrong there. The communication thread asks. */
+    boolean wasVetoed() {
+        if (broken != null) {
+            throw broken;
+        }
+        boolean was = vetoed;
+        vetoed = false;
+        return was;
+    }
+}
