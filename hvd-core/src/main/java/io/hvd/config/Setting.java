@@ -45,9 +45,9 @@ public enum Setting {
     STAGE_BYTES("HVD_STAGE_BYTES", "4194304", JOB, "bytes of the staging buffer through which host tensors stream"),
     SHARED_MEMORY(
             "HVD_SHARED_MEMORY",
-            "0",
+            "1",
             JOB,
-            "1 has allreduces between ranks of one host go through memory that they share instead of MPI"),
+            "0 has the ranks of a host go through MPI instead of memory that they share"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
     GPUS_PER_RANK(
             "HVD_GPUS_PER_RANK",

@@ -42,7 +42,7 @@ class TimelineIT {
     void theFileHasTheEventsOfAllRanks() {
         assertThat(trace.ranks()).containsExactly(0, 1, 2, 3);
         assertThat(trace.names())
-                .contains("NEGOTIATE_ALLREDUCE", "0", "1", "2", "3", "ALLREDUCE", "MPI_ALLREDUCE", "QUEUE")
+                .contains("NEGOTIATE_ALLREDUCE", "0", "1", "2", "3", "ALLREDUCE", "SHM_ALLREDUCE", "QUEUE")
                 .contains("MEMCPY_IN_FUSION_BUFFER", "MEMCPY_OUT_FUSION_BUFFER", "SYNCHRONIZE", "CYCLE_START");
         assertThat(trace.runningBackwards()).isEmpty();
         // Every rank runs every operation to its end.
@@ -56,7 +56,7 @@ class TimelineIT {
     void everyOperationShowsTheMpiCallsThatItConsistsOf() {
         assertThat(trace.nesting())
                 .contains(
-                        "MPI_ALLREDUCE in ALLREDUCE",
+                        "SHM_ALLREDUCE in ALLREDUCE",
                         "MPI_BCAST in BROADCAST",
                         "MPI_ALLGATHER in ALLGATHER",
                         "MPI_ALLTOALL in ALLTOALL",

@@ -23,7 +23,7 @@ class TimelineIT {
         assertThat(job.exitCode()).as(job.output()).isZero();
         TraceFile trace = TraceFile.read(file);
         assertThat(trace.ranks()).containsExactly(0, 1, 2, 3);
-        assertThat(trace.names()).contains("ALLREDUCE", "MPI_ALLREDUCE", "NEGOTIATE_ALLREDUCE", "SYNCHRONIZE");
+        assertThat(trace.names()).contains("ALLREDUCE", "SHM_ALLREDUCE", "NEGOTIATE_ALLREDUCE", "SYNCHRONIZE");
         assertThat(trace.runningBackwards()).isEmpty();
         assertThat(trace.named("thread_name")
                         .map(event -> event.getAsJsonObject("args").get("name").getAsString()))

@@ -4,6 +4,7 @@ import io.hvd.config.GpuSettings;
 import io.hvd.config.GpuSettings.AcrossNodes;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.NodeGroups;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;

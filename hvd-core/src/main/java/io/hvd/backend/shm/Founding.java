@@ -13,8 +13,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How ranks come to share a segment: the first of them makes the file, all map it, and it loses its name. What goes
- * wrong on one of them is told to all, and all try with a smaller one or do without. Communication thread.
+ * How the ranks of each host come to share a segment: the first of them makes the file, all map it, and it loses its
+ * name. What goes wrong on one rank is told to all, on all hosts, and all try with a smaller one or do without.
+ * Communication thread.
  */
 final class Founding {
     /** What a rank says of its part fits into so many bytes. */
@@ -25,22 +26,26 @@ final class Founding {
 
     private final Path folder;
     private final Collectives beneath;
+    private final List<Integer> members;
+    private final List<Integer> inside;
     private final int rank;
-    private final int ranks;
 
     /**
      * @param folder in memory, such as /dev/shm
-     * @param beneath of the same ranks
-     * @param rank this one's number among them
+     * @param beneath of all members
+     * @param members all that found segments together
+     * @param inside those of this host, as many as on every other
+     * @param rank this one
      */
-    Founding(Path folder, Collectives beneath, int rank, int ranks) {
+    Founding(Path folder, Collectives beneath, List<Integer> members, List<Integer> inside, int rank) {
         this.folder = folder;
         this.beneath = beneath;
+        this.members = members;
+        this.inside = inside;
         this.rank = rank;
-        this.ranks = ranks;
     }
 
-    /** A segment, or why there is none; the same on all ranks. */
+    /** A segment, or why there is none; on all ranks alike. */
     record Result(Optional<Segment> segment, String note) {}
 
     /**
@@ -52,7 +57,7 @@ final class Founding {
     Result found(int stageBytes, int leastBytes) {
         String note = "";
         for (int bytes = stageBytes; bytes >= leastBytes; bytes /= 2) {
-            Attempt attempt = attempt(new Layout(ranks, bytes));
+            Attempt attempt = attempt(new Layout(inside.size(), bytes));
             if (attempt.failure().isEmpty()) {
                 return new Result(Optional.of(attempt.segment()), note);
             }
@@ -68,8 +73,8 @@ final class Founding {
         Path[] file = new Path[1];
         try {
             List<String> made = tell(() -> {
-                file[0] = rank == 0 ? SegmentFile.create(folder, layout.bytes()) : null;
-                return rank == 0 ? file[0].toString() : "";
+                file[0] = inside.get(0) == rank ? SegmentFile.create(folder, layout.bytes()) : null;
+                return file[0] == null ? "" : file[0].toString();
             });
             String failure = failure(made);
             if (!failure.isEmpty()) {
@@ -77,8 +82,9 @@ final class Founding {
             }
             Segment[] segment = new Segment[1];
             List<String> mapped = tell(() -> {
-                ByteBuffer memory = SegmentFile.map(Path.of(made.get(0)), layout.bytes());
-                segment[0] = new Segment(layout, rank, memory);
+                String ours = made.get(members.indexOf(inside.get(0)));
+                ByteBuffer memory = SegmentFile.map(Path.of(ours), layout.bytes());
+                segment[0] = new Segment(layout, inside.indexOf(rank), memory);
                 return "";
             });
             return new Attempt(segment[0], failure(mapped));
@@ -107,25 +113,25 @@ final class Founding {
     }
 
     private List<String> exchanged(byte[] words) {
-        Tensor all = Tensor.ofBytes(new byte[WORDS * ranks]);
-        long[] lengths = new long[ranks];
+        Tensor all = Tensor.ofBytes(new byte[WORDS * members.size()]);
+        long[] lengths = new long[members.size()];
         Arrays.fill(lengths, WORDS);
         beneath.allgather(Tensor.ofBytes(words), all, lengths);
         byte[] bytes = (byte[]) all.toArray();
         List<String> told = new ArrayList<>();
-        for (int i = 0; i < ranks; i++) {
+        for (int i = 0; i < members.size(); i++) {
             String text = new String(bytes, i * WORDS + 1, WORDS - 1, StandardCharsets.UTF_8).trim();
             told.add(bytes[i * WORDS] == FAILED ? (char) FAILED + text : text);
         }
         return told;
     }
 
-    private static String failure(List<String> told) {
+    private String failure(List<String> told) {
         List<String> failures = new ArrayList<>();
         for (int i = 0; i < told.size(); i++) {
             String words = told.get(i);
             if (!words.isEmpty() && words.charAt(0) == FAILED) {
-                failures.add("rank " + i + " of the host: " + words.substring(1));
+                failures.add("rank " + members.get(i) + ": " + words.substring(1));
             }
         }
         return String.join("; ", failures);

@@ -22,7 +22,7 @@ record Layout(int ranks, int stageBytes) {
         PACKED,
         /** Rounds of which it has reduced its slice. */
         REDUCED,
-        /** The latest round that it has vetoed. */
+        /** The latest even and the latest odd round that it has vetoed. */
         VETOED
     }
 

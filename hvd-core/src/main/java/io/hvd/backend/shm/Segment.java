@@ -76,25 +76,22 @@ final class Segment {
         return (long) LONGS.getAcquire(memory, layout.counter(counter, of));
     }
 
-    /** Waits until every rank has come so far. */
-    void await(Counter counter, long round, Patience patience) {
-        for (int other = 0; other < layout.ranks(); other++) {
-            if (read(counter, other) < round) {
-                patience.begin();
-                while (read(counter, other) < round) {
-                    patience.pause();
-                }
-            }
-        }
+    /** A veto lasts until the next round but one. */
+    void veto(long round) {
+        LONGS.setRelease(memory, vetoPlace(rank, round), round);
     }
 
-    /** Whether some rank has vetoed this round, after all have packed for it. */
+    /** Whether some rank has vetoed this round, after all have come to the point where they would have. */
     boolean isVetoed(long round) {
         for (int other = 0; other < layout.ranks(); other++) {
-            if (read(Counter.VETOED, other) == round) {
+            if ((long) LONGS.getAcquire(memory, vetoPlace(other, round)) == round) {
                 return true;
             }
         }
         return false;
+    }
+
+    private int vetoPlace(int of, long round) {
+        return layout.counter(Counter.VETOED, of) + (int) (round & 1) * Long.BYTES;
     }
 }

@@ -1,58 +1,56 @@
 package io.hvd.backend.shm;
 
-import io.hvd.backend.shm.Layout.Counter;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
-import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
-import io.hvd.tensor.FlatView;
-import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /**
- * Allreduce through a segment, in rounds of one stage each; whatever else there is goes the way of the back end
- * beneath.
- *
- * <p>A round of few bytes takes one step: every rank adds up all stages for itself, in the order of the ranks. In a
- * larger one every rank reduces its slice of all stages into the result, from which all take the whole. While the
- * others still reduce a round, a rank packs for the next. All ranks get the same bits.
- *
- * <p>There are two stages and two results, for even and odd rounds. A rank packs for round n + 2 when all have packed
- * for round n + 1, which each does when it has done with round n.
+ * What goes through a segment: allreduces, and where all members are on one host what moves much data between all of
+ * them. The rest goes the way of the back end beneath.
  */
 final class SharedCollectives implements Collectives {
-    /** Up to here one more wait costs more than adding up everything oneself. */
-    private static final int ONE_STEP_BYTES = 8192;
+    /** On one host, beside allreduce. */
+    private static final Set<OpKind> OURS =
+            Set.of(OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.ALLTOALL, OpKind.REDUCESCATTER);
 
-    private final Segment segment;
+    private final Rounds rounds;
+    private final SharedAllreduce allreduce;
+    private final SharedMovement movement;
     private final Collectives beneath;
-    private final Patience patience;
-    private final Converter converter = new Converter();
-    private final Reducer reducer = new Reducer();
-    private final ByteBuffer own = ByteBuffer.allocateDirect(ONE_STEP_BYTES).order(ByteOrder.nativeOrder());
-    private Activities activities = Activities.UNHEARD;
-    /** Rounds begun so far. */
-    private long round;
+    /** Null where all members are on one host. */
+    private final Crossing across;
 
-    /** @param beneath of the same ranks */
-    SharedCollectives(Segment segment, Collectives beneath, Patience patience) {
-        this.segment = segment;
+    /**
+     * @param beneath of the same ranks
+     * @param across null where all of them are on one host
+     */
+    SharedCollectives(Segment segment, Collectives beneath, Crossing across, Patience patience) {
+        this.rounds = new Rounds(segment, patience);
+        this.allreduce = new SharedAllreduce(rounds, across);
+        this.movement = new SharedMovement(rounds);
         this.beneath = beneath;
-        this.patience = patience;
+        this.across = across;
+    }
+
+    private boolean isOneHost() {
+        return across == null;
     }
 
     @Override
     public void report(Activities to) {
-        activities = to;
+        rounds.report(to);
         beneath.report(to);
+        if (!isOneHost()) {
+            across.report(to);
+        }
     }
 
     @Override
@@ -67,96 +65,53 @@ final class SharedCollectives implements Collectives {
 
     @Override
     public boolean takesAnyThread(Device device) {
-        return device.isCpu();
+        return device.isCpu() && isOneHost();
     }
 
     @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        FlatView source = new FlatView(inputs, how.wire(), converter);
-        FlatView target = new FlatView(outputs, how.wire(), converter);
-        return source.elements() * how.wire().bytes() <= ONE_STEP_BYTES
-                ? inOneStep(source, target, how)
-                : inRounds(source, target, how);
+        return allreduce.run(inputs, outputs, how);
     }
 
     @Override
     public void vetoAllreduce(Device device, long elements, Reduction how) {
-        round++;
-        segment.publish(Counter.VETOED, round);
-        segment.publish(Counter.PACKED, round);
-        segment.await(Counter.PACKED, round, patience);
+        allreduce.veto(elements, how);
     }
 
-    private boolean inOneStep(FlatView source, FlatView target, Reduction how) {
-        int count = (int) source.elements();
-        pack(source, 0, count, how);
-        if (!allHavePacked()) {
-            return false;
+    @Override
+    public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
+        if (isOneHost()) {
+            movement.broadcast(inputs, outputs, root);
+        } else {
+            beneath.broadcast(inputs, outputs, root);
         }
-        long begun = activities.begin();
-        reducer.reduce(how.op(), how.wire(), segment.stages(round), 0, count, own);
-        activities.end("SHM_ALLREDUCE", begun);
-        unpack(target, 0, count, own, how);
-        return true;
     }
 
-    /** The first round is asked about by itself: nothing may have been written if somebody vetoes. */
-    private boolean inRounds(FlatView source, FlatView target, Reduction how) {
-        int chunk = segment.stageBytes() / how.wire().bytes();
-        long elements = source.elements();
-        pack(source, 0, (int) Math.min(chunk, elements), how);
-        if (!allHavePacked()) {
-            return false;
+    @Override
+    public void allgather(Tensor input, Tensor output, long[] elements) {
+        if (isOneHost()) {
+            movement.allgather(input, output, elements);
+        } else {
+            beneath.allgather(input, output, elements);
         }
-        for (long from = 0; from < elements; from += chunk) {
-            int count = (int) Math.min(chunk, elements - from);
-            long ready = round;
-            reduceOwnSlice(ready, count, how);
-            int next = (int) Math.min(chunk, elements - from - count);
-            if (next > 0) {
-                pack(source, from + count, next, how);
-            }
-            await(Counter.REDUCED, ready);
-            unpack(target, from, count, segment.result(ready), how);
-            if (next > 0) {
-                await(Counter.PACKED, round);
-            }
+    }
+
+    @Override
+    public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        if (isOneHost()) {
+            movement.alltoall(input, output, sent, received, longest);
+        } else {
+            beneath.alltoall(input, output, sent, received, longest);
         }
-        return true;
     }
 
-    private void pack(FlatView source, long from, int count, Reduction how) {
-        round++;
-        long begun = activities.begin();
-        source.pack(from, count, segment.stage(round), how.prescale());
-        activities.end(Activities.COPY_IN, begun);
-        segment.publish(Counter.PACKED, round);
-    }
-
-    private boolean allHavePacked() {
-        await(Counter.PACKED, round);
-        return !segment.isVetoed(round);
-    }
-
-    private void await(Counter counter, long of) {
-        long begun = activities.begin();
-        segment.await(counter, of, patience);
-        activities.end("WAIT_FOR_OTHER_TENSOR_DATA", begun);
-    }
-
-    private void reduceOwnSlice(long of, int count, Reduction how) {
-        long begun = activities.begin();
-        int first = (int) ((long) count * segment.rank() / segment.ranks());
-        int last = (int) ((long) count * (segment.rank() + 1) / segment.ranks());
-        reducer.reduce(how.op(), how.wire(), segment.stages(of), first, last - first, segment.result(of));
-        activities.end("SHM_ALLREDUCE", begun);
-        segment.publish(Counter.REDUCED, of);
-    }
-
-    private void unpack(FlatView target, long from, int count, ByteBuffer result, Reduction how) {
-        long begun = activities.begin();
-        target.unpack(from, count, result, how.postscale());
-        activities.end(Activities.COPY_OUT, begun);
+    @Override
+    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        if (isOneHost()) {
+            movement.reduceScatter(input, output, elements, how);
+        } else {
+            beneath.reduceScatter(input, output, elements, how);
+        }
     }
 
     @Override
@@ -166,7 +121,7 @@ final class SharedCollectives implements Collectives {
 
     @Override
     public Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
-        boolean ours = kind == OpKind.ALLREDUCE && device.isCpu();
+        boolean ours = device.isCpu() && (kind == OpKind.ALLREDUCE || (isOneHost() && OURS.contains(kind)));
         return ours ? Optional.empty() : beneath.refuses(kind, device, dtype, how);
     }
 
@@ -178,26 +133,6 @@ final class SharedCollectives implements Collectives {
     @Override
     public Completion completion() {
         return beneath.completion();
-    }
-
-    @Override
-    public void allgather(Tensor input, Tensor output, long[] elements) {
-        beneath.allgather(input, output, elements);
-    }
-
-    @Override
-    public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
-        beneath.broadcast(inputs, outputs, root);
-    }
-
-    @Override
-    public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
-        beneath.alltoall(input, output, sent, received, longest);
-    }
-
-    @Override
-    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
-        beneath.reduceScatter(input, output, elements, how);
     }
 
     @Override
@@ -227,11 +162,17 @@ final class SharedCollectives implements Collectives {
 
     @Override
     public void close() {
+        if (!isOneHost()) {
+            across.close();
+        }
         beneath.close();
     }
 
     @Override
     public void abandon() {
+        if (!isOneHost()) {
+            across.abandon();
+        }
         beneath.abandon();
     }
 }

@@ -1,26 +1,36 @@
 package io.hvd.backend.shm;
 
+import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.NodeGroups;
 import io.hvd.spi.Topology;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** Makes the data planes of process sets: with a segment where all members are on one host. Communication thread. */
+/**
+ * Makes the data planes of process sets: with a segment on every host where all hosts have as many of the members, and
+ * more than one. Communication thread.
+ */
 final class SharedPlanes {
     /** A stage of every rank, both parities of it and the result stay in a core's cache. */
     private static final int STAGE_BYTES = 128 << 10;
+    /** Where a slice goes to other hosts: so much that a message takes longer than to begin one. */
+    private static final int CROSSING_BYTES = 512 << 10;
 
+    private static final int MOST_STAGE_BYTES = 4 << 20;
     private static final int LEAST_STAGE_BYTES = 16 << 10;
 
+    private final Backend beneath;
     private final Topology topology;
     private final Path folder;
     private final Patience patience;
     private String note = "";
 
     /** @param folder in memory */
-    SharedPlanes(Topology topology, Path folder) {
-        this.topology = topology;
+    SharedPlanes(Backend beneath, Path folder) {
+        this.beneath = beneath;
+        this.topology = beneath.topology();
         this.folder = folder;
         this.patience = new Patience(topology.localSize());
     }
@@ -37,25 +47,41 @@ final class SharedPlanes {
     /**
      * All members come here together.
      *
-     * @param beneath their data plane without shared memory
+     * @param ofMembers their data plane without shared memory
      */
-    Collectives over(Collectives beneath, List<Integer> members) {
-        long hosts = members.stream().map(topology.nodes()::get).distinct().count();
-        if (members.size() == 1 || hosts > 1) {
-            return beneath;
+    Collectives over(Collectives ofMembers, List<Integer> members) {
+        NodeGroups groups = NodeGroups.of(topology.rank(), members, topology.nodes());
+        boolean oneHost = groups.inside().size() == members.size();
+        if (members.size() == 1 || (!oneHost && obstacle(members))) {
+            return ofMembers;
         }
-        int rank = members.indexOf(topology.rank());
-        Founding.Result result =
-                new Founding(folder, beneath, rank, members.size()).found(STAGE_BYTES, LEAST_STAGE_BYTES);
+        int stage = oneHost
+                ? STAGE_BYTES
+                : Math.min(MOST_STAGE_BYTES, CROSSING_BYTES * groups.inside().size());
+        Founding.Result result = new Founding(folder, ofMembers, members, groups.inside(), topology.rank())
+                .found(stage, LEAST_STAGE_BYTES);
         if (note.isEmpty()) {
-            note = result.segment()
-                    .map(segment -> "shared memory (" + segment.stageBytes() / 1024 + " KiB per rank"
-                            + (result.note().isEmpty() ? "" : ", as more could not be had: " + result.note())
-                            + ") over ")
-                    .orElse("no shared memory (" + result.note() + "), ");
+            note = words(result, oneHost);
         }
         return result.segment()
-                .<Collectives>map(segment -> new SharedCollectives(segment, beneath, patience))
-                .orElse(beneath);
+                .<Collectives>map(segment -> new SharedCollectives(
+                        segment,
+                        ofMembers,
+                        oneHost ? null : new Crossing(beneath.collectives(groups.across())),
+                        patience))
+                .orElse(ofMembers);
+    }
+
+    private boolean obstacle(List<Integer> members) {
+        return NodeGroups.obstacle(members, topology.nodes()).isPresent();
+    }
+
+    private static String words(Founding.Result result, boolean oneHost) {
+        return result.segment()
+                .map(segment -> "shared memory " + (oneHost ? "" : "in each host ") + "("
+                        + segment.stageBytes() / 1024 + " KiB per rank"
+                        + (result.note().isEmpty() ? "" : ", as more could not be had: " + result.note())
+                        + ") over ")
+                .orElse("no shared memory (" + result.note() + "), ");
     }
 }

@@ -1,5 +1,5 @@
 /**
- * Shared memory for the ranks of one host: allreduces go from the user's memory into a segment that all of them have
- * mapped, and back. Everything else stays with the back end beneath.
+ * Shared memory for the ranks of each host: data goes from the user's memory into a segment that all of them have
+ * mapped, and back; between hosts the back end beneath carries what a host has come to. What is left goes beneath.
  */
 package io.hvd.backend.shm;

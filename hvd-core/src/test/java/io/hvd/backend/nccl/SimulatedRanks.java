@@ -9,12 +9,10 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.GpuDriver.Gpu;
-import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
+import io.hvd.testing.OnNodes;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -122,7 +120,7 @@ final class SimulatedRanks {
         List<LocalProvider> team = LocalProvider.team(layout.nodes().size(), 4096);
         for (int i = 0; i < team.size(); i++) {
             int rank = i;
-            BackendProvider host = onNodes(BackendProvider.class, team.get(i), rank, layout.nodes());
+            BackendProvider host = OnNodes.of(team.get(i), rank, layout.nodes());
             ranks.add(CompletableFuture.runAsync(
                     () -> live(host, layout.devices(rank), fabric, config, body, ending),
                     task -> new Thread(task, "gpu-rank").start()));
@@ -163,20 +161,5 @@ final class SimulatedRanks {
             throw new IllegalStateException(e);
         }
         ending.accept(rank);
-    }
-
-    /** The threads of this JVM, as if they were spread over nodes. */
-    private static <T> T onNodes(Class<T> type, Object inner, int rank, List<String> nodes) {
-        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, args) -> {
-            if (method.getName().equals("topology")) {
-                return Topology.of(rank, nodes, nodes);
-            }
-            try {
-                Object result = method.invoke(inner, args);
-                return method.getName().equals("open") ? onNodes(Backend.class, result, rank, nodes) : result;
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
-            }
-        }));
     }
 }

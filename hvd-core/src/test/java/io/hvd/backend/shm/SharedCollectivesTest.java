@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
@@ -13,10 +14,13 @@ import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import io.hvd.testing.OnNodes;
 import java.lang.reflect.Array;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -41,18 +45,23 @@ class SharedCollectivesTest {
     }
 
     private List<String> run(int size, Body body) throws Exception {
-        return run(size, folder, body);
+        return run(Collections.nCopies(size, "a"), folder, body);
     }
 
-    /** @return what each rank's back end says of itself */
-    private static List<String> run(int size, Path folder, Body body) throws Exception {
+    /**
+     * @param hosts of every rank
+     * @return what each rank's back end says of itself
+     */
+    private static List<String> run(List<String> hosts, Path folder, Body body) throws Exception {
         HvdConfig config = HvdConfig.from(Map.of("HVD_SHARED_MEMORY", "1"));
         List<CompletableFuture<String>> ranks = new ArrayList<>();
-        for (LocalProvider local : LocalProvider.team(size, 4096)) {
+        List<LocalProvider> team = LocalProvider.team(hosts.size(), 4096);
+        for (int i = 0; i < team.size(); i++) {
+            BackendProvider local = OnNodes.of(team.get(i), i, hosts);
             ranks.add(CompletableFuture.supplyAsync(
                     () -> {
                         try (Backend shared = new SharedProvider(local, folder).open(config, List.of())) {
-                            body.run(shared, local.open(config, List.of()).collectives());
+                            body.run(shared, beneath(local, config));
                             return shared.description();
                         } catch (Exception e) {
                             throw new IllegalStateException(e);
@@ -65,6 +74,10 @@ class SharedCollectivesTest {
             descriptions.add(rank.get(100, TimeUnit.SECONDS));
         }
         return descriptions;
+    }
+
+    private static Collectives beneath(BackendProvider local, HvdConfig config) {
+        return local.open(config, List.of()).collectives();
     }
 
     private static Tensor random(DType type, int elements, long seed) {
@@ -189,6 +202,134 @@ class SharedCollectivesTest {
         });
     }
 
+    /** Values whose sums are exact, because the order of adding is another one with hosts between. */
+    @ParameterizedTest
+    @ValueSource(strings = {"a,a,b,b", "a,b,a,b,a,b", "a,a,a,b,b,b"})
+    void betweenHostsEveryRankCombinesItsSliceWithThoseAtItsPlace(String hosts) throws Exception {
+        List<String> said = run(List.of(hosts.split(",")), folder, (shared, beneath) -> {
+            for (DType type : List.of(DType.FLOAT32, DType.INT64, DType.INT8)) {
+                for (int[] sizes : new int[][] {{0}, {1}, {0, 3, 0}, {40_001}, {5, 900_000, 1, 70_000}}) {
+                    sumOverHosts(shared, beneath, type, sizes);
+                }
+            }
+        });
+        assertThat(said).allMatch(words -> words.startsWith("shared memory in each host ("));
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    private static void sumOverHosts(Backend shared, Collectives beneath, DType type, int[] sizes) {
+        List<Tensor> inputs = new ArrayList<>();
+        List<Tensor> found = new ArrayList<>();
+        List<Tensor> expected = new ArrayList<>();
+        for (int size : sizes) {
+            Tensor whole =
+                    random(DType.INT8, size, 7L * size + shared.topology().rank());
+            Tensor input = small(type, (byte[]) whole.toArray());
+            inputs.add(input);
+            found.add(Tensor.zeros(type, input.shape()));
+            expected.add(Tensor.zeros(type, input.shape()));
+        }
+        Reduction how = new Reduction(ReduceOp.SUM, type, 1, 1);
+        shared.collectives().allreduce(inputs, found, how);
+        beneath.allreduce(inputs, expected, how);
+        for (int i = 0; i < sizes.length; i++) {
+            assertThat(found.get(i).toArray()).isEqualTo(expected.get(i).toArray());
+        }
+    }
+
+    private static Tensor small(DType type, byte[] values) {
+        Object array = Array.newInstance(type.arrayType().getComponentType(), values.length);
+        for (int i = 0; i < values.length; i++) {
+            // Widens to whatever the array holds.
+            Array.setByte(array, i, values[i]);
+        }
+        return Tensor.wrap(array, type, Shape.of(values.length));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 5, 900_000})
+    void aVetoIsHeardOnOtherHosts(int elements) throws Exception {
+        run(List.of("a", "a", "b", "b"), folder, (shared, beneath) -> {
+            Collectives data = shared.collectives();
+            for (int round = 0; round < 12; round++) {
+                float[] twos = new float[elements];
+                Arrays.fill(twos, 2);
+                Tensor tensor = Tensor.wrap(twos, DType.FLOAT32, Shape.of(elements));
+                boolean vetoed = round % 3 == 0;
+                if (vetoed && shared.topology().rank() == round / 3) {
+                    data.vetoAllreduce(Device.CPU, elements, SUM);
+                } else {
+                    assertThat(data.allreduceUnlessVetoed(List.of(tensor), List.of(tensor), SUM))
+                            .isEqualTo(!vetoed);
+                    for (float found : tensor.toFloatArray()) {
+                        assertThat(found).isEqualTo(vetoed ? 2 : 8);
+                    }
+                }
+            }
+        });
+    }
+
+    @Test
+    void hostsWithDifferentNumbersOfRanksDoWithout() throws Exception {
+        List<String> said = run(List.of("a", "a", "b"), folder, (shared, beneath) -> {});
+        assertThat(said).allMatch(words -> words.startsWith("local"));
+    }
+
+    /** Pieces of all lengths, none among them, over several rounds. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4})
+    void whatMovesDataComesToTheSameAsBeneath(int size) throws Exception {
+        run(size, (shared, beneath) -> {
+            for (int seed = 0; seed < 12; seed++) {
+                move(shared.collectives(), beneath, shared.topology().rank(), size, seed);
+            }
+        });
+    }
+
+    private static void move(Collectives shared, Collectives beneath, int rank, int size, int seed) {
+        Random random = new Random(seed);
+        long[][] sent = new long[size][size];
+        for (long[] row : sent) {
+            Arrays.setAll(row, i -> random.nextInt(3) == 0 ? 0 : random.nextInt(seed % 2 == 0 ? 50 : 90_000));
+        }
+        long[] mine = sent[rank];
+        long[] received = Arrays.stream(sent).mapToLong(row -> row[rank]).toArray();
+        long longest = Arrays.stream(sent).flatMapToLong(Arrays::stream).max().orElse(0);
+        Tensor input = random(DType.FLOAT32, (int) Arrays.stream(mine).sum(), seed * 100L + rank);
+        both(shared, beneath, received, (data, output) -> data.alltoall(input, output, mine, received, longest));
+
+        long[] lengths = sent[size - 1];
+        Tensor own = random(DType.INT16, (int) lengths[rank], seed * 100L + rank);
+        both(shared, beneath, DType.INT16, lengths, (data, output) -> data.allgather(own, output, lengths));
+
+        long[] share = {lengths[rank]};
+        Tensor all = random(DType.FLOAT32, (int) Arrays.stream(lengths).sum(), seed * 100L + rank);
+        Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT16, 0.5, 0.25);
+        both(shared, beneath, share, (data, output) -> data.reduceScatter(all, output, lengths, how));
+
+        int root = seed % size;
+        long[] whole = {longest};
+        Tensor shown = random(DType.FLOAT32, (int) longest, seed * 100L + rank);
+        both(shared, beneath, whole, (data, output) -> data.broadcast(List.of(shown), List.of(output), root));
+    }
+
+    private interface Call {
+        void make(Collectives data, Tensor output);
+    }
+
+    private static void both(Collectives shared, Collectives beneath, long[] lengths, Call call) {
+        both(shared, beneath, DType.FLOAT32, lengths, call);
+    }
+
+    private static void both(Collectives shared, Collectives beneath, DType type, long[] lengths, Call call) {
+        Shape shape = Shape.of(Arrays.stream(lengths).sum());
+        Tensor found = Tensor.zeros(type, shape);
+        Tensor expected = Tensor.zeros(type, shape);
+        call.make(shared, found);
+        call.make(beneath, expected);
+        assertThat(found.toArray()).isEqualTo(expected.toArray());
+    }
+
     @Test
     void processSetsHaveSegmentsOfTheirOwnAndLoneOnesNone() throws Exception {
         run(3, (shared, beneath) -> {
@@ -207,14 +348,14 @@ class SharedCollectivesTest {
     @Test
     void withoutAFolderInMemoryTheBackEndBeneathDoesTheWorkAndTheReasonIsSaid() throws Exception {
         Path missing = folder.resolve("missing");
-        List<String> said = run(2, missing, (shared, beneath) -> {
+        List<String> said = run(List.of("a", "a"), missing, (shared, beneath) -> {
             Tensor tensor = Tensor.of(1f);
             shared.collectives().allreduce(List.of(tensor), List.of(tensor), SUM);
             assertThat(tensor.item()).isEqualTo(2);
         });
         assertThat(said)
-                .allMatch(words -> words.startsWith("no shared memory (rank 0 of the host: ")
-                        && words.contains("NoSuchFileException"));
+                .allMatch(words ->
+                        words.startsWith("no shared memory (rank 0: ") && words.contains("NoSuchFileException"));
     }
 
     @Test

@@ -1,4 +1,4 @@
-package io.hvd.backend.nccl;
+package io.hvd.spi;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -13,13 +13,13 @@ import java.util.TreeMap;
  * @param inside the ranks of this rank's node, ascending
  * @param across the ranks at this rank's place on each node, by node
  */
-record NodeGroups(List<Integer> inside, List<Integer> across) {
+public record NodeGroups(List<Integer> inside, List<Integer> across) {
     /**
      * @param rank whose groups are wanted
      * @param members of the process set, ascending
      * @param nodes number of the node of every rank of the job
      */
-    static NodeGroups of(int rank, List<Integer> members, List<Integer> nodes) {
+    public static NodeGroups of(int rank, List<Integer> members, List<Integer> nodes) {
         Map<Integer, List<Integer>> rows = rows(members, nodes);
         List<Integer> inside = rows.get(nodes.get(rank));
         int place = inside.indexOf(rank);
@@ -31,7 +31,7 @@ record NodeGroups(List<Integer> inside, List<Integer> across) {
     }
 
     /** Why the members make no grid worth having; empty if they do. The same on every rank. */
-    static Optional<String> obstacle(List<Integer> members, List<Integer> nodes) {
+    public static Optional<String> obstacle(List<Integer> members, List<Integer> nodes) {
         List<Integer> sizes =
                 rows(members, nodes).values().stream().map(List::size).toList();
         if (sizes.size() == 1) {

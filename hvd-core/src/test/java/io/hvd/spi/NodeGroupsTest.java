@@ -1,4 +1,4 @@
-package io.hvd.backend.nccl;
+package io.hvd.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

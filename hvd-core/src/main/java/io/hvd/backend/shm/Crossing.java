@@ -1,0 +1,59 @@
+package io.hvd.backend.shm;
+
+import io.hvd.spi.Activities;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+
+/** Combines what a host has come to with the other hosts, in place. Communication thread. */
+final class Crossing {
+    private final Collectives across;
+
+    /** @param across of the ranks at this one's place on every host */
+    Crossing(Collectives across) {
+        this.across = across;
+    }
+
+    void report(Activities to) {
+        across.report(to);
+    }
+
+    void combine(ByteBuffer result, int first, int count, Reduction how) {
+        List<Tensor> slice = List.of(slice(result, first, count, how.wire()));
+        across.allreduce(slice, slice, onTheWay(how));
+    }
+
+    /** @return false if a rank of another host has vetoed */
+    boolean combineUnlessVetoed(ByteBuffer result, int first, int count, Reduction how) {
+        List<Tensor> slice = List.of(slice(result, first, count, how.wire()));
+        return across.allreduceUnlessVetoed(slice, slice, onTheWay(how));
+    }
+
+    void veto(int count, Reduction how) {
+        across.vetoAllreduce(Device.CPU, count, onTheWay(how));
+    }
+
+    private static Tensor slice(ByteBuffer result, int first, int count, DType type) {
+        ByteBuffer part = result.slice(first * type.bytes(), count * type.bytes());
+        return Tensor.wrap(part.order(ByteOrder.nativeOrder()), type, Shape.of(count));
+    }
+
+    /** What was scaled and converted on the way to the segment stays so. */
+    private static Reduction onTheWay(Reduction how) {
+        return new Reduction(how.op(), how.wire(), 1, 1);
+    }
+
+    void abandon() {
+        across.abandon();
+    }
+
+    void close() {
+        across.close();
+    }
+}

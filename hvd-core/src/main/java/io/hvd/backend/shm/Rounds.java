@@ -1,0 +1,83 @@
+package io.hvd.backend.shm;
+
+import io.hvd.backend.shm.Layout.Counter;
+import io.hvd.spi.Activities;
+import java.nio.ByteBuffer;
+
+/**
+ * One rank's way through the rounds of a segment. In every round each rank may put something on its stage, and says when
+ * it has.
+ *
+ * <p>There are two stages for each rank and two results, for even and odd rounds: a rank fills its stage for round n + 2
+ * when all have said that they are in round n + 1, which each does when it needs round n no more. By one thread at a
+ * time.
+ */
+final class Rounds {
+    private final Segment segment;
+    private final Patience patience;
+    private Activities activities = Activities.UNHEARD;
+    private long round;
+
+    Rounds(Segment segment, Patience patience) {
+        this.segment = segment;
+        this.patience = patience;
+    }
+
+    void report(Activities to) {
+        activities = to;
+    }
+
+    Activities activities() {
+        return activities;
+    }
+
+    Segment segment() {
+        return segment;
+    }
+
+    /** The round that this rank is in. */
+    long current() {
+        return round;
+    }
+
+    /** Begins the next round. @return this rank's stage, to be filled */
+    ByteBuffer next() {
+        round++;
+        await(Counter.PACKED, round - 1);
+        return segment.stage(round);
+    }
+
+    /** This rank has filled its stage, or has nothing to put there. */
+    void packed() {
+        segment.publish(Counter.PACKED, round);
+    }
+
+    /** This rank refuses what the others are about to do. */
+    void veto(long of) {
+        segment.veto(of);
+    }
+
+    /** This rank has reduced its slice. */
+    void reduced(long of) {
+        segment.publish(Counter.REDUCED, of);
+    }
+
+    /** Until every rank has come so far. */
+    void await(Counter counter, long of) {
+        for (int other = 0; other < segment.ranks(); other++) {
+            await(counter, other, of);
+        }
+    }
+
+    /** Until this rank has come so far. */
+    void await(Counter counter, int other, long of) {
+        if (segment.read(counter, other) < of) {
+            long begun = activities.begin();
+            patience.begin();
+            while (segment.read(counter, other) < of) {
+                patience.pause();
+            }
+            activities.end(Activities.WAIT_FOR_DATA, begun);
+        }
+    }
+}

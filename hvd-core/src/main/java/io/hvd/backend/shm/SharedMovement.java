@@ -1,0 +1,172 @@
+package io.hvd.backend.shm;
+
+import io.hvd.backend.shm.Layout.Counter;
+import io.hvd.spi.Activities;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.FlatView;
+import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.List;
+
+/** Collectives through a segment in which a rank takes from the others' stages what is its own. */
+final class SharedMovement {
+    private final Rounds rounds;
+    private final Segment segment;
+    private final Converter converter = new Converter();
+    private final Reducer reducer = new Reducer();
+    /** Made when it is needed. */
+    private ByteBuffer own;
+
+    SharedMovement(Rounds rounds) {
+        this.rounds = rounds;
+        this.segment = rounds.segment();
+    }
+
+    void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
+        DType type = inputs.get(0).dtype();
+        FlatView source = new FlatView(inputs, type, converter);
+        FlatView target = new FlatView(outputs, type, converter);
+        boolean keeps = segment.rank() == root && inputs.equals(outputs);
+        int chunk = segment.stageBytes() / type.bytes();
+        for (long from = 0; from < target.elements(); from += chunk) {
+            int count = (int) Math.min(chunk, target.elements() - from);
+            ByteBuffer stage = rounds.next();
+            if (segment.rank() == root) {
+                long begun = begin();
+                source.pack(from, count, stage, 1);
+                end(Activities.COPY_IN, begun);
+            }
+            rounds.packed();
+            if (!keeps) {
+                long here = rounds.current();
+                rounds.await(Counter.PACKED, root, here);
+                long begun = begin();
+                target.unpack(from, count, segment.stages(here).get(root), 1);
+                end("SHM_BCAST", begun);
+            }
+        }
+    }
+
+    void allgather(Tensor input, Tensor output, long[] elements) {
+        DType type = output.dtype();
+        long[] starts = starts(elements);
+        int chunk = segment.stageBytes() / type.bytes();
+        for (long from = 0; from < longest(elements); from += chunk) {
+            ByteBuffer stage = rounds.next();
+            pack(input, from, count(elements[segment.rank()], from, chunk), stage, 0, type, 1);
+            rounds.packed();
+            for (int other = 0; other < segment.ranks(); other++) {
+                int count = count(elements[other], from, chunk);
+                if (count > 0) {
+                    take(other, 0, type, output, starts[other] + from, count, "SHM_ALLGATHER");
+                }
+            }
+        }
+    }
+
+    void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        DType type = output.dtype();
+        long[] from = starts(sent);
+        long[] to = starts(received);
+        int share = share(type);
+        for (long done = 0; done < longest; done += share) {
+            packForAll(input, from, sent, new Cut(done, share), type, 1);
+            for (int other = 0; other < segment.ranks(); other++) {
+                int count = count(received[other], done, share);
+                if (count > 0) {
+                    int at = segment.rank() * share * type.bytes();
+                    take(other, at, type, output, to[other] + done, count, "SHM_ALLTOALL");
+                }
+            }
+        }
+    }
+
+    void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        long[] starts = starts(elements);
+        int share = share(how.wire());
+        for (long done = 0; done < longest(elements); done += share) {
+            packForAll(input, starts, elements, new Cut(done, share), how.wire(), how.prescale());
+            long here = rounds.current();
+            rounds.await(Counter.PACKED, here);
+            int mine = count(elements[segment.rank()], done, share);
+            if (mine > 0) {
+                long begun = begin();
+                int first = segment.rank() * share;
+                reducer.reduce(how.op(), how.wire(), segment.stages(here), first, mine, own());
+                int at = first * how.wire().bytes();
+                converter.unpack(own(), at, how.wire(), output, done, mine, how.postscale());
+                end("SHM_REDUCESCATTER", begun);
+            }
+        }
+    }
+
+    /** @param from first element of every piece that is taken, counted from the piece's start */
+    private record Cut(long from, int share) {}
+
+    /** Every rank's piece has its own place on the stage. */
+    private void packForAll(Tensor input, long[] starts, long[] lengths, Cut cut, DType wire, double scale) {
+        ByteBuffer stage = rounds.next();
+        long begun = begin();
+        for (int to = 0; to < segment.ranks(); to++) {
+            int count = count(lengths[to], cut.from(), cut.share());
+            pack(input, starts[to] + cut.from(), count, stage, to * cut.share() * wire.bytes(), wire, scale);
+        }
+        end(Activities.COPY_IN, begun);
+        rounds.packed();
+    }
+
+    private void pack(Tensor input, long first, int count, ByteBuffer stage, int at, DType wire, double scale) {
+        if (count > 0) {
+            converter.pack(input, first, count, stage, at, wire, scale);
+        }
+    }
+
+    private void take(int other, int at, DType type, Tensor output, long first, int count, String activity) {
+        long here = rounds.current();
+        rounds.await(Counter.PACKED, other, here);
+        long begun = begin();
+        converter.unpack(segment.stages(here).get(other), at, type, output, first, count, 1);
+        end(activity, begun);
+    }
+
+    private ByteBuffer own() {
+        if (own == null) {
+            own = ByteBuffer.allocateDirect(segment.stageBytes()).order(ByteOrder.nativeOrder());
+        }
+        return own;
+    }
+
+    private long begin() {
+        return rounds.activities().begin();
+    }
+
+    private void end(String activity, long begun) {
+        rounds.activities().end(activity, begun);
+    }
+
+    /** Elements of every rank's place on a stage. */
+    private int share(DType type) {
+        return segment.stageBytes() / type.bytes() / segment.ranks();
+    }
+
+    private static int count(long length, long from, int most) {
+        return (int) Math.max(0, Math.min(most, length - from));
+    }
+
+    private static long longest(long[] elements) {
+        return Arrays.stream(elements).max().orElse(0);
+    }
+
+    private static long[] starts(long[] counts) {
+        long[] starts = new long[counts.length];
+        for (int i = 1; i < counts.length; i++) {
+            starts[i] = starts[i - 1] + counts[i - 1];
+        }
+        return starts;
+    }
+}
