@@ -11,7 +11,6 @@ import io.hvd.error.ShutdownException;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.tensor.Tensor;
-import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -58,6 +57,7 @@ public final class Engine {
     private final Map<Integer, SetMember> sets = new TreeMap<>();
     private final StepFollower steps;
     private final Shortcut shortcut;
+    private final SteadyCalls calls;
     private final Unfinished unfinished = new Unfinished();
     private final Queue<Plan> plans = new ArrayDeque<>();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
@@ -97,6 +97,7 @@ public final class Engine {
         sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
         this.steps = new StepFollower(sets.get(ALL), queue, log, unfinished);
         this.shortcut = new Shortcut(steps);
+        this.calls = new SteadyCalls(recorder, steps);
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
@@ -142,15 +143,8 @@ public final class Engine {
     }
 
     private PendingOp pending(Submission asked) {
-        Request request = asked.request();
-        String detail = request.kind().isTransfer()
-                        || request.shape().rank() > 0
-                        || request.shape().elements() > 0
-                ? request.dtype() + request.shape().toString()
-                : "";
-        Call call = recorder.submitted(
-                new Call.Operation(request.kind().toString(), request.name(), detail, asked.set(), asked.members()));
-        return new PendingOp(asked.set(), request, asked.input(), asked.output(), call, recorder);
+        return new PendingOp(
+                asked.set(), asked.request(), asked.input(), asked.output(), calls.submitted(asked), recorder);
     }
 
     /** Waits for a result, of which it tells the caller nothing; it is announced at once. */

@@ -5,6 +5,8 @@ import io.hvd.engine.Plan.Verdict;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Takes this rank through the steps of a static plan: what the program submits goes into the steps,
@@ -20,6 +22,7 @@ final class StepFollower {
     private final Unfinished unfinished;
     private long lastSubmissionNanos;
     private volatile boolean follows;
+    private volatile Set<String> planned = Set.of();
 
     /**
      * @param set of all ranks
@@ -37,9 +40,15 @@ final class StepFollower {
         return follows;
     }
 
+    /** Whether an operation of that name is one of those that come in every step; any thread may ask. */
+    boolean plans(String name) {
+        return planned.contains(name);
+    }
+
     /** From here on the step is carried out without plans. */
     void begin(List<List<String>> batches) {
         set.lock(batches, queue.announced(set.id()));
+        planned = batches.stream().flatMap(List::stream).collect(Collectors.toUnmodifiableSet());
         lastSubmissionNanos = System.nanoTime();
         follows = true;
     }
@@ -132,6 +141,7 @@ final class StepFollower {
         }
         set.unlock();
         follows = false;
+        planned = Set.of();
         return false;
     }
 

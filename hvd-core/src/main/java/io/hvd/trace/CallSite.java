@@ -9,17 +9,27 @@ public final class CallSite {
     /** The library's own packages; those of examples and tests are users. */
     private static final Set<String> OURS = Set.of(
             "io.hvd",
-            "io.hvd.trace",
-            "io.hvd.monitor",
-            "io.hvd.timeline",
-            "io.hvd.engine",
+            "io.hvd.backend.cuda",
             "io.hvd.backend.local",
             "io.hvd.backend.mpi",
             "io.hvd.backend.mpi.bindings",
+            "io.hvd.backend.nccl",
+            "io.hvd.backend.shm",
+            "io.hvd.config",
+            "io.hvd.data",
+            "io.hvd.data.cuda",
+            "io.hvd.doctor",
+            "io.hvd.engine",
+            "io.hvd.error",
+            "io.hvd.launch",
+            "io.hvd.monitor",
             "io.hvd.optimizer",
             "io.hvd.optimizer.torch",
-            "io.hvd.train",
-            "io.hvd.data");
+            "io.hvd.spi",
+            "io.hvd.tensor",
+            "io.hvd.timeline",
+            "io.hvd.trace",
+            "io.hvd.train");
 
     private static final StackWalker WALKER = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 

@@ -39,7 +39,15 @@ public final class FlightRecorder {
 
     /** A user's thread has called a collective. */
     public Call submitted(Call.Operation operation) {
-        String site = CallSite.current();
+        return submitted(operation, CallSite.current());
+    }
+
+    /** The program has made the same call again; from the same line, as far as anybody knows. */
+    public Call submittedAgain(Call before) {
+        return submitted(before.operation(), before.site());
+    }
+
+    private Call submitted(Call.Operation operation, String site) {
         long now = System.nanoTime();
         Call call = remember(operation, site, now);
         tell(heard -> heard.submitted(call));
