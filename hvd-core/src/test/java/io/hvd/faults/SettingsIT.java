@@ -58,6 +58,29 @@ class SettingsIT {
                 .contains("HVD-103", "HVD_FLIGHT_RECORDER", "few");
     }
 
+    @ParameterizedTest
+    @CsvSource({"auto", "mpi"})
+    void aProcessThatTorchrunStartedDoesNotTrainByItself(String backend) {
+        Map<String, String> torchrun = Map.of("RANK", "1", "WORLD_SIZE", "4", "HVD_BACKEND", backend);
+        Job job = Job.run(Job.program(FaultyProgram.class, "none", "-1"), torchrun);
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output()).contains("HVD-102", "RANK=1 of WORLD_SIZE=4", "mpirun -np 4 COMMAND");
+    }
+
+    @Test
+    void itDoesWhereThatIsAskedForAndItIsARankWhereMpirunStartedIt() {
+        Map<String, String> alone = Map.of("RANK", "1", "WORLD_SIZE", "4", "HVD_BACKEND", "local");
+        Map<String, String> leftOver = Map.of("RANK", "1", "WORLD_SIZE", "4");
+
+        Job local = Job.run(Job.program(FaultyProgram.class, "none", "-1"), alone);
+        assertThat(local.exitCode()).as(local.output()).isZero();
+        assertThat(local.output()).contains("1 rank(s) on");
+        Job ranks = Job.horovodrun(2, leftOver, FaultyProgram.class, "none", "-1");
+        assertThat(ranks.exitCode()).as(ranks.output()).isZero();
+        assertThat(ranks.output()).contains("2 rank(s) on");
+    }
+
     @Test
     void ranksThatAreThreadsSayWhatHasNoEffectAndObeyTheLogLevel() {
         Map<String, String> idle = Map.of("HOROVOD_TORUS_ALLREDUCE", "1");
