@@ -22,7 +22,6 @@ import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -63,9 +62,10 @@ final class FrontDesk implements Closeable {
     /**
      * Opens on this host's addresses, at each a port that the system chooses.
      *
-     * @param interfaces through which other hosts are reached; empty for all that lead out of this one
+     * @param interfaces comma list of names and networks through which other hosts are reached; empty for all that lead
+     *     out of this one
      */
-    static FrontDesk open(Path folder, boolean takesResults, Set<String> interfaces) throws IOException {
+    static FrontDesk open(Path folder, boolean takesResults, String interfaces) throws IOException {
         return openAt(folder, takesResults, addresses(interfaces));
     }
 
@@ -153,14 +153,13 @@ final class FrontDesk implements Closeable {
     }
 
     /** IPv4 first: an IPv6 address that is only good for one link leads nowhere from another host. */
-    private static List<InetAddress> addresses(Set<String> interfaces) throws IOException {
+    private static List<InetAddress> addresses(String interfaces) throws IOException {
         List<InetAddress> found = new ArrayList<>();
         for (NetworkInterface one : Collections.list(NetworkInterface.getNetworkInterfaces())) {
-            boolean wanted = interfaces.isEmpty()
-                    ? !Interfaces.used(List.of(one.getName())).isEmpty()
-                    : interfaces.contains(one.getName());
-            if (wanted && one.isUp()) {
-                found.addAll(Collections.list(one.getInetAddresses()));
+            if (one.isUp()) {
+                one.inetAddresses()
+                        .filter(address -> Interfaces.isMeant(interfaces, one.getName(), address))
+                        .forEach(found::add);
             }
         }
         return found.stream()

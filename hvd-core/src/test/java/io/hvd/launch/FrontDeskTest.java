@@ -17,7 +17,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -87,10 +86,10 @@ final class FrontDeskTest {
 
     @Test
     void theDeskIsOpenAtTheAddressesOfTheInterfacesOnly() throws IOException {
-        try (FrontDesk desk = FrontDesk.open(folder, false, Set.of("none0"))) {
+        try (FrontDesk desk = FrontDesk.open(folder, false, "none0")) {
             assertThat(desk.address().doors()).isEmpty();
         }
-        try (FrontDesk desk = FrontDesk.open(folder, false, Set.of())) {
+        try (FrontDesk desk = FrontDesk.open(folder, false, "")) {
             assertThat(desk.address().doors())
                     .allMatch(door -> !door.getAddress().isAnyLocalAddress())
                     .allMatch(door -> !door.getAddress().isLoopbackAddress());
