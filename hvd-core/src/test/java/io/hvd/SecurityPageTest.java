@@ -18,7 +18,8 @@ class SecurityPageTest {
 
     @Test
     void everyTestThatThePageNamesIsThere() throws IOException {
-        List<MatchResult> named = TEST_CLASS.matcher(Files.readString(PAGE)).results().toList();
+        List<MatchResult> named =
+                TEST_CLASS.matcher(Files.readString(PAGE)).results().toList();
 
         assertThat(named).hasSizeGreaterThan(20);
         for (MatchResult one : named) {
@@ -37,7 +38,9 @@ class SecurityPageTest {
                 .skip(1)
                 .toList();
 
-        assertThat(rows).hasSizeGreaterThan(15).allMatch(row -> TEST_CLASS.matcher(row).find());
+        assertThat(rows)
+                .hasSizeGreaterThan(15)
+                .allMatch(row -> TEST_CLASS.matcher(row).find());
     }
 
     private static List<Path> sources(String testClass) throws IOException {

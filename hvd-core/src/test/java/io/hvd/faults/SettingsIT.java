@@ -110,6 +110,16 @@ class SettingsIT {
     }
 
     @Test
+    void everyRankSaysWhereItRunsIfAskedAndInASlurmJob() {
+        Job asked = Job.horovodrun(2, Map.of("HVD_SHOW_RANKS", "1"), FaultyProgram.class, "none", "-1");
+        Job slurm = Job.run(Job.program(FaultyProgram.class, "none", "-1"), Map.of("SLURM_JOB_ID", "7"));
+
+        assertThat(asked.lines(": local rank 0 of 2, ")).as(asked.output()).hasSize(1);
+        assertThat(asked.lines("rank 1 of 2 on ")).singleElement().asString().contains(": local rank 1 of 2, ", "pid ");
+        assertThat(slurm.lines("rank 0 of 1 on ")).singleElement().asString().endsWith(", Slurm job 7");
+    }
+
+    @Test
     void trueMeansOnForEverySwitch() {
         Job job = Job.horovodrun(2, Map.of("HOROVOD_AUTOTUNE", "true"), FaultyProgram.class, "none", "-1");
 
