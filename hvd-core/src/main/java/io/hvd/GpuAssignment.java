@@ -32,6 +32,16 @@ final class GpuAssignment {
         return List.of();
     }
 
+    /** These devices as the driver names them. */
+    static List<Gpu> gpus(List<Device> devices) {
+        return devices.isEmpty()
+                ? List.of()
+                : ServiceLoader.load(GpuDriver.class).stream()
+                        .flatMap(driver -> driver.get().visible().stream())
+                        .filter(gpu -> devices.contains(Device.cuda(gpu.index())))
+                        .toList();
+    }
+
     static List<Device> choose(Topology topology, List<Gpu> visible, HvdConfig config) {
         GpuSettings settings = config.gpu();
         int each = settings.perRank();

@@ -6,7 +6,6 @@ import io.hvd.backend.nccl.NcclProvider;
 import io.hvd.backend.shm.SharedProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
-import io.hvd.config.SlurmPlace;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
@@ -205,8 +204,10 @@ public final class Hvd {
 
     private static BackendProvider choose(HvdConfig config) {
         BackendChoice choice = config.backend();
-        if (choice == BackendChoice.AUTO) {
+        if (choice != BackendChoice.LOCAL) {
             requireLauncher(config);
+        }
+        if (choice == BackendChoice.AUTO) {
             choice = config.startedByLauncher() ? BackendChoice.NCCL : BackendChoice.LOCAL;
         }
         return switch (choice) {
@@ -217,13 +218,11 @@ public final class Hvd {
         };
     }
 
-    /** Tasks of srun that nobody has made ranks would each train alone, and nobody would notice. */
+    /** Processes that nobody has made ranks would each train alone, and nobody would notice. */
     private static void requireLauncher(HvdConfig config) {
-        if (!config.startedByLauncher()) {
-            config.slurm().flatMap(SlurmPlace::whyNotAlone).ifPresent(why -> {
-                throw new HvdException(ErrorId.INIT_FAILED, why);
-            });
-        }
+        config.whyNotAlone().ifPresent(why -> {
+            throw new HvdException(ErrorId.INIT_FAILED, why);
+        });
     }
 
     /** MPI and Slurm must mean the same job; one that was split on purpose is its program's business. */
@@ -260,6 +259,10 @@ public final class Hvd {
 
     private static void logStart(HvdContext hvd, HvdConfig config) {
         Logger log = LoggerFactory.getLogger(Hvd.class);
+        if (config.slurm().isPresent() || config.debug().showRanks()) {
+            log.info(StartLine.of(
+                    hvd.topology(), ProcessHandle.current().pid(), GpuAssignment.gpus(hvd.devices()), config.slurm()));
+        }
         if (hvd.rank() == 0) {
             config.notes().forEach(log::warn);
             config.slurm()

@@ -34,6 +34,10 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         membership.processSets().forEach(this::register);
     }
 
+    Topology topology() {
+        return topology;
+    }
+
     /** This process's number in the job, 0 to {@link #size()} - 1. */
     @Override
     public int rank() {

@@ -50,7 +50,8 @@ public interface ObjectCodec<T> {
     }
 
     /**
-     * Java serialisation, restricted to the classes named, to strings, boxed primitives and arrays of these.
+     * Java serialisation, restricted to the classes named, to strings, boxed primitives and arrays of these. Bytes that
+     * claim larger arrays than they could hold are refused before memory is taken for them.
      *
      * @param type class of the object itself
      * @param parts classes of what it holds
@@ -73,7 +74,7 @@ public interface ObjectCodec<T> {
             @Override
             public T decode(byte[] bytes) {
                 try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
-                    in.setObjectInputFilter(info -> check(info, allowed));
+                    in.setObjectInputFilter(info -> check(info, allowed, bytes.length));
                     return type.cast(in.readObject());
                 } catch (IOException | ClassNotFoundException | ClassCastException e) {
                     throw new IllegalArgumentException("the bytes received are no " + type.getName() + ": " + e, e);
@@ -82,7 +83,10 @@ public interface ObjectCodec<T> {
         };
     }
 
-    private static ObjectInputFilter.Status check(ObjectInputFilter.FilterInfo info, Set<Class<?>> allowed) {
+    private static ObjectInputFilter.Status check(ObjectInputFilter.FilterInfo info, Set<Class<?>> allowed, int bytes) {
+        if (info.arrayLength() > bytes || info.references() > bytes) {
+            return ObjectInputFilter.Status.REJECTED;
+        }
         Class<?> found = info.serialClass();
         if (found == null) {
             return ObjectInputFilter.Status.UNDECIDED;

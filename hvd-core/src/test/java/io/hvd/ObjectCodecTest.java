@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.Serializable;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -59,6 +60,18 @@ class ObjectCodecTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(Wrapper.class.getName());
         assertThat(Intruder.alive).isFalse();
+    }
+
+    @Test
+    void anArrayThatTheBytesCannotHoldIsRefusedBeforeMemoryIsTakenForIt() {
+        ObjectCodec<long[]> codec = ObjectCodec.serializable(long[].class);
+        byte[] bytes = codec.encode(new long[] {7});
+        int length = bytes.length - Long.BYTES - Integer.BYTES;
+        ByteBuffer.wrap(bytes).putInt(length, Integer.MAX_VALUE - 8); // 16 GB
+
+        assertThatThrownBy(() -> codec.decode(bytes))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("REJECTED");
     }
 
     @Test

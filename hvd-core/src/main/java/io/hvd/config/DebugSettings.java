@@ -7,15 +7,17 @@ import java.nio.file.Path;
  *
  * @param flightRecorderCalls remembered on each rank
  * @param divergenceSteps between two comparisons of the ranks' parameters; 0 for none
+ * @param showRanks whether every rank says at init where it runs
  * @param reportFolder where the report of a hang goes
  */
-public record DebugSettings(int flightRecorderCalls, int divergenceSteps, Path reportFolder) {
+public record DebugSettings(int flightRecorderCalls, int divergenceSteps, boolean showRanks, Path reportFolder) {
     private static final int MOST_CALLS = 1_000_000;
 
     static DebugSettings from(SettingReader reader) {
         return new DebugSettings(
                 reader.between(Setting.FLIGHT_RECORDER, 0, MOST_CALLS),
                 reader.between(Setting.DIVERGENCE_STEPS, 0, Integer.MAX_VALUE),
+                reader.flag(Setting.SHOW_RANKS),
                 Path.of(reader.value(Setting.REPORT_DIR)));
     }
 }

@@ -38,6 +38,7 @@ public record HvdConfig(
         AutotuneSettings autotune,
         OptionalInt launcherRank,
         Optional<SlurmPlace> slurm,
+        Optional<ForeignLauncher> foreignLauncher,
         List<String> notes) {
 
     /** Which back end to open. */
@@ -113,6 +114,7 @@ public record HvdConfig(
                 AutotuneSettings.from(reader, notes),
                 launcherRank(environment),
                 SlurmPlace.of(environment),
+                ForeignLauncher.of(environment),
                 notes);
     }
 
@@ -146,12 +148,20 @@ public record HvdConfig(
                         autotune,
                         launcherRank,
                         slurm,
+                        foreignLauncher,
                         notes);
     }
 
     /** Whether mpirun, srun or the like has started this process. */
     public boolean startedByLauncher() {
         return launcherRank.isPresent();
+    }
+
+    /** Why this process must not go on as a job of its own; empty if it may, or need not since a launcher of MPI's is there. */
+    public Optional<String> whyNotAlone() {
+        return startedByLauncher()
+                ? Optional.empty()
+                : slurm.flatMap(SlurmPlace::whyNotAlone).or(() -> foreignLauncher.map(ForeignLauncher::whyNotAlone));
     }
 
     private static OptionalInt launcherRank(Map<String, String> environment) {

@@ -103,6 +103,11 @@ public enum Setting {
             JOB,
             "every so many optimizer steps the ranks compare a hash of their parameters; 0 never does"),
     FLIGHT_RECORDER("HVD_FLIGHT_RECORDER", "128", JOB, "calls that each rank remembers for the report of a hang"),
+    SHOW_RANKS(
+            "HVD_SHOW_RANKS",
+            "0",
+            RANK,
+            "1 has every rank say at init where it runs, as in a Slurm job; set by horovodrun --verbose"),
     REPORT_DIR("HVD_REPORT_DIR", ".", RANK, "folder for the report of a hang"),
     FAILURE_DIR("HVD_FAILURE_DIR", "", RANK, "folder for failure records, set by horovodrun"),
     LAUNCHER_ADDRESS(

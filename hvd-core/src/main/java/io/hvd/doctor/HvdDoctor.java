@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -22,6 +23,9 @@ import java.util.TreeMap;
  * Ends with 0 if there is no error, 1 if there is one, 2 for a command line that cannot be understood.
  */
 public final class HvdDoctor {
+
+    /** A launcher's own, where this runs inside a job. */
+    private static final Set<String> SECRETS = Set.of("HOROVOD_SECRET_KEY", "HVD_LAUNCHER_ADDRESS");
 
     private static final int ERRORS = 1;
     private static final int USAGE = 2;
@@ -127,7 +131,7 @@ public final class HvdDoctor {
     private Map<String, String> handedOn() {
         Map<String, String> settings = new TreeMap<>();
         environment.forEach((name, value) -> {
-            if ((name.startsWith("HVD_") || name.startsWith("HOROVOD_")) && !name.equals("HOROVOD_SECRET_KEY")) {
+            if ((name.startsWith("HVD_") || name.startsWith("HOROVOD_")) && !SECRETS.contains(name)) {
                 settings.put(name, value);
             }
         });

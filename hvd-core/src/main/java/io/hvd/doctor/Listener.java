@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.spi.Lobby;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -7,15 +8,15 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.channels.ServerSocketChannel;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Lets the other hosts measure their way to this one, until it is closed: on each address a port that the system
@@ -31,7 +32,7 @@ final class Listener implements AutoCloseable {
     private static final int PATIENCE_MILLIS = 5_000;
 
     private final Secret secret;
-    private final List<ServerSocket> sockets = new ArrayList<>();
+    private final List<Lobby> lobbies = new ArrayList<>();
     private final List<Door> doors = new ArrayList<>();
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
         Thread thread = new Thread(task, "hvd-doctor-listener");
@@ -45,38 +46,37 @@ final class Listener implements AutoCloseable {
 
     /** From now on others may come to this address. */
     void open(String network, String address) throws IOException {
-        ServerSocket socket = new ServerSocket();
-        sockets.add(socket);
-        socket.bind(new InetSocketAddress(InetAddress.getByName(address), 0));
-        doors.add(new Door(network, address, socket.getLocalPort()));
-        threads.execute(() -> accept(socket));
+        ServerSocketChannel door = Lobby.door(InetAddress.getByName(address));
+        Lobby lobby = new Lobby(List.of(door), 1);
+        lobbies.add(lobby);
+        doors.add(new Door(network, address, door.socket().getLocalPort()));
+        threads.execute(() -> letIn(lobby));
     }
 
     List<Door> doors() {
         return List.copyOf(doors);
     }
 
-    private void accept(ServerSocket socket) {
-        while (!socket.isClosed()) {
-            try {
-                Socket guest = socket.accept();
-                threads.execute(() -> serve(guest));
-            } catch (IOException e) {
-                return; // closed, or this host can take no more: the others will say that they did not get in
+    private void letIn(Lobby lobby) {
+        try {
+            for (var guest = lobby.next(secret.bytes(), Long.MAX_VALUE);
+                    guest.isPresent();
+                    guest = lobby.next(secret.bytes(), Long.MAX_VALUE)) {
+                Lobby.Guest one = guest.get();
+                threads.execute(() -> serve(one));
             }
+        } catch (IOException | RejectedExecutionException e) {
+            return; // closed, or this host can take no more: the others will say that they did not get in
         }
     }
 
-    private void serve(Socket guest) {
-        try (guest) {
+    private void serve(Lobby.Guest from) {
+        try (Socket guest = from.channel().socket()) {
             guest.setSoTimeout(PATIENCE_MILLIS);
             guest.setTcpNoDelay(true);
             DataInputStream in = new DataInputStream(guest.getInputStream());
             DataOutputStream out = new DataOutputStream(new BufferedOutputStream(guest.getOutputStream()));
-            if (!secret.is(in.readNBytes(Secret.BYTES))) {
-                return;
-            }
-            int wanted = in.readUnsignedByte();
+            int wanted = from.said().get();
             out.writeByte(WELCOME);
             out.flush();
             if (wanted == ECHO) {
@@ -85,7 +85,7 @@ final class Listener implements AutoCloseable {
                 swallow(in, out);
             }
         } catch (IOException e) {
-            // A stranger, or a host that has gone; who was to measure says what it has seen.
+            // A host that has gone; who was to measure says what it has seen.
         }
     }
 
@@ -118,9 +118,9 @@ final class Listener implements AutoCloseable {
 
     @Override
     public void close() {
-        for (ServerSocket socket : sockets) {
+        for (Lobby lobby : lobbies) {
             try {
-                socket.close();
+                lobby.close();
             } catch (IOException e) {
                 // It is being given up anyway.
             }

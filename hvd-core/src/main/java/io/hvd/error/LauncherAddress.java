@@ -10,19 +10,19 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * Where a rank that does not see the launcher's folder hands in what belongs there. On the wire: the token, the
- * name and the content, each with its length before it; the answer is one byte when the content is stored.
+ * Where a rank that does not see the launcher's folder hands in what belongs there. On the wire: the token's bytes, then
+ * name and content, each with its length before it; the answer is one byte when the content is stored.
  *
- * @param token what tells this job's ranks from strangers
- * @param addresses of the launcher's host, the most likely one first
- * @param port on all of them
+ * @param token in hexadecimal: what tells this job's ranks from strangers
+ * @param doors of the launcher's host, the most likely one first
  */
-public record LauncherAddress(String token, List<InetAddress> addresses, int port) {
+public record LauncherAddress(String token, List<InetSocketAddress> doors) {
 
     /** Environment variable by which the launcher tells its ranks; unset where all of them see its folder. */
     public static final String VARIABLE = "HVD_LAUNCHER_ADDRESS";
@@ -36,7 +36,7 @@ public record LauncherAddress(String token, List<InetAddress> addresses, int por
     private static final int RESULT_MILLIS = 30_000;
 
     public LauncherAddress {
-        addresses = List.copyOf(addresses);
+        doors = List.copyOf(doors);
     }
 
     /**
@@ -45,21 +45,27 @@ public record LauncherAddress(String token, List<InetAddress> addresses, int por
      * @throws IllegalArgumentException if the text is nothing of the kind
      */
     public static LauncherAddress decode(String text) {
-        String[] parts = text.split("[@,]");
-        if (parts.length < 3) {
-            throw new IllegalArgumentException(VARIABLE + " is no token@port,address: " + text);
+        String[] parts = text.split("@", 2);
+        if (parts.length < 2 || !parts[0].matches("([0-9a-f]{2})+")) {
+            throw new IllegalArgumentException(VARIABLE + " is no token@address/port,address/port");
         }
-        List<InetAddress> addresses = new ArrayList<>();
-        for (int i = 2; i < parts.length; i++) {
-            addresses.add(address(parts[i]));
-        }
-        return new LauncherAddress(parts[0], addresses, Integer.parseInt(parts[1]));
+        return new LauncherAddress(
+                parts[0],
+                Stream.of(parts[1].split(",")).map(LauncherAddress::door).toList());
     }
 
     /** The value of {@link #VARIABLE}. */
     public String encode() {
-        return token + "@" + port + ","
-                + addresses.stream().map(InetAddress::getHostAddress).collect(Collectors.joining(","));
+        return token + "@"
+                + doors.stream()
+                        .map(door -> door.getAddress().getHostAddress() + "/" + door.getPort())
+                        .collect(Collectors.joining(","));
+    }
+
+    /** Without the token, so that no log has it. */
+    @Override
+    public String toString() {
+        return "launcher at " + doors;
     }
 
     /**
@@ -69,9 +75,9 @@ public record LauncherAddress(String token, List<InetAddress> addresses, int por
      */
     public void send(String name, byte[] content) throws IOException {
         IOException last = new IOException("no address of the launcher is known");
-        for (InetAddress address : addresses) {
+        for (InetSocketAddress door : doors) {
             try {
-                send(address, name, content);
+                send(door, name, content);
                 return;
             } catch (IOException e) {
                 last = e;
@@ -80,32 +86,33 @@ public record LauncherAddress(String token, List<InetAddress> addresses, int por
         throw last;
     }
 
-    private void send(InetAddress address, String name, byte[] content) throws IOException {
+    private void send(InetSocketAddress door, String name, byte[] content) throws IOException {
         try (Socket socket = new Socket()) {
             int limitMillis = name.equals(FAILURE) ? FAILING_MILLIS : RESULT_MILLIS;
-            socket.connect(new InetSocketAddress(address, port), limitMillis);
+            socket.connect(door, limitMillis);
             socket.setSoTimeout(limitMillis);
             var out = new DataOutputStream(socket.getOutputStream());
             var message = new ByteArrayOutputStream();
             var fields = new DataOutputStream(message);
-            for (byte[] field : List.of(utf8(token), utf8(name), content)) {
+            fields.write(HexFormat.of().parseHex(token));
+            for (byte[] field : List.of(name.getBytes(StandardCharsets.UTF_8), content)) {
                 fields.writeInt(field.length);
                 fields.write(field);
             }
             message.writeTo(out);
             new DataInputStream(socket.getInputStream()).readByte();
         } catch (SocketTimeoutException e) {
-            throw new IOException(address + " does not answer", e);
+            throw new IOException(door + " does not answer", e);
         }
     }
 
-    private static byte[] utf8(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static InetAddress address(String text) {
+    private static InetSocketAddress door(String text) {
+        String[] parts = text.split("/", 2);
+        if (parts.length < 2 || !parts[1].matches("\\d{1,5}")) {
+            throw new IllegalArgumentException(VARIABLE + " has no address/port in " + text);
+        }
         try {
-            return InetAddress.getByName(text);
+            return new InetSocketAddress(InetAddress.getByName(parts[0]), Integer.parseInt(parts[1]));
         } catch (UnknownHostException e) {
             throw new IllegalArgumentException(VARIABLE + " has no address in " + text, e);
         }

@@ -41,7 +41,10 @@ enum Flag {
     OUTPUT_FILENAME("--output-filename DIR", "also write DIR/rank.N/stdout and stderr, on the host of each rank"),
     PREFIX_TIMESTAMP(
             "-prefix-timestamp, --prefix-output-with-timestamp", "time, rank and stream before each line of output"),
-    VERBOSE("--verbose", "print the mpirun line with its reasons, then run it"),
+    VERBOSE(
+            "--verbose",
+            "print the mpirun line with its reasons, then run it; every rank says where it runs",
+            sets(Setting.SHOW_RANKS.variable(), "1")),
     LOG_LEVEL(
             "--log-level LEVEL",
             "TRACE, DEBUG, INFO, WARNING, ERROR or FATAL",
@@ -172,6 +175,7 @@ enum Flag {
     SLOTS_PER_HOST("--slots-per-host N", Refused.ELASTIC),
     ELASTIC_TIMEOUT("--elastic-timeout SECONDS", Refused.ELASTIC),
     RESET_LIMIT("--reset-limit N", Refused.ELASTIC),
+    MAX_RESTARTS("--max-restarts N", Refused.ELASTIC),
     BLACKLIST_COOLDOWN_RANGE("--blacklist-cooldown-range MIN MAX", Refused.ELASTIC),
     HOST_DISCOVERY_SCRIPT("--host-discovery-script FILE", Refused.ELASTIC),
     GLOO("--gloo", new Refused("hvd has no Gloo: MPI starts the ranks and carries their tensors; leave the flag out")),

@@ -2,29 +2,29 @@ package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
 import io.hvd.error.LauncherAddress;
+import io.hvd.spi.Lobby;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.security.MessageDigest;
-import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.regex.Pattern;
 
 /**
@@ -38,55 +38,74 @@ final class FrontDesk implements Closeable {
     private static final int MOST_RESULT_BYTES = 1 << 30;
     private static final int SLOWEST_MILLIS = 10_000;
     private static final int WORKERS = 8;
-    private static final int TOKEN_BYTES = 16;
-    private static final int QUEUE = 1_000;
+    private static final int LONGEST_NAME = 32;
 
     private final Path folder;
     private final boolean takesResults;
-    private final String token;
-    private final ServerSocket door;
-    private final List<InetAddress> addresses;
+    private final byte[] token;
+    private final LauncherAddress address;
+    private final Lobby lobby;
     private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS, FrontDesk::worker);
 
-    private FrontDesk(Path folder, boolean takesResults, List<InetAddress> addresses) throws IOException {
+    private FrontDesk(Path folder, boolean takesResults, List<ServerSocketChannel> doors) throws IOException {
         this.folder = folder;
         this.takesResults = takesResults;
-        this.addresses = addresses;
-        byte[] random = new byte[TOKEN_BYTES];
-        new SecureRandom().nextBytes(random);
-        token = HexFormat.of().formatHex(random);
-        door = new ServerSocket(0, QUEUE);
+        this.token = Lobby.newSecret();
+        List<InetSocketAddress> addresses = new ArrayList<>();
+        for (ServerSocketChannel door : doors) {
+            addresses.add((InetSocketAddress) door.getLocalAddress());
+        }
+        address = new LauncherAddress(HexFormat.of().formatHex(token), addresses);
+        lobby = new Lobby(doors, 0);
     }
 
     /**
-     * Opens on all of this host's addresses.
+     * Opens on this host's addresses, at each a port that the system chooses.
      *
-     * @param interfaces through which other hosts are reached; empty for all that lead out of this one
+     * @param interfaces comma list of names and networks through which other hosts are reached; empty for all that lead
+     *     out of this one
      */
-    static FrontDesk open(Path folder, boolean takesResults, Set<String> interfaces) throws IOException {
-        var desk = new FrontDesk(folder, takesResults, addresses(interfaces));
-        worker(desk::receive).start();
-        return desk;
+    static FrontDesk open(Path folder, boolean takesResults, String interfaces) throws IOException {
+        return openAt(folder, takesResults, addresses(interfaces));
+    }
+
+    static FrontDesk openAt(Path folder, boolean takesResults, List<InetAddress> addresses) throws IOException {
+        List<ServerSocketChannel> doors = new ArrayList<>();
+        try {
+            for (InetAddress address : addresses) {
+                doors.add(Lobby.door(address));
+            }
+            var desk = new FrontDesk(folder, takesResults, doors);
+            worker(desk::receive).start();
+            return desk;
+        } catch (IOException e) {
+            for (ServerSocketChannel door : doors) {
+                door.close();
+            }
+            throw e;
+        }
     }
 
     LauncherAddress address() {
-        return new LauncherAddress(token, addresses, door.getLocalPort());
+        return address;
     }
 
     @Override
     public void close() throws IOException {
-        door.close();
+        lobby.close();
         workers.shutdownNow();
     }
 
     private void receive() {
-        while (!door.isClosed()) {
-            try {
-                Socket caller = door.accept();
+        try {
+            for (var guest = lobby.next(token, Long.MAX_VALUE);
+                    guest.isPresent();
+                    guest = lobby.next(token, Long.MAX_VALUE)) {
+                Socket caller = guest.get().channel().socket();
                 workers.execute(() -> serve(caller));
-            } catch (IOException | java.util.concurrent.RejectedExecutionException e) {
-                return; // closed
             }
+        } catch (IOException | RejectedExecutionException e) {
+            return; // closed
         }
     }
 
@@ -94,16 +113,12 @@ final class FrontDesk implements Closeable {
         try (caller) {
             caller.setSoTimeout(SLOWEST_MILLIS);
             var in = new DataInputStream(caller.getInputStream());
-            byte[] expected = token.getBytes(StandardCharsets.UTF_8);
-            if (!MessageDigest.isEqual(expected, field(in, expected.length))) {
-                return;
-            }
-            String name = new String(field(in, LauncherAddress.FAILURE.length() + TOKEN_BYTES), StandardCharsets.UTF_8);
+            String name = new String(field(in, LONGEST_NAME), StandardCharsets.UTF_8);
             if (store(name, in)) {
                 caller.getOutputStream().write(1);
             }
         } catch (IOException e) {
-            return; // a rank that was cut off, or a stranger
+            return; // a rank that was cut off
         }
     }
 
@@ -138,14 +153,13 @@ final class FrontDesk implements Closeable {
     }
 
     /** IPv4 first: an IPv6 address that is only good for one link leads nowhere from another host. */
-    private static List<InetAddress> addresses(Set<String> interfaces) throws IOException {
+    private static List<InetAddress> addresses(String interfaces) throws IOException {
         List<InetAddress> found = new ArrayList<>();
         for (NetworkInterface one : Collections.list(NetworkInterface.getNetworkInterfaces())) {
-            boolean wanted = interfaces.isEmpty()
-                    ? !Interfaces.used(List.of(one.getName())).isEmpty()
-                    : interfaces.contains(one.getName());
-            if (wanted && one.isUp()) {
-                found.addAll(Collections.list(one.getInetAddresses()));
+            if (one.isUp()) {
+                one.inetAddresses()
+                        .filter(address -> Interfaces.isMeant(interfaces, one.getName(), address))
+                        .forEach(found::add);
             }
         }
         return found.stream()

@@ -1,9 +1,13 @@
 package io.hvd.launch;
 
+import java.math.BigInteger;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -18,6 +22,9 @@ public final class Interfaces {
 
     /** Left out even where they are not seen, since another host may have them. */
     private static final List<String> COMMON = List.of("lo", "docker0", "virbr0");
+
+    private static final Pattern NETWORK =
+            Pattern.compile("([0-9]+(?:\\.[0-9]+){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)/(\\d{1,3})");
 
     private Interfaces() {}
 
@@ -34,6 +41,37 @@ public final class Interfaces {
                 .filter(name -> !INSIDE.matcher(name).matches())
                 .sorted()
                 .toList();
+    }
+
+    /**
+     * Whether an address of an interface is one by which other hosts are to reach this one.
+     *
+     * @param asked comma list of names and of networks such as 10.0.0.0/8; empty for all that lead out of the host
+     */
+    static boolean isMeant(String asked, String name, InetAddress address) {
+        if (asked.isEmpty()) {
+            return !used(List.of(name)).isEmpty();
+        }
+        return Arrays.stream(asked.split(","))
+                .anyMatch(one -> one.contains("/")
+                        ? isIn(one, address)
+                        : one.replaceFirst(":.*", "").equals(name));
+    }
+
+    private static boolean isIn(String network, InetAddress address) {
+        Matcher parts = NETWORK.matcher(network);
+        byte[] bytes = address.getAddress();
+        if (!parts.matches()) {
+            return false;
+        }
+        try {
+            byte[] prefix = InetAddress.getByName(parts.group(1)).getAddress(); // digits: nobody is asked
+            int rest = Byte.SIZE * bytes.length - Math.min(Byte.SIZE * bytes.length, Integer.parseInt(parts.group(2)));
+            return prefix.length == bytes.length
+                    && new BigInteger(1, prefix).shiftRight(rest).equals(new BigInteger(1, bytes).shiftRight(rest));
+        } catch (UnknownHostException e) {
+            return false;
+        }
     }
 
     /** Names of a list that a host has not; networks such as 10.0.0.0/8 are not looked at, nor what follows a colon. */

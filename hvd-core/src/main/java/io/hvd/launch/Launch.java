@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -74,10 +73,10 @@ final class Launch implements AutoCloseable {
 
     private static FrontDesk desk(FailureDirectory folder, LaunchSettings settings, Surroundings around)
             throws IOException {
-        String asked = settings.network().interfaces().orElse("");
-        boolean byName = !asked.isEmpty() && !asked.contains("/");
         return FrontDesk.open(
-                folder.path(), around.takesResults(), byName ? Set.copyOf(List.of(asked.split(","))) : Set.of());
+                folder.path(),
+                around.takesResults(),
+                settings.network().interfaces().orElse(""));
     }
 
     Outcome run() throws IOException, InterruptedException {

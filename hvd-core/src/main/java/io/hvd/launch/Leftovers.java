@@ -3,6 +3,7 @@ package io.hvd.launch;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -44,7 +45,12 @@ final class Leftovers {
     /** ORTE has a folder per user with one for each mpirun in it, PRRTE one for each mpirun. */
     private void addSessions(Path folder, long pid) {
         try (DirectoryStream<Path> sessions = Files.newDirectoryStream(folder, "{ompi,prte}.*")) {
+            var me = Files.getOwner(Path.of("/proc/self"));
             for (Path session : sessions) {
+                if (!Files.isDirectory(session, LinkOption.NOFOLLOW_LINKS)
+                        || !Files.getOwner(session, LinkOption.NOFOLLOW_LINKS).equals(me)) {
+                    continue; // somebody else's, who may have laid it there for us
+                }
                 boolean ofPrrte = session.getFileName().toString().contains("." + pid + ".");
                 files.add(ofPrrte ? session : session.resolve("pid." + pid));
             }

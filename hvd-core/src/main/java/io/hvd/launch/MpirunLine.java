@@ -48,7 +48,7 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
 
     /** What is started. */
     List<String> words() {
-        return words(arguments);
+        return words(arguments, command);
     }
 
     /** One argument per line with its reason, then the whole as one line for a shell; values of secrets as asterisks. */
@@ -65,14 +65,16 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
                     .append(argument.reason())
                     .append('\n');
         }
-        return text.append(ShellWords.join(words(shown))).append('\n').toString();
+        return text.append(ShellWords.join(words(shown, SecretWords.hidden(command))))
+                .append('\n')
+                .toString();
     }
 
-    private List<String> words(List<Argument> these) {
+    private List<String> words(List<Argument> these, List<String> program) {
         return Stream.of(
                         Stream.of(mpirun),
                         these.stream().flatMap(argument -> argument.words().stream()),
-                        command.stream())
+                        program.stream())
                 .flatMap(words -> words)
                 .toList();
     }

@@ -38,7 +38,9 @@ public final class ShellWords {
             }
         }
         if (quote != 0) {
-            throw new UsageException("open-quote", flag + ": a " + quote + " is opened and never closed in: " + line);
+            throw new UsageException(
+                    "open-quote",
+                    flag + ": a " + quote + " is opened and never closed in: " + SecretWords.hidden(line));
         }
         if (word != null) {
             words.add(word.toString());

@@ -7,11 +7,14 @@ import java.util.Optional;
 /** How the other hosts are reached: the port and the key that the user has named. */
 public record SshAccess(Optional<Integer> port, Optional<String> identity) {
 
-    /** Without a question to anybody: a prompt would hang a job that nobody looks at. */
+    /**
+     * Without a question to anybody: a prompt would hang a job that nobody looks at. A host that was never seen is
+     * taken at its word; one whose key has changed is refused.
+     */
     private static final List<String> OPTIONS = List.of(
             "-o", "BatchMode=yes",
             "-o", "PasswordAuthentication=no",
-            "-o", "StrictHostKeyChecking=no",
+            "-o", "StrictHostKeyChecking=accept-new",
             "-o", "LogLevel=ERROR",
             "-o", "ConnectTimeout=10");
 

@@ -84,7 +84,7 @@ final class Transports {
                     Argument.of("Open MPI keeps off the signals that the JVM handles", "--mca", "opal_signal", "31"));
         }
         addUnlessSet(arguments, "UCX_ERROR_SIGNALS", "", "UCX keeps off the signals that the JVM handles");
-        if (job.machine().fabric().isPresent()) {
+        if (job.machine().fabric().isPresent() || job.ranksHere() == 0) {
             String reason = "Omni-Path's library keeps off the signals that the JVM handles";
             addUnlessSet(arguments, "HFI_NO_BACKTRACE", "1", reason);
             addUnlessSet(arguments, "IPATH_NO_BACKTRACE", "1", reason);

@@ -64,8 +64,8 @@ final class Questions {
     /** Empty if the rank does not answer in time, or is gone. */
     private <T> Optional<T> askOne(int rank, Duration limit, byte[] message, Reader<T> reader) {
         try {
-            Optional<byte[]> answer =
-                    seal.open(SocketDoor.ask(all.get(rank).questions(), message, (int) limit.toMillis()));
+            Optional<byte[]> answer = seal.open(
+                    SocketDoor.ask(all.get(rank).questions(), seal.password(), message, (int) limit.toMillis()));
             return answer.isPresent() ? Optional.of(reader.read(Wire.reader(answer.get()))) : Optional.empty();
         } catch (IOException e) {
             return Optional.empty();

@@ -1,5 +1,6 @@
 package io.hvd.monitor;
 
+import io.hvd.spi.Lobby;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -9,12 +10,8 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.DatagramChannel;
-import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -22,8 +19,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One rank's two sockets, and the thread that waits on both: datagrams are handed on, a connection
- * brings one question and takes one answer, each framed by its length.
+ * One rank's two sockets, each with a thread that waits on it: datagrams are handed on; a connection brings the job's
+ * password and one question and takes one answer, both framed by their lengths. Nobody who connects, or keeps a
+ * connection, keeps signs of life from being heard.
  */
 final class SocketDoor implements AutoCloseable {
     /** Less than UDP carries at most. */
@@ -35,7 +33,7 @@ final class SocketDoor implements AutoCloseable {
     /** A question is small and sent at once; who is slower is no rank. */
     private static final int QUESTION_LIMIT_MILLIS = 500;
 
-    private final Selector selector;
+    private final Lobby lobby;
     private final ServerSocketChannel listener;
     private final DatagramChannel datagrams;
 
@@ -49,8 +47,8 @@ final class SocketDoor implements AutoCloseable {
         Optional<byte[]> answer(byte[] question) throws IOException;
     }
 
-    private SocketDoor(Selector selector, ServerSocketChannel listener, DatagramChannel datagrams) {
-        this.selector = selector;
+    private SocketDoor(Lobby lobby, ServerSocketChannel listener, DatagramChannel datagrams) {
+        this.lobby = lobby;
         this.listener = listener;
         this.datagrams = datagrams;
     }
@@ -59,14 +57,12 @@ final class SocketDoor implements AutoCloseable {
     static SocketDoor open(InetAddress address) throws IOException {
         List<Closeable> opened = new ArrayList<>();
         try {
-            Selector selector = noted(opened, Selector.open());
-            ServerSocketChannel listener = noted(opened, ServerSocketChannel.open());
+            ServerSocketChannel listener = noted(opened, Lobby.door(address));
+            Lobby lobby = new Lobby(List.of(listener), 0);
+            opened.add(lobby::close);
             DatagramChannel datagrams = noted(opened, DatagramChannel.open());
-            listener.bind(new InetSocketAddress(address, 0));
             datagrams.bind(new InetSocketAddress(address, 0));
-            listener.configureBlocking(false).register(selector, SelectionKey.OP_ACCEPT);
-            datagrams.configureBlocking(false).register(selector, SelectionKey.OP_READ);
-            return new SocketDoor(selector, listener, datagrams);
+            return new SocketDoor(lobby, listener, datagrams);
         } catch (IOException | RuntimeException e) {
             for (Closeable one : opened) {
                 one.close();
@@ -88,48 +84,58 @@ final class SocketDoor implements AutoCloseable {
         return (InetSocketAddress) datagrams.getLocalAddress();
     }
 
-    void serve(String threadName, Ear ear, Mouth mouth) {
-        Thread thread = new Thread(() -> run(ear, mouth), threadName);
+    /** @param password that all ranks of the job say before their questions */
+    void serve(String threadName, byte[] password, Ear ear, Mouth mouth) {
+        start(threadName + "-hears", () -> listen(ByteBuffer.allocate(1 << 16), ear));
+        start(threadName + "-answers", () -> answer(password, mouth));
+    }
+
+    private static void start(String name, Runnable task) {
+        Thread thread = new Thread(task, name);
         thread.setDaemon(true);
         thread.start();
     }
 
-    private void run(Ear ear, Mouth mouth) {
-        ByteBuffer buffer = ByteBuffer.allocate(1 << 16);
-        while (selector.isOpen()) {
+    private void listen(ByteBuffer buffer, Ear ear) {
+        while (datagrams.isOpen()) {
             try {
-                selector.select();
-                selector.selectedKeys().clear();
-                listen(buffer, ear);
-                answer(mouth);
-            } catch (ClosedSelectorException e) {
-                return;
+                datagrams.receive(buffer.clear());
+                byte[] message = new byte[buffer.flip().remaining()];
+                buffer.get(message);
+                ear.hear(message);
             } catch (IOException | RuntimeException e) {
-                if (selector.isOpen()) {
-                    LOG.debug("a message to the monitor was dropped", e);
-                }
+                dropped(e);
             }
         }
     }
 
-    private void listen(ByteBuffer buffer, Ear ear) throws IOException {
-        while (datagrams.receive(buffer.clear()) != null) {
-            byte[] message = new byte[buffer.flip().remaining()];
-            buffer.get(message);
-            ear.hear(message);
+    private void answer(byte[] password, Mouth mouth) {
+        while (listener.isOpen()) {
+            try {
+                lobby.next(password, Long.MAX_VALUE)
+                        .ifPresent(asker -> answer(mouth, asker.channel().socket()));
+            } catch (IOException | RuntimeException e) {
+                dropped(e);
+            }
         }
     }
 
-    private void answer(Mouth mouth) throws IOException {
-        for (SocketChannel asker = listener.accept(); asker != null; asker = listener.accept()) {
-            try (Socket socket = asker.socket()) {
-                socket.setSoTimeout(QUESTION_LIMIT_MILLIS);
-                byte[] question = read(new DataInputStream(socket.getInputStream()), LONGEST_QUESTION);
-                Optional<byte[]> answer = mouth.answer(question);
-                if (answer.isPresent()) {
-                    write(socket, answer.get());
-                }
+    private void answer(Mouth mouth, Socket asker) {
+        try (asker) {
+            asker.setSoTimeout(QUESTION_LIMIT_MILLIS);
+            byte[] question = read(new DataInputStream(asker.getInputStream()), LONGEST_QUESTION);
+            Optional<byte[]> answer = mouth.answer(question);
+            if (answer.isPresent()) {
+                write(asker, answer.get());
             }
+        } catch (IOException e) {
+            dropped(e);
+        }
+    }
+
+    private void dropped(Exception why) {
+        if (listener.isOpen()) {
+            LOG.debug("a message to the monitor was dropped", why);
         }
     }
 
@@ -142,10 +148,11 @@ final class SocketDoor implements AutoCloseable {
         }
     }
 
-    static byte[] ask(InetSocketAddress whom, byte[] question, int limitMillis) throws IOException {
+    static byte[] ask(InetSocketAddress whom, byte[] password, byte[] question, int limitMillis) throws IOException {
         try (Socket socket = new Socket()) {
             socket.connect(whom, limitMillis);
             socket.setSoTimeout(limitMillis);
+            socket.getOutputStream().write(password);
             write(socket, question);
             return read(new DataInputStream(socket.getInputStream()), LONGEST_ANSWER);
         }
@@ -164,15 +171,17 @@ final class SocketDoor implements AutoCloseable {
         if (length < 0 || length > longest) {
             throw new IOException("a message of " + length + " bytes");
         }
-        byte[] message = new byte[length];
-        in.readFully(message);
+        byte[] message = in.readNBytes(length);
+        if (message.length < length) {
+            throw new IOException("a message that was cut off");
+        }
         return message;
     }
 
     @Override
     public void close() {
         try {
-            selector.close();
+            lobby.close();
             listener.close();
             datagrams.close();
         } catch (IOException e) {

@@ -5,6 +5,7 @@ import io.hvd.spi.RollCall;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
@@ -40,7 +41,7 @@ public final class SocketPeers implements Peers {
     private final Seal seal;
     private final Questions questions;
     private final Map<Integer, Heard> heard = new ConcurrentHashMap<>();
-    private final Map<Integer, Long> lastBeat = new ConcurrentHashMap<>();
+    private final LatestBeats latest = new LatestBeats();
     private final AtomicLong beats = new AtomicLong();
 
     private SocketPeers(int self, List<Introduction> all, SocketDoor door) {
@@ -97,9 +98,14 @@ public final class SocketPeers implements Peers {
         return members;
     }
 
+    /** Where all ranks take questions, by rank. */
+    List<InetSocketAddress> questions() {
+        return all.stream().map(Introduction::questions).toList();
+    }
+
     @Override
     public void serve(Respondent respondent) {
-        door.serve("hvd-monitor-" + self + "-answers", this::hear, sealedBytes -> answer(sealedBytes, respondent));
+        door.serve("hvd-monitor-" + self, seal.password(), this::hear, sealedBytes -> answer(sealedBytes, respondent));
     }
 
     @Override
@@ -125,7 +131,7 @@ public final class SocketPeers implements Peers {
         }));
     }
 
-    /** Datagrams may overtake each other. */
+    /** On the door's one thread for datagrams. */
     private void hear(byte[] sealedBytes) throws IOException {
         Optional<byte[]> message = seal.open(sealedBytes);
         if (message.isEmpty()) {
@@ -135,7 +141,7 @@ public final class SocketPeers implements Peers {
         if (in.readByte() == BEAT) {
             int rank = in.readInt();
             long number = in.readLong();
-            if (lastBeat.merge(rank, number, Math::max) == number) {
+            if (latest.isNews(rank, number)) {
                 heard.put(rank, new Heard(Wire.activity(in), System.nanoTime()));
             }
         }

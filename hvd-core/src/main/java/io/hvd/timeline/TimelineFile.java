@@ -113,8 +113,8 @@ final class TimelineFile implements AutoCloseable {
     /** The same events in a file of another length; {@link #at} stays where it is. */
     private void replace(long length) throws IOException {
         Path part = path.resolveSibling(path.getFileName() + ".part");
-        FileChannel fresh = FileChannel.open(
-                part, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);
+        Files.deleteIfExists(part); // of an earlier run, or a link that leads elsewhere
+        FileChannel fresh = FileChannel.open(part, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         try {
             fill(fresh, channel == null ? write(fresh, ByteBuffer.wrap(begin), 0) : copyTo(fresh), length);
             Files.move(part, path, StandardCopyOption.ATOMIC_MOVE);

@@ -72,7 +72,7 @@ class HvdConfigTest {
         HvdConfig config = HvdConfig.from(Map.of());
         assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false, false));
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
-        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, Path.of(".")));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, false, Path.of(".")));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(new AutotuneSettings(false, Optional.empty(), 3, 10, 20, 0.8));
@@ -91,6 +91,7 @@ class HvdConfigTest {
                 Map.entry("HVD_STRICT", "1"),
                 Map.entry("HVD_FLIGHT_RECORDER", "3"),
                 Map.entry("HVD_DIVERGENCE_STEPS", "4"),
+                Map.entry("HVD_SHOW_RANKS", "1"),
                 Map.entry("HVD_REPORT_DIR", "/reports"),
                 Map.entry("HOROVOD_LOG_LEVEL", "Debug"),
                 Map.entry("HOROVOD_LOG_HIDE_TIME", "1"),
@@ -104,7 +105,7 @@ class HvdConfigTest {
                 Map.entry("HVD_TERMINAL", "1")));
         assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true, true));
         assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
-        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, Path.of("/reports")));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, true, Path.of("/reports")));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())

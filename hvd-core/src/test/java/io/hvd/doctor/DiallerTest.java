@@ -3,6 +3,8 @@ package io.hvd.doctor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.net.Socket;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,6 +46,28 @@ final class DiallerTest {
                     .get(0);
 
             assertThat(link.open()).isFalse();
+        }
+    }
+
+    @Test
+    void strangersThatSayNothingAreNoObstacle() throws IOException {
+        List<Socket> strangers = new ArrayList<>();
+        try (var listener = new Listener(secret)) {
+            listener.open("lo", "127.0.0.1");
+            for (int i = 0; i < 50; i++) {
+                strangers.add(new Socket("127.0.0.1", listener.doors().get(0).port()));
+                strangers.get(i).getOutputStream().write(new byte[i % 17]);
+            }
+
+            Link link = new Dialler("a", secret)
+                    .measure("b", listener.doors(), MILLIS)
+                    .get(0);
+
+            assertThat(link.obstacle()).isEmpty();
+        } finally {
+            for (Socket stranger : strangers) {
+                stranger.close();
+            }
         }
     }
 

@@ -58,6 +58,29 @@ class SettingsIT {
                 .contains("HVD-103", "HVD_FLIGHT_RECORDER", "few");
     }
 
+    @ParameterizedTest
+    @CsvSource({"auto", "mpi"})
+    void aProcessThatTorchrunStartedDoesNotTrainByItself(String backend) {
+        Map<String, String> torchrun = Map.of("RANK", "1", "WORLD_SIZE", "4", "HVD_BACKEND", backend);
+        Job job = Job.run(Job.program(FaultyProgram.class, "none", "-1"), torchrun);
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.output()).contains("HVD-102", "RANK=1 of WORLD_SIZE=4", "mpirun -np 4 COMMAND");
+    }
+
+    @Test
+    void itDoesWhereThatIsAskedForAndItIsARankWhereMpirunStartedIt() {
+        Map<String, String> alone = Map.of("RANK", "1", "WORLD_SIZE", "4", "HVD_BACKEND", "local");
+        Map<String, String> leftOver = Map.of("RANK", "1", "WORLD_SIZE", "4");
+
+        Job local = Job.run(Job.program(FaultyProgram.class, "none", "-1"), alone);
+        assertThat(local.exitCode()).as(local.output()).isZero();
+        assertThat(local.output()).contains("1 rank(s) on");
+        Job ranks = Job.horovodrun(2, leftOver, FaultyProgram.class, "none", "-1");
+        assertThat(ranks.exitCode()).as(ranks.output()).isZero();
+        assertThat(ranks.output()).contains("2 rank(s) on");
+    }
+
     @Test
     void ranksThatAreThreadsSayWhatHasNoEffectAndObeyTheLogLevel() {
         Map<String, String> idle = Map.of("HOROVOD_TORUS_ALLREDUCE", "1");
@@ -84,6 +107,16 @@ class SettingsIT {
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("THREE LIVES")).hasSize(2);
         assertThat(job.lines("rank(s) on")).hasSize(3).allMatch(line -> line.contains(", " + level + ")"));
+    }
+
+    @Test
+    void everyRankSaysWhereItRunsIfAskedAndInASlurmJob() {
+        Job asked = Job.horovodrun(2, Map.of("HVD_SHOW_RANKS", "1"), FaultyProgram.class, "none", "-1");
+        Job slurm = Job.run(Job.program(FaultyProgram.class, "none", "-1"), Map.of("SLURM_JOB_ID", "7"));
+
+        assertThat(asked.lines(": local rank 0 of 2, ")).as(asked.output()).hasSize(1);
+        assertThat(asked.lines("rank 1 of 2 on ")).singleElement().asString().contains(": local rank 1 of 2, ", "pid ");
+        assertThat(slurm.lines("rank 0 of 1 on ")).singleElement().asString().endsWith(", Slurm job 7");
     }
 
     @Test

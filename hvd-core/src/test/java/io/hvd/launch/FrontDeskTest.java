@@ -8,13 +8,15 @@ import io.hvd.error.LauncherAddress;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -26,8 +28,8 @@ final class FrontDeskTest {
     @Test
     void aRecordThatIsSentLiesInTheFolderAsIfWrittenThere() throws IOException {
         var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space: ü", "at A.b", false, 1);
-        try (FrontDesk desk = FrontDesk.open(folder, false, Set.of())) {
-            here(desk).send(LauncherAddress.FAILURE, bytes(record.encode()));
+        try (FrontDesk desk = open(false)) {
+            desk.address().send(LauncherAddress.FAILURE, bytes(record.encode()));
         }
 
         assertThat(FailureRecord.readAll(folder)).containsExactly(record);
@@ -35,9 +37,9 @@ final class FrontDeskTest {
 
     @Test
     void aStrangerATornRecordAndAnUnknownNameAreNotStored() throws IOException {
-        try (FrontDesk desk = FrontDesk.open(folder, false, Set.of())) {
-            LauncherAddress known = here(desk);
-            var stranger = new LauncherAddress("0".repeat(32), known.addresses(), known.port());
+        try (FrontDesk desk = open(false)) {
+            LauncherAddress known = desk.address();
+            var stranger = new LauncherAddress("0".repeat(32), known.doors());
 
             assertThatThrownBy(() -> stranger.send(LauncherAddress.FAILURE, bytes("x")))
                     .isInstanceOf(IOException.class);
@@ -51,20 +53,65 @@ final class FrontDeskTest {
     }
 
     @Test
-    void aCallerThatAnnouncesTooMuchIsCutOff() throws IOException {
-        try (FrontDesk desk = FrontDesk.open(folder, false, Set.of());
-                Socket caller = new Socket(
-                        InetAddress.getLoopbackAddress(), desk.address().port())) {
-            new DataOutputStream(caller.getOutputStream()).writeInt(Integer.MAX_VALUE);
+    void aRankThatAnnouncesTooMuchIsCutOff() throws IOException {
+        try (FrontDesk desk = open(true);
+                Socket caller = call(desk)) {
+            var out = new DataOutputStream(caller.getOutputStream());
+            out.write(HexFormat.of().parseHex(desk.address().token()));
+            out.writeInt(Integer.MAX_VALUE);
 
             assertThat(caller.getInputStream().read()).isEqualTo(-1);
         }
     }
 
     @Test
+    void strangersThatSayNothingKeepNoRecordOut() throws IOException {
+        var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space", "", false, 1);
+        List<Socket> strangers = new ArrayList<>();
+        try (FrontDesk desk = open(false)) {
+            for (int i = 0; i < 50; i++) {
+                strangers.add(call(desk));
+                strangers.get(i).getOutputStream().write(new byte[i % 16]);
+            }
+
+            desk.address().send(LauncherAddress.FAILURE, bytes(record.encode()));
+
+            for (Socket stranger : strangers) {
+                stranger.close();
+            }
+        }
+
+        assertThat(FailureRecord.readAll(folder)).containsExactly(record);
+    }
+
+    @Test
+    void theDeskIsOpenAtTheAddressesOfTheInterfacesOnly() throws IOException {
+        try (FrontDesk desk = FrontDesk.open(folder, false, "none0")) {
+            assertThat(desk.address().doors()).isEmpty();
+        }
+        try (FrontDesk desk = FrontDesk.open(folder, false, "")) {
+            assertThat(desk.address().doors())
+                    .allMatch(door -> !door.getAddress().isAnyLocalAddress())
+                    .allMatch(door -> !door.getAddress().isLoopbackAddress());
+        }
+    }
+
+    @Test
+    void theTokenStandsInNoLogAndInNoMessage() throws IOException {
+        String token = "00ff".repeat(8);
+        var address = new LauncherAddress(token, List.of());
+
+        assertThat(address.toString()).doesNotContain("00ff");
+        assertThatThrownBy(() -> LauncherAddress.decode(token + ",x")).message().doesNotContain("00ff");
+        assertThatThrownBy(() -> LauncherAddress.decode(token + "@10.1.2.3"))
+                .message()
+                .doesNotContain("00ff");
+    }
+
+    @Test
     void aResultIsStoredWhereOneIsAwaited() throws IOException {
-        try (FrontDesk desk = FrontDesk.open(folder, true, Set.of())) {
-            here(desk).send("result-3", new byte[100_000]);
+        try (FrontDesk desk = open(true)) {
+            desk.address().send("result-3", new byte[100_000]);
         }
 
         assertThat(Files.size(folder.resolve("result-3"))).isEqualTo(100_000);
@@ -73,17 +120,24 @@ final class FrontDeskTest {
     @Test
     void theAddressSurvivesTheEnvironment() throws IOException {
         var address = new LauncherAddress(
-                "00ff", List.of(InetAddress.getByName("10.1.2.3"), InetAddress.getByName("fd00::1")), 4711);
+                "00ff",
+                List.of(
+                        new InetSocketAddress(InetAddress.getByName("10.1.2.3"), 4711),
+                        new InetSocketAddress(InetAddress.getByName("fd00::1"), 4712)));
 
         assertThat(LauncherAddress.decode(address.encode())).isEqualTo(address);
         assertThatThrownBy(() -> LauncherAddress.decode("nonsense")).hasMessageContaining(LauncherAddress.VARIABLE);
     }
 
-    private static LauncherAddress here(FrontDesk desk) {
-        return new LauncherAddress(
-                desk.address().token(),
-                List.of(InetAddress.getLoopbackAddress()),
-                desk.address().port());
+    private FrontDesk open(boolean takesResults) throws IOException {
+        return FrontDesk.openAt(folder, takesResults, List.of(InetAddress.getLoopbackAddress()));
+    }
+
+    private static Socket call(FrontDesk desk) throws IOException {
+        InetSocketAddress door = desk.address().doors().get(0);
+        Socket caller = new Socket(door.getAddress(), door.getPort());
+        caller.setSoTimeout(20_000);
+        return caller;
     }
 
     private static byte[] bytes(String text) {

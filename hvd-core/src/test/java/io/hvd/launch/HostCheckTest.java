@@ -42,7 +42,7 @@ final class HostCheckTest {
 
         assertThat(asked)
                 .hasContent(
-                        "-o BatchMode=yes -o PasswordAuthentication=no -o StrictHostKeyChecking=no -o LogLevel=ERROR"
+                        "-o BatchMode=yes -o PasswordAuthentication=no -o StrictHostKeyChecking=accept-new -o LogLevel=ERROR"
                                 + " -o ConnectTimeout=10 -p 2222 -i /keys/id a ls /sys/class/net");
     }
 

@@ -23,7 +23,9 @@ final class HostsProgram {
             System.out.println("rank " + hvd.rank() + " local " + hvd.localRank() + " of " + hvd.localSize() + " sum "
                     + sum + " cycle " + System.getenv("HOROVOD_CYCLE_TIME") + " secret "
                     + System.getenv("HOROVOD_SECRET_KEY") + " pid "
-                    + ProcessHandle.current().pid() + " cross " + hvd.crossRank() + " of " + hvd.crossSize());
+                    + ProcessHandle.current().pid() + " odd "
+                    + String.valueOf(System.getenv("ODD_VALUE")).hashCode() + " cross " + hvd.crossRank() + " of "
+                    + hvd.crossSize());
             if (args.length > 0 && args[0].equals("train")) {
                 train(hvd, Integer.parseInt(args[1]));
             } else if (args.length > 0) {

@@ -207,6 +207,7 @@ final class LaunchOptionsTest {
         "--slots-per-host,not there yet",
         "--elastic-timeout,not there yet",
         "--reset-limit,not there yet",
+        "--max-restarts,its last checkpoint",
         "--blacklist-cooldown-range,not there yet",
         "--host-discovery-script,not there yet"
     })

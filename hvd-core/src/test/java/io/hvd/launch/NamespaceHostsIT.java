@@ -72,6 +72,18 @@ final class NamespaceHostsIT {
     }
 
     @Test
+    void valuesReachOtherHostsAsTheyAreAndAreNotEvaluated() throws IOException {
+        Path evaluated = folder.resolve("evaluated");
+        String odd = "a 'b' \"c\" $(touch " + evaluated + ") `id`; d=e,f\\ \nsecond line";
+
+        Job job = horovodrun(Map.of("ODD_VALUE", odd), "-np", "2", "-H", "node-a:1,node-b:1");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("odd " + odd.hashCode() + " ")).as(job.output()).hasSize(2);
+        assertThat(evaluated).doesNotExist();
+    }
+
+    @Test
     void whatWasFoundIsRememberedUnlessItIsNotToBe() {
         String[] job = {"-np", "1", "-H", "node-a:1,node-b:1"};
         Path cache = folder.resolve("cache/hvd/hosts");

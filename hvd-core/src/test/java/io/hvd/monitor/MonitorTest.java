@@ -8,7 +8,9 @@ import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -155,18 +157,55 @@ final class MonitorTest {
         open.add(door);
         Seal ours = Seal.of(List.of(Seal.share()));
         Seal theirs = Seal.of(List.of(Seal.share()));
-        door.serve("test-door", message -> {}, question -> ours.open(question).map(ours::close));
+        door.serve(
+                "test-door",
+                ours.password(),
+                message -> {},
+                question -> ours.open(question).map(ours::close));
 
         byte[] question = {1, 2, 3};
-        assertThat(SocketDoor.ask(door.questions(), ours.close(question), 5000)).isEqualTo(ours.close(question));
-        assertThat(catchIo(() -> SocketDoor.ask(door.questions(), theirs.close(question), 5000)))
+        byte[] password = ours.password();
+        assertThat(SocketDoor.ask(door.questions(), password, ours.close(question), 5000))
+                .isEqualTo(ours.close(question));
+        assertThat(catchIo(() -> SocketDoor.ask(door.questions(), password, theirs.close(question), 5000)))
                 .isNotNull();
-        try (Socket silent =
-                new Socket(door.questions().getAddress(), door.questions().getPort())) {
-            assertThat(SocketDoor.ask(door.questions(), ours.close(question), 5000))
-                    .as("one that says nothing keeps nobody out")
-                    .isEqualTo(ours.close(question));
+        assertThat(catchIo(() -> SocketDoor.ask(door.questions(), theirs.password(), ours.close(question), 5000)))
+                .isNotNull();
+    }
+
+    @Test
+    void strangersThatSayNothingOrGarbageKeepAHangFromNobody() throws Exception {
+        submit(0);
+        submit(2);
+        List<Peers> peers = sockets();
+        for (InetSocketAddress door : ((SocketPeers) peers.get(0)).questions()) {
+            for (int i = 0; i < 20; i++) {
+                Socket stranger = new Socket(door.getAddress(), door.getPort());
+                open.add(stranger);
+                stranger.getOutputStream().write(new byte[i]);
+            }
+            Socket oversized = new Socket(door.getAddress(), door.getPort());
+            open.add(oversized);
+            oversized
+                    .getOutputStream()
+                    .write(ByteBuffer.allocate(20).putInt(16, Integer.MAX_VALUE).array());
         }
+        start(peers, 0, 1, 2);
+
+        assertThat(next().verdict()).startsWith("rank 1 has not called allreduce \"gradient\"");
+        assertThat(next().reporter()).isZero();
+        assertThat(next().reporter()).isZero();
+    }
+
+    @Test
+    void aSignOfLifeThatIsSentAgainProvesNothing() {
+        var order = new LatestBeats();
+
+        assertThat(order.isNews(3, 7)).isTrue();
+        assertThat(order.isNews(3, 7)).as("the same").isFalse();
+        assertThat(order.isNews(3, 6)).as("an older one").isFalse();
+        assertThat(order.isNews(4, 7)).as("of another rank").isTrue();
+        assertThat(order.isNews(3, 8)).isTrue();
     }
 
     private interface Io {

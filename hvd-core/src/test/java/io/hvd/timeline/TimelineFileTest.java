@@ -162,6 +162,18 @@ class TimelineFileTest {
     }
 
     @Test
+    void aLinkInTheWayOfThePartLeadsNowhere() throws IOException {
+        Path victim = Files.writeString(folder.resolve("victim"), "untouched");
+        Path file = folder.resolve("t.json");
+        Files.createSymbolicLink(folder.resolve("t.json.part"), victim);
+
+        TimelineFile.create(file, "{}").close();
+
+        assertThat(victim).hasContent("untouched");
+        assertThat(file).isRegularFile().content().startsWith("[");
+    }
+
+    @Test
     void whatIsNoFileIsRefusedAndStaysWhatItIs() {
         assertThatThrownBy(() -> TimelineFile.create(Path.of("/dev/null"), event(0, 0)))
                 .isInstanceOf(IOException.class)

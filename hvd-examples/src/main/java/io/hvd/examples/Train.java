@@ -92,7 +92,7 @@ public final class Train {
         }
         int threads = threads(line);
         RankBody<Integer> program = example.program(line);
-        return Collections.max(Hvd.spawn(threads, hvd -> runRank(program, hvd)));
+        return Collections.max(Hvd.spawn(threads, hvd -> runRank(line, program, hvd)));
     }
 
     private int runAsProcess(CommandLine line) throws Exception {
@@ -104,13 +104,14 @@ public final class Train {
             return example.refused(line, e);
         }
         try (HvdContext hvd = joined) {
-            return runRank(program, hvd);
+            return runRank(line, program, hvd);
         }
     }
 
     /** Rank 0 speaks while the job is open: nobody leaves before everybody has come to its end. */
-    private int runRank(RankBody<Integer> program, HvdContext hvd) throws Exception {
+    private int runRank(CommandLine line, RankBody<Integer> program, HvdContext hvd) throws Exception {
         try {
+            LocalRankFlag.difference(line, hvd).ifPresent(System.err::println);
             return program.run(hvd);
         } catch (ParseException e) {
             if (hvd.rank() == 0) {
@@ -137,7 +138,9 @@ public final class Train {
         String meaning = example.whyNoThreads()
                 .map(why -> "refused: " + why)
                 .orElse("so many ranks as threads of this JVM, without a launcher");
-        return example.flags().addOption(Flags.valued(THREADS, meaning)).addOption("h", "help", false, "this text");
+        Options flags = example.flags();
+        LocalRankFlag.addTo(flags);
+        return flags.addOption(Flags.valued(THREADS, meaning)).addOption("h", "help", false, "this text");
     }
 
     private void help() throws IOException {

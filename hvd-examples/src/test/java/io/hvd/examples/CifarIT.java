@@ -60,7 +60,8 @@ class CifarIT {
                 .first()
                 .asString()
                 .matches("final top-1 \\d+\\.\\d{3} %, top-5 100\\.000 %");
-        assertThat(training.lines("local rank is ignored")).hasSize(1);
+        assertThat(training.lines("rank 0: --local_rank says 1, but this is local rank 0"))
+                .hasSize(1);
     }
 
     @Test

@@ -61,11 +61,9 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
         Path temporary = folder.resolve(
                 "." + file.getFileName() + "." + ProcessHandle.current().pid() + ".tmp");
         try {
-            try (FileChannel channel = FileChannel.open(
-                    temporary,
-                    StandardOpenOption.CREATE,
-                    StandardOpenOption.TRUNCATE_EXISTING,
-                    StandardOpenOption.WRITE)) {
+            Files.deleteIfExists(temporary); // a link there could lead elsewhere
+            try (FileChannel channel =
+                    FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
                 byte[] header = header();
                 ByteBuffer length =
                         ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(header.length);
@@ -151,7 +149,8 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
                 .findFirst()
                 .orElseThrow(() -> damaged(file, "tensor \"" + name + "\" has the unknown type " + entry.type));
         long count = entry.to - entry.from;
-        if (count != entry.shape.elements() * type.bytes()) {
+        // The quotient cannot overflow, whatever the header claims.
+        if (count % type.bytes() != 0 || count / type.bytes() != entry.shape.elements()) {
             throw damaged(file, "tensor \"" + name + "\" of " + type + entry.shape + " has " + count + " bytes");
         }
         channel.position(start + entry.from);

@@ -129,6 +129,19 @@ class CheckpointTest {
     }
 
     @Test
+    void aLinkInTheWayOfTheTemporaryFileLeadsNowhere() throws IOException {
+        Path victim = Files.writeString(folder.resolve("victim"), "untouched");
+        Files.createSymbolicLink(
+                folder.resolve(".linked." + ProcessHandle.current().pid() + ".tmp"), victim);
+
+        new Checkpoint(new TreeMap<>(Map.of("t", Tensor.of(1f))), NO_WORDS).write(folder.resolve("linked"));
+
+        assertThat(victim).hasContent("untouched");
+        assertThat(Checkpoint.read(folder.resolve("linked")).tensors().get("t").item())
+                .isEqualTo(1);
+    }
+
+    @Test
     void aLaterCheckpointReplacesTheEarlierOne() throws IOException {
         write(Map.of("t", Tensor.of(1f, 2f), "gone", Tensor.of(1f)), NO_WORDS);
         Path file = write(Map.of("t", Tensor.of(3f)), NO_WORDS);

@@ -129,6 +129,8 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
     /** One connection: messages are framed by their length. */
     private final class Peer {
         private static final int FIRST_BYTES = 8192;
+        /** Far more than a plan for all tensors of a model. */
+        private static final int MOST_BYTES = 1 << 30;
 
         private final int rank;
         private final SocketChannel channel;
@@ -172,6 +174,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
                 int read = channel.read(incoming);
                 while (read > 0) {
                     deliver(inbox);
+                    makeRoom();
                     read = channel.read(incoming);
                 }
                 if (read < 0) {
@@ -182,10 +185,10 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
             }
         }
 
-        private void deliver(Inbox inbox) {
+        private void deliver(Inbox inbox) throws IOException {
             incoming.flip();
             while (incoming.remaining() >= 4) {
-                int length = incoming.getInt(incoming.position());
+                int length = length();
                 if (incoming.remaining() < 4 + length) {
                     break;
                 }
@@ -194,11 +197,19 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
                 incoming.position(incoming.position() + 4 + length);
                 inbox.message(rank, message);
             }
-            makeRoom();
         }
 
-        private void makeRoom() {
-            int needed = incoming.remaining() >= 4 ? 4 + incoming.getInt(incoming.position()) : 4;
+        /** Of the next message. */
+        private int length() throws IOException {
+            int length = incoming.getInt(incoming.position());
+            if (length < 0 || length > MOST_BYTES) {
+                throw new IOException("it announced a message of " + length + " bytes, which no rank sends");
+            }
+            return length;
+        }
+
+        private void makeRoom() throws IOException {
+            int needed = incoming.remaining() >= 4 ? 4 + length() : 4;
             if (needed > incoming.capacity()) {
                 incoming = ByteBuffer.allocate(needed).put(incoming);
             } else {

@@ -2,6 +2,7 @@ package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.spi.HostAddress;
+import io.hvd.spi.Lobby;
 import io.hvd.spi.Topology;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -10,14 +11,11 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.security.MessageDigest;
-import java.security.SecureRandom;
-import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
@@ -27,16 +25,15 @@ import java.util.stream.IntStream;
  * the address and a secret over MPI, and lets in who knows the secret.
  */
 final class StarConnector implements AutoCloseable {
-    private static final int SECRET_BYTES = 16;
-    private static final int HELLO_BYTES = SECRET_BYTES + 4;
-    private static final int HELLO_LIMIT_MILLIS = 5_000;
 
     private final Topology topology;
     private final HvdConfig config;
     private final long deadline;
-    private final byte[] secret = new byte[SECRET_BYTES];
-    /** Rank 0's; null elsewhere. */
-    private ServerSocketChannel listener;
+    private final byte[] secret = Lobby.newSecret();
+    /** Rank 0's, as its address; null elsewhere. */
+    private Lobby lobby;
+
+    private InetSocketAddress address;
 
     StarConnector(Topology topology, HvdConfig config) {
         this.topology = topology;
@@ -54,10 +51,10 @@ final class StarConnector implements AutoCloseable {
         if (topology.rank() > 0 || topology.size() == 1) {
             return new byte[0];
         }
-        listener = ServerSocketChannel.open();
-        listener.bind(new InetSocketAddress(HostAddress.of(topology, config.controlInterface()), 0));
-        new SecureRandom().nextBytes(secret);
-        return new Meeting((InetSocketAddress) listener.getLocalAddress(), secret).encode();
+        ServerSocketChannel door = Lobby.door(HostAddress.of(topology, config.controlInterface()));
+        address = (InetSocketAddress) door.getLocalAddress();
+        lobby = new Lobby(List.of(door), Integer.BYTES);
+        return new Meeting(address, secret).encode();
     }
 
     /** Makes the connection to every other rank on rank 0, to rank 0 everywhere else. @param invitation rank 0's */
@@ -72,45 +69,25 @@ final class StarConnector implements AutoCloseable {
     private void acceptAll(Star star) throws IOException {
         Set<Integer> connected = new HashSet<>();
         while (connected.size() < topology.size() - 1) {
-            SocketChannel channel = accept(connected);
-            int rank = greet(channel);
+            Lobby.Guest guest = lobby.next(secret, Math.max(1, deadline - System.nanoTime()))
+                    .orElseThrow(() -> missing(connected));
+            int rank = guest.said().getInt();
             if (rank > 0 && rank < topology.size() && connected.add(rank)) {
-                star.add(rank, channel);
+                star.add(rank, guest.channel());
             } else {
-                channel.close();
+                guest.channel().close();
             }
         }
     }
 
-    private SocketChannel accept(Set<Integer> connected) throws IOException {
-        long left = (deadline - System.nanoTime()) / 1_000_000;
-        try {
-            listener.socket().setSoTimeout((int) Math.max(1, left));
-            return listener.socket().accept().getChannel();
-        } catch (SocketTimeoutException e) {
-            TreeSet<Integer> missing =
-                    new TreeSet<>(IntStream.range(1, topology.size()).boxed().toList());
-            missing.removeAll(connected);
-            throw new IOException("ranks " + missing + " on "
-                    + missing.stream().map(topology.hosts()::get).distinct().toList() + " did not connect to "
-                    + listener.getLocalAddress() + " in time; check the network between the hosts, name the interface"
-                    + " with HOROVOD_GLOO_IFACE, or allow more with HOROVOD_START_TIMEOUT");
-        }
-    }
-
-    /** Reads who is there; -1 for a stranger. */
-    private int greet(SocketChannel channel) {
-        try {
-            channel.socket().setSoTimeout(HELLO_LIMIT_MILLIS);
-            byte[] hello = channel.socket().getInputStream().readNBytes(HELLO_BYTES);
-            ByteBuffer bytes = ByteBuffer.wrap(hello);
-            boolean known =
-                    hello.length == HELLO_BYTES && MessageDigest.isEqual(Arrays.copyOf(hello, SECRET_BYTES), secret);
-            return known ? bytes.getInt(SECRET_BYTES) : -1;
-        } catch (IOException e) {
-            // Silent for too long, or gone again: a port scan, or a rank that has died since and will be missed.
-            return -1;
-        }
+    private IOException missing(Set<Integer> connected) {
+        TreeSet<Integer> missing =
+                new TreeSet<>(IntStream.range(1, topology.size()).boxed().toList());
+        missing.removeAll(connected);
+        return new IOException("ranks " + missing + " on "
+                + missing.stream().map(topology.hosts()::get).distinct().toList() + " did not connect to " + address
+                + " in time; check the network between the hosts, name the interface"
+                + " with HOROVOD_GLOO_IFACE, or allow more with HOROVOD_START_TIMEOUT");
     }
 
     private void dial(Meeting meeting, Star star) throws IOException {
@@ -118,7 +95,7 @@ final class StarConnector implements AutoCloseable {
         try {
             int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
             channel.socket().connect(meeting.address, left);
-            ByteBuffer hello = ByteBuffer.allocate(HELLO_BYTES)
+            ByteBuffer hello = ByteBuffer.allocate(Lobby.SECRET_BYTES + Integer.BYTES)
                     .put(meeting.secret)
                     .putInt(topology.rank())
                     .flip();
@@ -136,8 +113,8 @@ final class StarConnector implements AutoCloseable {
     @Override
     public void close() {
         try {
-            if (listener != null) {
-                listener.close();
+            if (lobby != null) {
+                lobby.close();
             }
         } catch (IOException e) {
             // It is being given up anyway.
@@ -162,7 +139,7 @@ final class StarConnector implements AutoCloseable {
             byte[] host = in.readNBytes(in.readByte());
             int port = in.readInt();
             return new Meeting(
-                    new InetSocketAddress(InetAddress.getByAddress(host), port), in.readNBytes(SECRET_BYTES));
+                    new InetSocketAddress(InetAddress.getByAddress(host), port), in.readNBytes(Lobby.SECRET_BYTES));
         }
     }
 }

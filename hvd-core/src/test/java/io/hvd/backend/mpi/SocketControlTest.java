@@ -17,6 +17,7 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -26,6 +27,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -289,6 +291,19 @@ class SocketControlTest {
         }
     }
 
+    /** Connects as the rank that it says it is. */
+    private static Socket dial(byte[] meeting, int rank) {
+        Socket socket = dial(meeting);
+        try {
+            byte[] secret = Arrays.copyOfRange(meeting, meeting.length - 16, meeting.length);
+            socket.getOutputStream()
+                    .write(ByteBuffer.allocate(20).put(secret).putInt(rank).array());
+            return socket;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     @Test
     void aStrangerWithoutTheSecretIsNotLetInThoughItNamesARank() throws Exception {
         List<Socket> strangers = new ArrayList<>();
@@ -309,6 +324,42 @@ class SocketControlTest {
         }
         open.get(1).send(0, pattern(1, 0, 100));
         assertThat(open.get(0).next().bytes()).isEqualTo(pattern(1, 0, 100));
+    }
+
+    @Test
+    void strangersThatSayNothingDoNotHoldUpTheStart() throws Exception {
+        List<Socket> strangers = new ArrayList<>();
+        long begin = System.nanoTime();
+        Star.connect(2, meeting -> IntStream.range(0, 30).forEach(i -> strangers.add(dial(meeting))))
+                .forEach(control -> open.add(new End(control)));
+
+        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(4));
+        for (Socket stranger : strangers) {
+            stranger.close();
+        }
+    }
+
+    @Test
+    void whoAnnouncesMoreThanAnyRankSendsIsLostAndTakesNoMemory() throws Exception {
+        Topology topology = Topology.of(0, List.of("n", "n"), List.of("h", "h"));
+        HvdConfig config = HvdConfig.from(Map.of("HOROVOD_START_TIMEOUT", "20"));
+        for (int announced : List.of(Integer.MAX_VALUE, -1, Integer.MIN_VALUE)) {
+            List<Socket> rank = new ArrayList<>();
+            SocketControl control = SocketControl.connect(topology, config, mine -> {
+                if (mine.length > 1) {
+                    rank.add(dial(Arrays.copyOfRange(mine, 1, mine.length), 1));
+                }
+                return List.of(mine, mine);
+            });
+            End end = new End(control);
+            open.add(end);
+            rank.get(0)
+                    .getOutputStream()
+                    .write(ByteBuffer.allocate(8).putInt(announced).array());
+
+            assertThat(end.next().lost()).contains("announced a message of " + announced + " bytes");
+            rank.get(0).close();
+        }
     }
 
     @Test

@@ -4,7 +4,10 @@ import java.awt.image.BufferedImage;
 import java.awt.image.Raster;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Iterator;
 import javax.imageio.ImageIO;
+import javax.imageio.ImageReader;
+import javax.imageio.stream.ImageInputStream;
 
 /**
  * A decoded JPEG file.
@@ -13,17 +16,11 @@ import javax.imageio.ImageIO;
  * @param bands 3 for colour, 1 for grey
  */
 record JpegImage(int[] values, int bands, int rows, int columns) {
+    private static final int MOST_PIXELS = 1 << 26;
+
     /** Any thread; several at once. */
     static JpegImage read(Path file) throws IOException {
-        BufferedImage image;
-        try {
-            image = ImageIO.read(file.toFile());
-        } catch (IOException e) {
-            throw new IOException(file + " cannot be decoded: " + e.getMessage(), e);
-        }
-        if (image == null) {
-            throw new IOException(file + " is no JPEG file");
-        }
+        BufferedImage image = decode(file);
         Raster raster = image.getRaster();
         int bands = raster.getNumBands();
         if (bands != 1 && bands != ColourScale.CHANNELS) {
@@ -34,6 +31,33 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
         // it brightens grey images.
         int[] values = raster.getPixels(0, 0, image.getWidth(), image.getHeight(), (int[]) null);
         return new JpegImage(values, bands, image.getHeight(), image.getWidth());
+    }
+
+    private static BufferedImage decode(Path file) throws IOException {
+        try (ImageInputStream in = ImageIO.createImageInputStream(file.toFile())) {
+            Iterator<ImageReader> readers = ImageIO.getImageReaders(in);
+            if (!readers.hasNext()) {
+                throw new IOException("it is no JPEG file");
+            }
+            ImageReader reader = readers.next();
+            try {
+                reader.setInput(in, true, true);
+                requireUsualSize(reader.getWidth(0), reader.getHeight(0));
+                return reader.read(0);
+            } finally {
+                reader.dispose();
+            }
+        } catch (IOException e) {
+            throw new IOException(file + " cannot be decoded: " + e.getMessage(), e);
+        }
+    }
+
+    /** Before memory is taken: a file of a few bytes may claim four billion pixels. */
+    private static void requireUsualSize(int columns, int rows) throws IOException {
+        if ((long) columns * rows > MOST_PIXELS) {
+            throw new IOException(
+                    "its header claims " + columns + "x" + rows + " pixels, expected at most " + MOST_PIXELS);
+        }
     }
 
     /** Row by row, one channel after the other; grey has three equal channels. */

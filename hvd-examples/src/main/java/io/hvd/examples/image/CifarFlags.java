@@ -6,9 +6,6 @@ import org.apache.commons.cli.Options;
 
 /** The flags of the CIFAR-10 example, with what their help says. */
 final class CifarFlags {
-    /** In both spellings that launchers of other systems pass. */
-    static final String[] LOCAL_RANK = {"local-rank", "local_rank"};
-
     private CifarFlags() {}
 
     static Options all() {
@@ -76,9 +73,6 @@ final class CifarFlags {
                 .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
                 .addOption(TorchDevice.flag())
                 .addOption(valued("j", "workers", "threads per rank that decode and load batches, default 2"));
-        for (String spelling : LOCAL_RANK) {
-            all.addOption(valued(spelling, "accepted and ignored: hvd knows each rank's place"));
-        }
     }
 
     private static void results(Options all) {

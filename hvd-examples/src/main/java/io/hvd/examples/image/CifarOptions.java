@@ -14,7 +14,6 @@ import org.apache.commons.cli.ParseException;
  *
  * @param batchSize of all ranks together
  * @param imagesPerPass at most so many of a rank's part of the batch are in memory as activations at once
- * @param localRankGiven whether a launcher of another kind has passed the flag that this program does not need
  */
 record CifarOptions(
         Net net,
@@ -26,8 +25,7 @@ record CifarOptions(
         Compression compression,
         int workers,
         long seed,
-        boolean cuda,
-        boolean localRankGiven) {
+        boolean cuda) {
     private static final List<String> ARCHITECTURES = List.of("resnet18");
 
     /** @param width channels of the first layers; 64 is ResNet-18 */
@@ -140,8 +138,7 @@ record CifarOptions(
                 TrainingOptions.compression(line),
                 Flags.count(line, "workers", 2, 0),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),
-                TorchDevice.isCuda(line),
-                line.hasOption(CifarFlags.LOCAL_RANK[0]) || line.hasOption(CifarFlags.LOCAL_RANK[1]));
+                TorchDevice.isCuda(line));
     }
 
     /** A rank's part of the batch. */

@@ -26,9 +26,6 @@ final class CifarReport {
                 testImages,
                 batchPerRank,
                 hvd.size());
-        if (options.localRankGiven() && speaks) {
-            System.err.println("the local rank is ignored: hvd knows each rank's place");
-        }
     }
 
     /** The last step's figures, each with the average of the epoch so far in brackets. */

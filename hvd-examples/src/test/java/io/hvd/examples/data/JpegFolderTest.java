@@ -10,6 +10,7 @@ import io.hvd.data.Dataset;
 import io.hvd.data.EvalSampler;
 import java.awt.Color;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -118,6 +119,29 @@ class JpegFolderTest {
 
         assertThat(seen).isEqualTo(30);
         assertThat(decoders).isNotEmpty().allMatch(name -> name.startsWith("hvd-loader-"));
+    }
+
+    @Test
+    void aHeaderThatClaimsFourBillionPixelsIsRefusedBeforeMemoryIsTaken() throws Exception {
+        Path file = classFolder().resolve("0.jpg");
+        CifarFiles.writeJpeg(file, Color.BLUE, 32, 32);
+        byte[] bytes = Files.readAllBytes(file);
+        ByteBuffer.wrap(bytes).putShort(frame(bytes) + 5, (short) 65_500).putShort(frame(bytes) + 7, (short) 65_500);
+        Files.write(file, bytes);
+
+        assertThatThrownBy(() -> JpegFolder.open(folder))
+                .isInstanceOf(IOException.class)
+                .hasMessageContainingAll(file.toString(), "65500x65500 pixels", "expected at most");
+    }
+
+    /** Place of the marker behind which length, depth, rows and columns stand. */
+    private static int frame(byte[] jpeg) {
+        for (int i = 0; i < jpeg.length; i++) {
+            if (jpeg[i] == (byte) 0xff && jpeg[i + 1] == (byte) 0xc0) {
+                return i;
+            }
+        }
+        throw new AssertionError("no frame");
     }
 
     @Test

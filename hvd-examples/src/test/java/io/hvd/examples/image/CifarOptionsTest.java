@@ -43,7 +43,7 @@ class CifarOptionsTest {
     @Test
     void theOriginalsFlagsAreUnderstood() throws ParseException {
         CifarOptions options = parse("-a resnet18 -j 4 -b 64 -p 5 -e --start-epoch 3 --wd 0.001 --seed 7"
-                + " --local_rank=0 --checkpoint here.ckpt --stem imagenet --classes 1000 --fp16-allreduce");
+                + " --checkpoint here.ckpt --stem imagenet --classes 1000 --fp16-allreduce");
 
         assertThat(options.workers()).isEqualTo(4);
         assertThat(options.batchSize()).isEqualTo(64);
@@ -53,12 +53,9 @@ class CifarOptionsTest {
         assertThat(options.schedule().firstEpoch()).isEqualTo(3);
         assertThat(options.schedule().weightDecay()).isEqualTo(0.001);
         assertThat(options.seed()).isEqualTo(7);
-        assertThat(options.localRankGiven()).isTrue();
         assertThat(options.net().stem()).isEqualTo(ResNet18.Stem.IMAGENET);
         assertThat(options.net().classes()).isEqualTo(1000);
         assertThat(options.compression()).isEqualTo(Compression.FP16);
-        assertThat(parse("--local-rank 2").localRankGiven()).isTrue();
-        assertThat(parse("").localRankGiven()).isFalse();
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.hvd.optimizer.torch;
 
 import io.hvd.Hvd;
 import io.hvd.config.HvdConfig;
+import io.hvd.config.Processors;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.io.IOException;
@@ -63,20 +64,35 @@ public final class TorchRuntime {
      * Gives LibTorch and OpenBLAS this rank's share of the host's cores, but for one that the rank's
      * communication and loading need: OpenMP's threads spin while they wait for each other, and one
      * that has to share its core holds up all of them. OMP_NUM_THREADS, if set, is left to decide.
+     * Rank 0 says so.
      */
     static void shareCores() {
         if (System.getenv("OMP_NUM_THREADS") != null) {
             return;
         }
         int wanted = HvdConfig.fromEnvironment().threadsPerRank();
-        int localSize = Hvd.isInitialized() ? Hvd.localSize() : 1;
-        int threads = wanted > 0 ? wanted : share(Runtime.getRuntime().availableProcessors(), localSize);
+        boolean joined = Hvd.isInitialized();
+        int localSize = joined ? Hvd.localSize() : 1;
+        Processors processors = Processors.ofThisProcess(localSize);
+        int threads = wanted > 0 ? wanted : threads(processors, localSize);
         torch.set_num_threads(threads);
         openblas_nolapack.blas_set_num_threads(threads);
+        if (!joined || Hvd.rank() == 0) {
+            LOG.info(
+                    "{} CPU thread(s) for LibTorch and OpenBLAS per rank: {}",
+                    threads,
+                    wanted > 0 ? "HVD_THREADS_PER_RANK" : reason(processors, localSize));
+        }
     }
 
-    static int share(int cores, int ranks) {
-        return Math.max(1, cores / ranks - 1);
+    static int threads(Processors processors, int localSize) {
+        return Math.max(1, processors.share(localSize) - 1);
+    }
+
+    static String reason(Processors processors, int localSize) {
+        return processors.available() + " processor(s)"
+                + (processors.own() ? " of this rank's own" : " for " + localSize + " rank(s) of this host")
+                + ", one of each rank left for communication; HVD_THREADS_PER_RANK or OMP_NUM_THREADS decide otherwise";
     }
 
     private static void unpack(Path cache) throws IOException {

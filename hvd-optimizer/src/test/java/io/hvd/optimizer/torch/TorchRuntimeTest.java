@@ -2,19 +2,33 @@ package io.hvd.optimizer.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.config.Processors;
 import org.junit.jupiter.api.Test;
 
 class TorchRuntimeTest {
     @Test
     void aRankGetsItsShareOfTheCoresButForOne() {
-        assertThat(TorchRuntime.share(16, 4)).isEqualTo(3);
-        assertThat(TorchRuntime.share(16, 1)).isEqualTo(15);
-        assertThat(TorchRuntime.share(2, 1)).isEqualTo(1);
+        assertThat(TorchRuntime.threads(new Processors(16, false), 4)).isEqualTo(3);
+        assertThat(TorchRuntime.threads(new Processors(16, false), 1)).isEqualTo(15);
+        assertThat(TorchRuntime.threads(new Processors(2, false), 1)).isEqualTo(1);
+    }
+
+    @Test
+    void aRankThatIsBoundToItsOwnCoresGetsAllOfThemButOne() {
+        assertThat(TorchRuntime.threads(new Processors(4, true), 4)).isEqualTo(3);
+    }
+
+    @Test
+    void theReasonNamesWhatDecidesOtherwise() {
+        assertThat(TorchRuntime.reason(new Processors(16, false), 4))
+                .startsWith("16 processor(s) for 4 rank(s) of this host")
+                .contains("HVD_THREADS_PER_RANK", "OMP_NUM_THREADS");
+        assertThat(TorchRuntime.reason(new Processors(4, true), 4)).startsWith("4 processor(s) of this rank's own");
     }
 
     @Test
     void aRankAlwaysGetsAThread() {
-        assertThat(TorchRuntime.share(2, 4)).isEqualTo(1);
-        assertThat(TorchRuntime.share(4, 3)).isEqualTo(1);
+        assertThat(TorchRuntime.threads(new Processors(2, false), 4)).isEqualTo(1);
+        assertThat(TorchRuntime.threads(new Processors(4, false), 3)).isEqualTo(1);
     }
 }

@@ -1,0 +1,49 @@
+package io.hvd.config;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A launcher that is none of MPI's and says that it has started several processes, such as torchrun, a PyTorchJob of
+ * Kubernetes, or Horovod's own with Gloo.
+ *
+ * @param numberName its variable for this process
+ * @param number what that says; empty if it is not set
+ * @param countName its variable for how many there are
+ */
+public record ForeignLauncher(String numberName, String number, String countName, int count) {
+    private static final List<List<String>> VARIABLES =
+            List.of(List.of("RANK", "WORLD_SIZE"), List.of("HOROVOD_RANK", "HOROVOD_SIZE"));
+
+    /** Empty where nobody says so, or of one process only. */
+    static Optional<ForeignLauncher> of(Map<String, String> environment) {
+        return VARIABLES.stream()
+                .filter(names -> environment.containsKey(names.get(1)))
+                .map(names -> of(environment, names.get(0), names.get(1)))
+                .filter(found -> found.count > 1)
+                .findFirst();
+    }
+
+    private static ForeignLauncher of(Map<String, String> environment, String numberName, String countName) {
+        String count = environment.getOrDefault(countName, "").strip();
+        return new ForeignLauncher(
+                numberName,
+                environment.getOrDefault(numberName, "").strip(),
+                countName,
+                count.matches("\\d{1,9}") ? Integer.parseInt(count) : 0);
+    }
+
+    /** Why this process, which found no launcher of MPI's, must not go on as a job of its own. */
+    String whyNotAlone() {
+        String mine = number.isEmpty()
+                ? countName + "=" + count
+                : numberName + "=" + number + " of " + countName + "=" + count;
+        return mine + " says that this process is one of " + count
+                + ", as torchrun starts them, but the ranks of hvd find"
+                + " each other through MPI, and neither mpirun nor srun has started this one: it would train by itself,"
+                + " and so would each of them. Start the job once, by mpirun -np " + count
+                + " COMMAND or mpirun-scripts/horovodrun -np " + count + " COMMAND; if each is meant to be a job of its"
+                + " own, unset " + countName + " or set HVD_BACKEND=local";
+    }
+}

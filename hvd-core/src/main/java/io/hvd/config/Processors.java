@@ -1,0 +1,72 @@
+package io.hvd.config;
+
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The processors on which this process may run, and whether the other ranks of its host run on the same ones. They do
+ * unless the launcher has bound each rank to processors of its own, or the JVM has been told how many it has.
+ *
+ * @param available as the JVM counts them
+ * @param own whether no other rank runs on them
+ */
+public record Processors(int available, boolean own) {
+    private static final String TOLD = "-XX:ActiveProcessorCount=";
+    private static final String MASK = "Cpus_allowed_list:";
+
+    /** @param localSize ranks on this host; all of them must have been started */
+    public static Processors ofThisProcess(int localSize) {
+        boolean told = ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                .anyMatch(argument -> argument.startsWith(TOLD));
+        return new Processors(Runtime.getRuntime().availableProcessors(), told || isBound(localSize));
+    }
+
+    /** Of the processors, for each of so many ranks; at least one. */
+    public int share(int localSize) {
+        return own ? available : Math.max(1, available / localSize);
+    }
+
+    /** Ranks are children of one process of the launcher. */
+    private static boolean isBound(int localSize) {
+        ProcessHandle self = ProcessHandle.current();
+        List<Optional<BitSet>> others = self.parent().stream()
+                .flatMap(ProcessHandle::children)
+                .filter(child -> child.pid() != self.pid())
+                .map(child -> mask(child.pid()))
+                .toList();
+        return mask(self.pid()).map(mine -> isAlone(mine, others, localSize)).orElse(false);
+    }
+
+    /** @param others of the launcher's other children; empty where it cannot be known */
+    static boolean isAlone(BitSet mine, List<Optional<BitSet>> others, int localSize) {
+        return localSize > 1
+                && others.size() >= localSize - 1
+                && others.stream()
+                        .allMatch(other -> other.isPresent() && !other.get().intersects(mine));
+    }
+
+    private static Optional<BitSet> mask(long pid) {
+        try (var lines = Files.lines(Path.of("/proc/" + pid + "/status"))) {
+            return lines.filter(line -> line.startsWith(MASK))
+                    .findFirst()
+                    .map(line -> parse(line.substring(MASK.length()).strip()));
+        } catch (IOException | java.io.UncheckedIOException e) {
+            return Optional.empty(); // gone, or a system without /proc
+        }
+    }
+
+    /** Reads a list such as {@code 0-3,8}. */
+    static BitSet parse(String list) {
+        BitSet mask = new BitSet();
+        for (String part : list.split(",")) {
+            String[] ends = part.split("-");
+            mask.set(Integer.parseInt(ends[0]), Integer.parseInt(ends[ends.length - 1]) + 1);
+        }
+        return mask;
+    }
+}

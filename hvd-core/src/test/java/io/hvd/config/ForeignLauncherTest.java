@@ -1,0 +1,50 @@
+package io.hvd.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class ForeignLauncherTest {
+    private static final Map<String, String> TORCHRUN =
+            Map.of("RANK", "1", "WORLD_SIZE", "4", "LOCAL_RANK", "1", "MASTER_ADDR", "n1", "MASTER_PORT", "29500");
+
+    @Test
+    void aProcessOfTorchrunIsToldHowToStartTheJob() {
+        assertThat(HvdConfig.from(TORCHRUN).whyNotAlone().orElseThrow())
+                .startsWith("RANK=1 of WORLD_SIZE=4 says that this process is one of 4")
+                .contains("mpirun -np 4 COMMAND", "horovodrun -np 4", "unset WORLD_SIZE", "HVD_BACKEND=local");
+    }
+
+    @Test
+    void soIsOneOfHorovodsOwnLauncher() {
+        assertThat(HvdConfig.from(Map.of("HOROVOD_RANK", "0", "HOROVOD_SIZE", "2"))
+                        .whyNotAlone()
+                        .orElseThrow())
+                .startsWith("HOROVOD_RANK=0 of HOROVOD_SIZE=2");
+    }
+
+    @Test
+    void theCountAloneSaysEnough() {
+        assertThat(HvdConfig.from(Map.of("WORLD_SIZE", "2")).whyNotAlone().orElseThrow())
+                .startsWith("WORLD_SIZE=2 says");
+    }
+
+    @Test
+    void underALauncherOfMpiTheVariablesMeanNothing() {
+        Map<String, String> both = new HashMap<>(TORCHRUN);
+        both.put("OMPI_COMM_WORLD_RANK", "3");
+
+        assertThat(HvdConfig.from(both).whyNotAlone()).isEmpty();
+    }
+
+    @Test
+    void oneProcessMayBeAJobOfOneRank() {
+        assertThat(HvdConfig.from(Map.of("RANK", "0", "WORLD_SIZE", "1")).whyNotAlone())
+                .isEmpty();
+        assertThat(HvdConfig.from(Map.of("WORLD_SIZE", "of the map")).whyNotAlone())
+                .isEmpty();
+        assertThat(HvdConfig.from(Map.of()).whyNotAlone()).isEmpty();
+    }
+}

@@ -1,0 +1,166 @@
+package io.hvd.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.DatagramPacket;
+import java.net.DatagramSocket;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A real job while strangers come to all of its doors, as many and as rude as a process without its secrets can be.
+ * All ranks are on one host, so hvd's doors are at 127.0.0.1; those of Open MPI itself, at all addresses, are left alone.
+ */
+@Timeout(180)
+class StrangersIT {
+    private static final int RANKS = 2;
+    private static final int ROUNDS = 20;
+    private static final String LOOPBACK = "0100007F:";
+    private static final String LISTENS = "0A";
+    private static final int SEED = 20_260;
+
+    @TempDir
+    private Path folder;
+
+    @Test
+    void strangersAtEveryDoorOfAJobDoNotDisturbIt() throws Exception {
+        Path over = folder.resolve("over");
+        Path ranks = Files.createDirectory(folder.resolve("ranks"));
+        CompletableFuture<Job> running = CompletableFuture.supplyAsync(
+                () -> Job.horovodrun(RANKS, StrangersProgram.class, over.toString(), ranks.toString()));
+        List<Closeable> strangers = new ArrayList<>();
+        try {
+            List<Long> pids = pids(ranks, running);
+            Set<Integer> doors = new HashSet<>();
+            Set<Integer> letterBoxes = new HashSet<>();
+            for (long pid : pids) {
+                doors.addAll(ports(pid, "tcp", LISTENS));
+                letterBoxes.addAll(ports(pid, "udp", ""));
+            }
+            assertThat(doors).as("one door for questions per rank").hasSize(RANKS);
+            assertThat(letterBoxes).as("one place for signs of life per rank").hasSize(RANKS);
+            Random random = new Random(SEED);
+            for (int door : doors) {
+                for (int round = 0; round < ROUNDS; round++) {
+                    strangers.addAll(visit(door, random));
+                }
+            }
+            for (int box : letterBoxes) {
+                fill(box, random);
+            }
+        } finally {
+            Files.createFile(over);
+            running.handle((job, failure) -> job).join();
+            for (Closeable stranger : strangers) {
+                stranger.close();
+            }
+        }
+        Job job = running.get();
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("all right after many steps")).hasSize(RANKS);
+        assertThat(job.output()).doesNotContain("Exception", "OutOfMemory");
+    }
+
+    /** Some that stay and are to be closed in the end, some that go. */
+    private static List<Socket> visit(int door, Random random) throws IOException {
+        Socket silent = call(door, new byte[0]);
+        Socket halfAHello = call(door, bytes(random, 1 + random.nextInt(15)));
+        Socket wrongSecretAndOversized =
+                call(door, ByteBuffer.allocate(20).putInt(16, Integer.MAX_VALUE).array());
+        Socket negative = call(door, ByteBuffer.allocate(20).putInt(16, -1).array());
+        call(door, bytes(random, 7)).close();
+        Socket rude = call(door, bytes(random, 5));
+        rude.setSoLinger(true, 0); // close() resets the connection
+        rude.close();
+        try (Socket chatty = call(door, new byte[0])) {
+            chatty.getOutputStream().write(bytes(random, 100_000));
+        } catch (IOException e) {
+            assertThat(e).as("hung up on").hasMessageMatching("(?i).*(broken pipe|reset).*");
+        }
+        return List.of(silent, halfAHello, wrongSecretAndOversized, negative);
+    }
+
+    private static Socket call(int door, byte[] said) throws IOException {
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), door);
+        socket.getOutputStream().write(said);
+        return socket;
+    }
+
+    private static void fill(int box, Random random) throws IOException {
+        try (DatagramSocket socket = new DatagramSocket()) {
+            for (int i = 0; i < 50; i++) {
+                byte[] garbage = bytes(random, random.nextInt(2_000));
+                socket.send(new DatagramPacket(garbage, garbage.length, InetAddress.getLoopbackAddress(), box));
+            }
+        }
+    }
+
+    private static byte[] bytes(Random random, int count) {
+        byte[] bytes = new byte[count];
+        random.nextBytes(bytes);
+        return bytes;
+    }
+
+    private static List<Long> pids(Path ranks, CompletableFuture<Job> running) throws IOException {
+        while (true) {
+            try (Stream<Path> files = Files.list(ranks)) {
+                List<Long> pids = files.map(
+                                file -> Long.valueOf(file.getFileName().toString()))
+                        .toList();
+                if (pids.size() == RANKS) {
+                    return pids;
+                }
+            }
+            assertThat(running).as("the job before its ranks are there").isNotDone();
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Of a process at 127.0.0.1, as the kernel knows them. @param state in hexadecimal; empty for any */
+    private static Set<Integer> ports(long pid, String protocol, String state) throws IOException {
+        Set<String> inodes = inodes(pid);
+        Set<Integer> ports = new HashSet<>();
+        for (String file : List.of(protocol, protocol + "6")) {
+            for (String line : Files.readAllLines(Path.of("/proc/" + pid + "/net/" + file))) {
+                String[] fields = line.strip().split("\\s+");
+                String address = fields[1].replace("0000000000000000FFFF0000", "");
+                if (address.startsWith(LOOPBACK)
+                        && (state.isEmpty() || fields[3].equals(state))
+                        && inodes.contains(fields[9])) {
+                    ports.add(Integer.parseInt(address.substring(LOOPBACK.length()), 16));
+                }
+            }
+        }
+        return ports;
+    }
+
+    private static Set<String> inodes(long pid) throws IOException {
+        Set<String> inodes = new HashSet<>();
+        try (Stream<Path> files = Files.list(Path.of("/proc/" + pid + "/fd"))) {
+            for (Path file : files.toList()) {
+                try {
+                    inodes.add(Files.readSymbolicLink(file).toString().replaceAll("socket:\\[(\\d+)]", "$1"));
+                } catch (IOException e) {
+                    continue; // closed meanwhile
+                }
+            }
+        }
+        return inodes;
+    }
+}

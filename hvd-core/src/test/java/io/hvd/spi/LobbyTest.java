@@ -1,0 +1,188 @@
+package io.hvd.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.spi.Lobby.Guest;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.channels.ServerSocketChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Over the loopback of this machine. */
+@Timeout(60)
+final class LobbyTest {
+    /** Less than the patience with one stranger, so that a test fails which waits for one to be shown out. */
+    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(4);
+
+    private static final int READ_LIMIT_MILLIS = 20_000;
+    private static final int CROWD = 300;
+
+    private final byte[] secret = Lobby.newSecret();
+    private final List<Socket> callers = new ArrayList<>();
+    private InetSocketAddress address;
+    private Lobby lobby;
+
+    @BeforeEach
+    void open() throws IOException {
+        ServerSocketChannel door = Lobby.door(InetAddress.getLoopbackAddress());
+        address = (InetSocketAddress) door.getLocalAddress();
+        lobby = new Lobby(List.of(door), 1);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        for (Socket caller : callers) {
+            caller.close();
+        }
+        lobby.close();
+    }
+
+    @Test
+    void whoSaysTheSecretIsLetInWithWhatItSaysNextAndTheRestIsItsOwn() throws IOException {
+        Socket caller = call(secret, 7, 8, 9);
+
+        Guest guest = next().orElseThrow();
+
+        assertThat(guest.said().get()).isEqualTo((byte) 7);
+        assertThat(guest.said().hasRemaining()).isFalse();
+        Socket socket = guest.channel().socket();
+        assertThat(socket.getInputStream().readNBytes(2)).containsExactly(8, 9);
+        socket.getOutputStream().write(10);
+        assertThat(caller.getInputStream().read()).isEqualTo(10);
+        socket.close();
+    }
+
+    @Test
+    void whoSaysSomethingElseIsShownOutWhoeverComesNextIsLetIn() throws IOException {
+        byte[] wrong = secret.clone();
+        wrong[Lobby.SECRET_BYTES - 1] ^= 1;
+        Socket guessing = call(wrong, 1);
+        Socket garbage = call(new byte[1_000]);
+        call(secret, 2);
+
+        assertThat(next().orElseThrow().said().get()).isEqualTo((byte) 2);
+        assertThat(guessing.getInputStream().read()).isEqualTo(-1);
+        assertThatShownOut(garbage);
+    }
+
+    @Test
+    void strangersThatSayNothingOrHalfOfItKeepNobodyWaiting() throws IOException {
+        for (int i = 0; i < 40; i++) {
+            call(new byte[i % Lobby.SECRET_BYTES]);
+        }
+        call(secret, 3);
+
+        assertThat(next().orElseThrow().said().get()).isEqualTo((byte) 3);
+    }
+
+    @Test
+    void ofACrowdTheFirstAreShownOutAndWhoKnowsTheSecretGetsIn() throws IOException {
+        Socket first = call(new byte[0]);
+        for (int i = 0; i < CROWD; i++) {
+            call(new byte[0]);
+        }
+        call(secret, 4);
+
+        assertThat(next().orElseThrow().said().get()).isEqualTo((byte) 4);
+        assertThat(first.getInputStream().read()).isEqualTo(-1);
+    }
+
+    @Test
+    void aCrowdOfThoseWhoBelongHereGetsInToTheLast() throws IOException {
+        for (int i = 0; i < CROWD; i++) {
+            call(secret, 5);
+        }
+
+        for (int i = 0; i < CROWD; i++) {
+            Guest guest = next().orElseThrow();
+            assertThat(guest.said().get()).isEqualTo((byte) 5);
+            guest.channel().close();
+        }
+    }
+
+    @Test
+    void whoTakesTooLongIsShownOut() throws IOException {
+        Socket slow = call(new byte[3]);
+
+        assertThat(lobby.next(secret, TimeUnit.SECONDS.toNanos(6))).isEmpty();
+
+        assertThat(slow.getInputStream().read()).isEqualTo(-1);
+    }
+
+    @Test
+    void whoHangsUpIsForgotten() throws IOException {
+        call(new byte[2]).close();
+        Socket rude = call(new byte[3]);
+        rude.setSoLinger(true, 0); // close() resets the connection
+        rude.close();
+        call(secret, 6);
+
+        assertThat(next().orElseThrow().said().get()).isEqualTo((byte) 6);
+    }
+
+    @Test
+    void nobodyInTimeIsNobody() throws IOException {
+        assertThat(lobby.next(secret, 1)).isEmpty();
+    }
+
+    @Test
+    void closingEndsTheWaitAndTheDoor() throws Exception {
+        Socket stranger = call(new byte[0]);
+        CompletableFuture<Optional<Guest>> waiting = CompletableFuture.supplyAsync(() -> {
+            try {
+                return lobby.next(secret, Long.MAX_VALUE);
+            } catch (IOException e) {
+                throw new java.io.UncheckedIOException(e);
+            }
+        });
+
+        lobby.close();
+
+        assertThat(waiting.get(20, TimeUnit.SECONDS)).isEmpty();
+        assertThatThrownBy(() -> call(secret, 1)).isInstanceOf(ConnectException.class);
+        assertThatShownOut(stranger);
+    }
+
+    @Test
+    void aDoorIsOpenAtItsAddressOnly() throws IOException {
+        assertThat(address.getAddress()).isEqualTo(InetAddress.getLoopbackAddress());
+        assertThatThrownBy(() -> new Socket("127.0.0.2", address.getPort())).isInstanceOf(ConnectException.class);
+    }
+
+    private Optional<Guest> next() throws IOException {
+        return lobby.next(secret, LIMIT_NANOS);
+    }
+
+    private Socket call(byte[] said, int... more) throws IOException {
+        Socket caller = new Socket(address.getAddress(), address.getPort());
+        callers.add(caller);
+        caller.setSoTimeout(READ_LIMIT_MILLIS);
+        byte[] all = java.util.Arrays.copyOf(said, said.length + more.length);
+        for (int i = 0; i < more.length; i++) {
+            all[said.length + i] = (byte) more[i];
+        }
+        caller.getOutputStream().write(all);
+        return caller;
+    }
+
+    /** With bytes of its that nobody read, the connection is reset. */
+    private static void assertThatShownOut(Socket stranger) {
+        try {
+            assertThat(stranger.getInputStream().read()).isEqualTo(-1);
+        } catch (IOException e) {
+            assertThat(e).hasMessageContaining("reset");
+        }
+    }
+}
