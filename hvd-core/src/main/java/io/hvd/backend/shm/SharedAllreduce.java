@@ -131,9 +131,13 @@ final class SharedAllreduce {
     }
 
     private void tellOthersOfVeto(int count, Reduction how) {
-        Slice mine = slice(count, how);
-        if (across != null && crosses(mine)) {
-            across.veto(mine.count(), how);
+        if (across != null) {
+            Slice mine = slice(count, how);
+            if (crosses(mine)) {
+                across.veto(mine.count(), how);
+            }
+            // A rank of this host may have heard of a veto from another one, and waits to tell it to this one.
+            rounds.reduced(rounds.current());
         }
     }
 
