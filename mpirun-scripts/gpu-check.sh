@@ -280,11 +280,12 @@ check_G2() {
 }
 
 # JavaCPP looks for NCCL in folders of its own, too, so that no LD_LIBRARY_PATH hides it for certain. Without the natives
-# of its binding no NCCL loads, wherever it lies; the CUDA driver is reached through JCuda.
+# of its binding no NCCL loads, wherever it lies; the CUDA driver is reached through JCuda. train.jar is a copy: java
+# follows a link to it and takes the class path from the folder that the link points to.
 hide_nccl() {
     local file
     mkdir -p "$work/no-nccl/lib"
-    ln -sf "$jar" "$work/no-nccl/train.jar"
+    cp "$jar" "$work/no-nccl/train.jar"
     for file in "$(dirname "$jar")"/lib/*.jar; do
         case ${file##*/} in cuda-*-linux-x86_64.jar) ;; *) ln -sf "$file" "$work/no-nccl/lib/" ;; esac
     done
