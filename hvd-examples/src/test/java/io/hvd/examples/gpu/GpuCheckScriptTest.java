@@ -83,6 +83,14 @@ class GpuCheckScriptTest {
         assertThat(machine.jarsWithoutNccl()).containsExactly("cuda-1.jar", "jcuda-1.jar");
     }
 
+    /** java takes the jars that train.jar names from beside the file that it has opened, not from beside a link to it. */
+    @Test
+    void whatIsHiddenIsFoundByNoRealJava() throws IOException {
+        Job job = machine.startsRealJava().check("--only", "G3", "--ranks", "1");
+
+        assertThat(job.output()).contains("| pass | 1 rank: NCCL's natives: null, JCuda: jar:file:");
+    }
+
     @Test
     void aCheckThatFailsOrHangsDoesNotStopTheOthers() throws IOException {
         machine.answer("G1", "CHECK G1 fail rank 0 has device 1\n")
