@@ -171,7 +171,7 @@ class GpuCheckScriptTest {
     void aTrainerWhoseAccuraciesDifferFails() throws IOException {
         Files.writeString(folder.resolve("bundle/bin/horovodrun"), """
                 #!/bin/bash
-                case "$*" in *--fp16*) accuracy=0.90 ;; *) accuracy=0.95 ;; esac
+                case "$*" in *--fp16*) accuracy=0.94 ;; *) accuracy=0.98 ;; esac
                 echo "RESULT example=cuda-mlp accuracy=$accuracy"
                 """);
 
@@ -179,6 +179,17 @@ class GpuCheckScriptTest {
 
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(job.output()).contains("; the accuracies differ by more than 0.03 |");
+    }
+
+    /** As many runs as you like that have learned nothing agree with each other. */
+    @Test
+    void aTrainerThatLearnsNothingFailsHoweverWellItsRunsAgree() throws IOException {
+        machine.answer("G5", "RESULT example=cuda-mlp ranks=1 loss=2.3 accuracy=0.10\n");
+
+        Job job = machine.check("--only", "G5");
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output()).contains("; an accuracy is below 0.93 |");
     }
 
     @Test
