@@ -57,33 +57,55 @@ final class KernelCheck implements AutoCloseable {
 
     private CheckLine run() {
         long bytes = 4 * elements;
-        try (DeviceStage floats = gpu.allocate(bytes);
-                DeviceStage halves = gpu.allocate(bytes / 2);
-                DeviceStage back = gpu.allocate(bytes);
-                DeviceStage flag = gpu.allocate(Integer.BYTES);
-                PinnedStage host = gpu.allocatePinned((int) bytes)) {
+        try (Memory memory = new Memory(
+                gpu.allocate(bytes),
+                gpu.allocate(bytes / 2),
+                gpu.allocate(bytes),
+                gpu.allocate(Integer.BYTES),
+                gpu.allocatePinned((int) bytes))) {
+            PinnedStage host = memory.host;
             fill(host.buffer());
-            host.copyToDevice(0, floats.address(), (int) bytes, stream.handle());
+            host.copyToDevice(0, memory.floats.address(), (int) bytes, stream.handle());
             stream.await();
             KernelBits bits = new KernelBits(copy(host.buffer(), (int) bytes), runs());
-            List<Segment> in = segments(floats.address(), 4, halves.address(), 2);
-            List<Segment> out = segments(halves.address(), 2, back.address(), 4);
             List<String> wrong = new ArrayList<>();
-            for (DType wire : WIRES) {
-                gpu.kernels().convert(in, narrow(wire), stream.handle());
-                ByteBuffer packed = copy(read(host, halves, (int) (bytes / 2)), (int) (bytes / 2));
-                note(wrong, bits.wrongNarrowed(packed, wire, SCALE), "elements of " + wire);
-                gpu.kernels().convert(out, widen(wire), stream.handle());
-                ByteBuffer unpacked = read(host, back, (int) bytes);
-                note(wrong, bits.wrongWidened(packed, unpacked, wire, 1 / SCALE), "elements back from " + wire);
-                flag.clear(stream.handle());
-                gpu.kernels().convertAndCheck(in, narrow(wire), flag.address(), stream.handle());
-                boolean flagged = read(host, flag, Integer.BYTES).getInt(0) != 0;
-                boolean expected = bits.nonFinite(packed, wire) > 0;
-                note(wrong, flagged == expected ? 0 : 1, "flag of " + wire + " (" + flagged + ")");
-            }
-            return line(wrong, speeds(in, out, floats, back));
+            WIRES.forEach(wire -> wrong.addAll(differences(wire, memory, bits)));
+            return line(wrong, speeds(memory));
         }
+    }
+
+    /** On the GPU the tensors, what becomes of them, what comes back and the flag; the host's side of all copies. */
+    private record Memory(DeviceStage floats, DeviceStage halves, DeviceStage back, DeviceStage flag, PinnedStage host)
+            implements AutoCloseable {
+        @Override
+        public void close() {
+            List.of(floats, halves, back, flag).forEach(DeviceStage::close);
+            host.close();
+        }
+    }
+
+    private List<String> differences(DType wire, Memory memory, KernelBits bits) {
+        List<String> wrong = new ArrayList<>();
+        gpu.kernels().convert(in(memory), narrow(wire), stream.handle());
+        ByteBuffer packed = read(memory.halves, memory.host);
+        note(wrong, bits.wrongNarrowed(packed, wire, SCALE), "elements of " + wire);
+        gpu.kernels().convert(out(memory), widen(wire), stream.handle());
+        ByteBuffer unpacked = read(memory.back, memory.host);
+        note(wrong, bits.wrongWidened(packed, unpacked, wire, 1 / SCALE), "elements back from " + wire);
+        memory.flag.clear(stream.handle());
+        gpu.kernels().convertAndCheck(in(memory), narrow(wire), memory.flag.address(), stream.handle());
+        boolean flagged = read(memory.flag, memory.host).getInt(0) != 0;
+        boolean expected = bits.nonFinite(packed, wire) > 0;
+        note(wrong, flagged == expected ? 0 : 1, "flag of " + wire + ", which is " + flagged);
+        return wrong;
+    }
+
+    private List<Segment> in(Memory memory) {
+        return segments(memory.floats.address(), 4, memory.halves.address(), 2);
+    }
+
+    private List<Segment> out(Memory memory) {
+        return segments(memory.halves.address(), 2, memory.back.address(), 4);
     }
 
     private static Conversion narrow(DType wire) {
@@ -94,10 +116,11 @@ final class KernelCheck implements AutoCloseable {
         return new Conversion(wire, DType.FLOAT32, 1 / SCALE);
     }
 
-    private ByteBuffer read(PinnedStage host, DeviceStage from, int bytes) {
+    private ByteBuffer read(DeviceStage from, PinnedStage host) {
+        int bytes = (int) from.bytes();
         host.copyFromDevice(from.address(), 0, bytes, stream.handle());
         stream.await();
-        return host.buffer();
+        return copy(host.buffer(), bytes);
     }
 
     private static void note(List<String> wrong, int count, String what) {
@@ -112,13 +135,15 @@ final class KernelCheck implements AutoCloseable {
                 : new CheckLine("G4", Outcome.FAIL, "unlike the CPU's: " + String.join(", ", wrong) + "; " + figures);
     }
 
-    private String speeds(List<Segment> in, List<Segment> out, DeviceStage floats, DeviceStage back) {
+    private String speeds(Memory memory) {
+        List<Segment> in = in(memory);
+        List<Segment> out = out(memory);
         double pack = seconds(() -> gpu.kernels().convert(in, narrow(DType.FLOAT16), stream.handle()));
         double unpack = seconds(() -> gpu.kernels().convert(out, widen(DType.FLOAT16), stream.handle()));
         // The kernels read 4 and write 2 bytes of each element; so does a copy of 3 bytes of each.
-        List<Segment> all = List.of(new Segment(floats.address(), back.address(), 3 * elements));
+        List<Segment> all = List.of(new Segment(memory.floats.address(), memory.back.address(), 3 * elements));
         double kernelCopy = seconds(() -> gpu.kernels().convert(all, Conversion.copy(DType.UINT8), stream.handle()));
-        double deviceCopy = deviceCopy(floats, back, 3 * elements);
+        double deviceCopy = deviceCopy(memory.floats, memory.back, 3 * elements);
         long moved = 6 * elements;
         return String.format(
                 Locale.ROOT,
