@@ -86,9 +86,7 @@ public final class DistributedOptimizer implements Optimizer {
         exchange.submitRest(source != null ? source::stage : parameter -> {});
         exchange.awaitAll();
         if (source != null) {
-            for (int i = 0; i < parameters.size(); i++) {
-                source.adopt(i);
-            }
+            source.adopt();
         }
         lastStep = exchange.stats(backwardEnded);
         exchange.startOver();
@@ -100,8 +98,8 @@ public final class DistributedOptimizer implements Optimizer {
         if (inner instanceof GradientSource own) {
             for (int i = 0; i < parameters.size(); i++) {
                 own.stage(i);
-                own.adopt(i);
             }
+            own.adopt();
         }
     }
 

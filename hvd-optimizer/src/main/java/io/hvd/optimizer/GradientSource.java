@@ -14,8 +14,11 @@ public interface GradientSource {
      */
     void stage(int parameter);
 
-    /** Makes {@link Parameter#gradient()} the gradient that the step will use. */
-    void adopt(int parameter);
+    /**
+     * All averages have come, or are queued: makes {@link Parameter#gradient()} of every parameter the gradient that the
+     * step will use, for whatever the caller does with it from now on, clipping included.
+     */
+    void adopt();
 
     /** What the source tells. */
     interface Listener {

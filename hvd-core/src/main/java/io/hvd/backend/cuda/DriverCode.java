@@ -5,13 +5,54 @@ import static jcuda.driver.JCudaDriver.cuGetErrorString;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.util.function.IntSupplier;
+import java.util.stream.IntStream;
+import jcuda.CudaException;
 import jcuda.driver.CUresult;
 
-/** What the CUDA driver answers to a call, in words. */
+/** What the CUDA driver answers to a call, as a number and in words. */
 public final class DriverCode {
+    /** How JCuda names a code that it does not know. */
+    private static final String UNNAMED = "INVALID CUresult: ";
+
     private DriverCode() {}
 
-    /** @param call for the message, with the arguments that matter */
+    /**
+     * The code that a call gives, also in a program that has made JCuda throw by {@code setExceptionsEnabled}, a setting of
+     * the whole process: JCuda then throws for everything but success, such as for an event that is not reached yet.
+     */
+    public static int of(IntSupplier call) {
+        try {
+            return call.getAsInt();
+        } catch (CudaException e) {
+            return named(e.getMessage());
+        }
+    }
+
+    /** Its message is all that JCuda's exception has. */
+    private static int named(String name) {
+        if (name.startsWith(UNNAMED)) {
+            return Integer.parseInt(name.substring(UNNAMED.length()));
+        }
+        // The one that is asked for over and over comes first.
+        return IntStream.concat(
+                        IntStream.of(CUresult.CUDA_ERROR_NOT_READY),
+                        IntStream.rangeClosed(CUresult.CUDA_SUCCESS, CUresult.CUDA_ERROR_UNKNOWN))
+                .filter(code -> CUresult.stringFor(code).equals(name))
+                .findFirst()
+                .orElse(CUresult.CUDA_ERROR_UNKNOWN);
+    }
+
+    /**
+     * Makes a call, and throws unless it succeeds.
+     *
+     * @param what for the message: its name, with the arguments that matter
+     */
+    public static void check(String what, IntSupplier call) {
+        check(what, of(call));
+    }
+
+    /** The same for a call that was made. */
     public static void check(String call, int code) {
         if (code != CUresult.CUDA_SUCCESS) {
             throw new HvdException(ErrorId.BACK_END, call + " failed: " + explain(code));
@@ -22,8 +63,8 @@ public final class DriverCode {
     public static String explain(int code) {
         String[] name = new String[1];
         String[] text = new String[1];
-        cuGetErrorName(code, name);
-        cuGetErrorString(code, text);
+        of(() -> cuGetErrorName(code, name));
+        of(() -> cuGetErrorString(code, text));
         return name[0] + " (" + code + "): " + text[0];
     }
 }

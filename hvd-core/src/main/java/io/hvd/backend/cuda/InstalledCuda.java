@@ -75,23 +75,23 @@ final class InstalledCuda implements CudaCalls {
      */
     static InstalledCuda open(int index) {
         NativeHandle handles = new NativeHandle();
-        check("cuInit", cuInit(0));
+        check("cuInit", () -> cuInit(0));
         CUdevice device = new CUdevice();
-        check("cuDeviceGet(" + index + ")", cuDeviceGet(device, index));
+        check("cuDeviceGet(" + index + ")", () -> cuDeviceGet(device, index));
         CUcontext context = new CUcontext();
-        check("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain(context, device));
+        check("cuDevicePrimaryCtxRetain", () -> cuDevicePrimaryCtxRetain(context, device));
         return new InstalledCuda(handles, device, context);
     }
 
     @Override
     public void enter() {
-        check("cuCtxSetCurrent", cuCtxSetCurrent(context));
+        check("cuCtxSetCurrent", () -> cuCtxSetCurrent(context));
     }
 
     @Override
     public int driverVersion() {
         int[] version = new int[1];
-        check("cuDriverGetVersion", cuDriverGetVersion(version));
+        check("cuDriverGetVersion", () -> cuDriverGetVersion(version));
         return version[0];
     }
 
@@ -109,89 +109,89 @@ final class InstalledCuda implements CudaCalls {
     @Override
     public long allocate(long bytes) {
         CUdeviceptr pointer = new CUdeviceptr();
-        check("cuMemAlloc of " + bytes + " bytes", cuMemAlloc(pointer, bytes));
+        check("cuMemAlloc of " + bytes + " bytes", () -> cuMemAlloc(pointer, bytes));
         return handles.number(pointer);
     }
 
     @Override
     public void free(long address) {
-        check("cuMemFree", cuMemFree(memory(address)));
+        check("cuMemFree", () -> cuMemFree(memory(address)));
     }
 
     @Override
     public ByteBuffer allocatePinned(int bytes) {
         Pointer pointer = new Pointer();
-        check("cuMemAllocHost of " + bytes + " bytes", cuMemAllocHost(pointer, bytes));
+        check("cuMemAllocHost of " + bytes + " bytes", () -> cuMemAllocHost(pointer, bytes));
         return pointer.getByteBuffer(0, bytes).order(ByteOrder.nativeOrder());
     }
 
     @Override
     public void freePinned(ByteBuffer buffer) {
-        check("cuMemFreeHost", cuMemFreeHost(Pointer.to(buffer)));
+        check("cuMemFreeHost", () -> cuMemFreeHost(Pointer.to(buffer)));
     }
 
     @Override
     public void copyToDevice(long to, ByteBuffer from, int at, int bytes, long stream) {
-        check("cuMemcpyHtoDAsync", cuMemcpyHtoDAsync(memory(to), part(from, at, bytes), bytes, stream(stream)));
+        check("cuMemcpyHtoDAsync", () -> cuMemcpyHtoDAsync(memory(to), part(from, at, bytes), bytes, stream(stream)));
     }
 
     @Override
     public void copyToHost(ByteBuffer to, int at, long from, int bytes, long stream) {
-        check("cuMemcpyDtoHAsync", cuMemcpyDtoHAsync(part(to, at, bytes), memory(from), bytes, stream(stream)));
+        check("cuMemcpyDtoHAsync", () -> cuMemcpyDtoHAsync(part(to, at, bytes), memory(from), bytes, stream(stream)));
     }
 
     @Override
     public void clear(long address, long bytes, long stream) {
-        check("cuMemsetD8Async", cuMemsetD8Async(memory(address), (byte) 0, bytes, stream(stream)));
+        check("cuMemsetD8Async", () -> cuMemsetD8Async(memory(address), (byte) 0, bytes, stream(stream)));
     }
 
     @Override
     public long createStream() {
         CUstream stream = new CUstream();
-        check("cuStreamCreate", cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING));
+        check("cuStreamCreate", () -> cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING));
         return handles.number(stream);
     }
 
     @Override
     public void destroyStream(long stream) {
-        check("cuStreamDestroy", cuStreamDestroy(stream(stream)));
+        check("cuStreamDestroy", () -> cuStreamDestroy(stream(stream)));
     }
 
     @Override
     public void awaitStream(long stream) {
-        check("cuStreamSynchronize", cuStreamSynchronize(stream(stream)));
+        check("cuStreamSynchronize", () -> cuStreamSynchronize(stream(stream)));
     }
 
     @Override
     public long createEvent() {
         CUevent event = new CUevent();
-        check("cuEventCreate", cuEventCreate(event, CUevent_flags.CU_EVENT_DISABLE_TIMING));
+        check("cuEventCreate", () -> cuEventCreate(event, CUevent_flags.CU_EVENT_DISABLE_TIMING));
         return handles.number(event);
     }
 
     @Override
     public void destroyEvent(long event) {
-        check("cuEventDestroy", cuEventDestroy(event(event)));
+        check("cuEventDestroy", () -> cuEventDestroy(event(event)));
     }
 
     @Override
     public void recordEvent(long event, long stream) {
-        check("cuEventRecord", cuEventRecord(event(event), stream(stream)));
+        check("cuEventRecord", () -> cuEventRecord(event(event), stream(stream)));
     }
 
     @Override
     public void holdUntil(long stream, long event) {
-        check("cuStreamWaitEvent", cuStreamWaitEvent(stream(stream), event(event), 0));
+        check("cuStreamWaitEvent", () -> cuStreamWaitEvent(stream(stream), event(event), 0));
     }
 
     @Override
     public void awaitEvent(long event) {
-        check("cuEventSynchronize", cuEventSynchronize(event(event)));
+        check("cuEventSynchronize", () -> cuEventSynchronize(event(event)));
     }
 
     @Override
     public boolean isReached(long event) {
-        int code = cuEventQuery(event(event));
+        int code = DriverCode.of(() -> cuEventQuery(event(event)));
         if (code != CUresult.CUDA_ERROR_NOT_READY) {
             check("cuEventQuery", code);
         }
@@ -201,19 +201,19 @@ final class InstalledCuda implements CudaCalls {
     @Override
     public long loadModule(String ptx) {
         CUmodule module = new CUmodule();
-        check("cuModuleLoadData of hvd's kernels", cuModuleLoadData(module, ptx));
+        check("cuModuleLoadData of hvd's kernels", () -> cuModuleLoadData(module, ptx));
         return handles.number(module);
     }
 
     @Override
     public void unloadModule(long module) {
-        check("cuModuleUnload", cuModuleUnload(module(module)));
+        check("cuModuleUnload", () -> cuModuleUnload(module(module)));
     }
 
     @Override
     public long function(long module, String entry) {
         CUfunction function = new CUfunction();
-        check("cuModuleGetFunction(" + entry + ")", cuModuleGetFunction(function, module(module), entry));
+        check("cuModuleGetFunction(" + entry + ")", () -> cuModuleGetFunction(function, module(module), entry));
         return handles.number(function);
     }
 
@@ -228,17 +228,18 @@ final class InstalledCuda implements CudaCalls {
         CUstream queue = stream(stream);
         check(
                 "cuLaunchKernel",
-                cuLaunchKernel(kernel, grid.blocks(), 1, 1, grid.threads(), 1, 1, 0, queue, argumentPointers, null));
+                () -> cuLaunchKernel(
+                        kernel, grid.blocks(), 1, 1, grid.threads(), 1, 1, 0, queue, argumentPointers, null));
     }
 
     @Override
     public void close() {
-        check("cuDevicePrimaryCtxRelease", cuDevicePrimaryCtxRelease(device));
+        check("cuDevicePrimaryCtxRelease", () -> cuDevicePrimaryCtxRelease(device));
     }
 
     private int attribute(int which) {
         int[] value = new int[1];
-        check("cuDeviceGetAttribute(" + which + ")", cuDeviceGetAttribute(value, which, device));
+        check("cuDeviceGetAttribute(" + which + ")", () -> cuDeviceGetAttribute(value, which, device));
         return value[0];
     }
 

@@ -31,7 +31,7 @@ final class CudaDevices {
     /** Throws LinkageError if JCuda, its natives or libcuda.so.1 are missing. */
     static CudaPresence look() {
         JCudaLibraries.load();
-        int started = cuInit(0);
+        int started = DriverCode.of(() -> cuInit(0));
         if (started != CUresult.CUDA_SUCCESS && started != CUresult.CUDA_ERROR_NO_DEVICE) {
             return CudaPresence.none("cuInit answers " + DriverCode.explain(started));
         }
@@ -51,30 +51,30 @@ final class CudaDevices {
      * does; code that uses the runtime finds it. It lives as long as the process.
      */
     static void select(int index) {
-        check("cuInit", cuInit(0));
+        check("cuInit", () -> cuInit(0));
         CUcontext context = new CUcontext();
-        check("cuDevicePrimaryCtxRetain(" + index + ")", cuDevicePrimaryCtxRetain(context, device(index)));
-        check("cuCtxSetCurrent", cuCtxSetCurrent(context));
+        check("cuDevicePrimaryCtxRetain(" + index + ")", () -> cuDevicePrimaryCtxRetain(context, device(index)));
+        check("cuCtxSetCurrent", () -> cuCtxSetCurrent(context));
     }
 
     private static int count() {
         int[] count = new int[1];
-        check("cuDeviceGetCount", cuDeviceGetCount(count));
+        check("cuDeviceGetCount", () -> cuDeviceGetCount(count));
         return count[0];
     }
 
     private static Gpu describe(int index) {
         CUdevice device = device(index);
         byte[] name = new byte[NAME_LENGTH];
-        check("cuDeviceGetName(" + index + ")", cuDeviceGetName(name, NAME_LENGTH, device));
+        check("cuDeviceGetName(" + index + ")", () -> cuDeviceGetName(name, NAME_LENGTH, device));
         String[] pciId = new String[1];
-        check("cuDeviceGetPCIBusId(" + index + ")", cuDeviceGetPCIBusId(pciId, PCI_ID_LENGTH, device));
+        check("cuDeviceGetPCIBusId(" + index + ")", () -> cuDeviceGetPCIBusId(pciId, PCI_ID_LENGTH, device));
         return new Gpu(index, upToZero(name), pciId[0].trim());
     }
 
     private static CUdevice device(int index) {
         CUdevice device = new CUdevice();
-        check("cuDeviceGet(" + index + ")", cuDeviceGet(device, index));
+        check("cuDeviceGet(" + index + ")", () -> cuDeviceGet(device, index));
         return device;
     }
 

@@ -1,14 +1,13 @@
 package io.hvd.backend.nccl;
 
+import static io.hvd.backend.cuda.DriverCode.check;
+
 import io.hvd.backend.cuda.JCudaLibraries;
 import io.hvd.backend.nccl.GpuFacts.Card;
 import io.hvd.backend.nccl.GpuFacts.Library;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.spi.GpuDriver.Gpu;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
-import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 
 /** What the CUDA driver says of itself and of a GPU, without a context; touched only where a driver is loaded, since JCuda may be missing. */
@@ -19,17 +18,17 @@ final class DriverFacts {
     static Library version() {
         JCudaLibraries.load();
         int[] version = new int[1];
-        check("cuDriverGetVersion", JCudaDriver.cuDriverGetVersion(version));
+        check("cuDriverGetVersion", () -> JCudaDriver.cuDriverGetVersion(version));
         return new Library(version[0], LoadedLibraries.path("libcuda.so"), "");
     }
 
     static Card card(Gpu gpu) {
         JCudaLibraries.load();
-        check("cuInit", JCudaDriver.cuInit(0));
+        check("cuInit", () -> JCudaDriver.cuInit(0));
         CUdevice device = new CUdevice();
-        check("cuDeviceGet", JCudaDriver.cuDeviceGet(device, gpu.index()));
+        check("cuDeviceGet", () -> JCudaDriver.cuDeviceGet(device, gpu.index()));
         long[] bytes = new long[1];
-        check("cuDeviceTotalMem", JCudaDriver.cuDeviceTotalMem(bytes, device));
+        check("cuDeviceTotalMem", () -> JCudaDriver.cuDeviceTotalMem(bytes, device));
         int capability = 10 * attribute(device, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
                 + attribute(device, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
         return new Card(gpu, capability, bytes[0], "");
@@ -37,13 +36,7 @@ final class DriverFacts {
 
     private static int attribute(CUdevice device, int which) {
         int[] value = new int[1];
-        check("cuDeviceGetAttribute", JCudaDriver.cuDeviceGetAttribute(value, which, device));
+        check("cuDeviceGetAttribute", () -> JCudaDriver.cuDeviceGetAttribute(value, which, device));
         return value[0];
-    }
-
-    private static void check(String call, int code) {
-        if (code != CUresult.CUDA_SUCCESS) {
-            throw new HvdException(ErrorId.BACK_END, call + " failed: " + CUresult.stringFor(code));
-        }
     }
 }

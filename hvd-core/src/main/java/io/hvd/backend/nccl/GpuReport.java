@@ -44,8 +44,8 @@ public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
     static GpuReport of(GpuFacts facts) {
         List<Row> rows = new ArrayList<>();
         rows.add(module(facts.kernelModule()));
-        rows.add(library("CUDA driver", facts.driver(), code -> "for CUDA " + cudaVersion(code)));
-        rows.add(library("CUDA runtime", facts.runtime(), GpuReport::cudaVersion));
+        rows.add(library("CUDA driver", facts.driver(), code -> "for CUDA " + CudaVersions.text(code)));
+        rows.add(runtime(facts));
         rows.add(library("NCCL", facts.nccl(), NcclCodes::version));
         rows.add(binding("JCuda", facts.bindings().jcuda()));
         rows.add(binding("JavaCPP cuda", facts.bindings().cuda()));
@@ -110,6 +110,18 @@ public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
         return new Row(item, version.apply(library.version()) + place, "");
     }
 
+    /** A runtime that the driver is too old for is as good as none. */
+    private static Row runtime(GpuFacts facts) {
+        Row row = library("CUDA runtime", facts.runtime(), CudaVersions::text);
+        if (facts.runtime().version() == 0 || facts.driver().version() == 0) {
+            return row;
+        }
+        return new CudaVersions(facts.driver().version(), facts.runtime().version())
+                .obstacle()
+                .map(why -> new Row("CUDA runtime", "", "not usable, " + row.found() + ": " + why))
+                .orElse(row);
+    }
+
     private static Row binding(String item, String version) {
         return new Row(item, version, version.isEmpty() ? "not on the class path" : "");
     }
@@ -132,11 +144,12 @@ public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
 
     /** What hvd's PTX asks for, and whether the driver and the GPUs have it. */
     private static Row kernels(GpuFacts facts) {
-        String need = "driver for CUDA " + cudaVersion(SegmentKernels.OLDEST_DRIVER) + ", compute capability "
+        String need = "driver for CUDA " + CudaVersions.text(SegmentKernels.OLDEST_DRIVER) + ", compute capability "
                 + capability(SegmentKernels.OLDEST_CAPABILITY) + ", or newer";
         int driver = facts.driver().version();
         if (driver > 0 && driver < SegmentKernels.OLDEST_DRIVER) {
-            return new Row("hvd's kernels need", "", need + ", but the driver is for CUDA " + cudaVersion(driver));
+            return new Row(
+                    "hvd's kernels need", "", need + ", but the driver is for CUDA " + CudaVersions.text(driver));
         }
         return facts.gpus().stream()
                 .filter(card -> card.unread().isEmpty() && card.capability() < SegmentKernels.OLDEST_CAPABILITY)
@@ -146,11 +159,6 @@ public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
                         "",
                         need + ", but GPU " + card.gpu().index() + " has " + capability(card.capability())))
                 .orElse(new Row("hvd's kernels need", need, ""));
-    }
-
-    /** {@code 12040} is 12.4. */
-    private static String cudaVersion(int code) {
-        return code / 1000 + "." + code % 1000 / 10;
     }
 
     private static String capability(int code) {

@@ -11,7 +11,7 @@ import java.util.List;
  * Allreduce between GPUs of several nodes in three steps, known from Horovod: a reducescatter leaves every
  * rank of a node one chunk of the node's result, each combines its chunk with the other nodes, and an allgather
  * puts the chunks together. Between two nodes travels as much as one node has, over as many links as it has ranks.
- * One stage is between the nodes while the next is filled.
+ * One filling is between the nodes while the next is made.
  */
 final class HierarchicalAllreduce {
     private final RankGpu gpu;
@@ -85,10 +85,10 @@ final class HierarchicalAllreduce {
         return (elements + SegmentKernels.ALIGNMENT - 1) / SegmentKernels.ALIGNMENT * SegmentKernels.ALIGNMENT;
     }
 
-    /** So that a full stage is cut without a rest. */
+    /** Of a filling, so that a full one is cut without a rest. */
     private long capacity(DType type) {
-        long step = (long) SegmentKernels.ALIGNMENT * inside.size();
-        return gpu.capacity(type) / step * step;
+        long share = Math.min(gpu.capacity(type) / inside.size(), across.mostElements(type));
+        return share / SegmentKernels.ALIGNMENT * SegmentKernels.ALIGNMENT * inside.size();
     }
 
     /** Every rank leaves. */

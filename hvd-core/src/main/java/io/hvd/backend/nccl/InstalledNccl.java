@@ -1,6 +1,8 @@
 package io.hvd.backend.nccl;
 
+import static org.bytedeco.cuda.global.cudart.cudaDriverGetVersion;
 import static org.bytedeco.cuda.global.cudart.cudaGetErrorString;
+import static org.bytedeco.cuda.global.cudart.cudaRuntimeGetVersion;
 import static org.bytedeco.cuda.global.cudart.cudaSetDevice;
 import static org.bytedeco.cuda.global.nccl.ncclAllGather;
 import static org.bytedeco.cuda.global.nccl.ncclAllReduce;
@@ -51,10 +53,14 @@ final class InstalledNccl implements NcclCalls {
         this.version = version;
     }
 
-    /** Throws LinkageError if JavaCPP, its presets, the CUDA runtime or NCCL is missing. */
+    /**
+     * Throws LinkageError if JavaCPP, its presets, the CUDA runtime or NCCL is missing, and HvdException if one of them is
+     * too old, or too new for the driver.
+     */
     static InstalledNccl load() {
         unpack();
         Loader.load(nccl.class);
+        requireDriver();
         int[] version = new int[1];
         check("ncclGetVersion", ncclGetVersion(version));
         if (version[0] < OLDEST) {
@@ -64,6 +70,17 @@ final class InstalledNccl implements NcclCalls {
                             + " or newer");
         }
         return new InstalledNccl(version[0]);
+    }
+
+    /** Asked before the ranks hear of this one's NCCL: later, the first call that needs the driver would end the job. */
+    private static void requireDriver() {
+        int[] driver = new int[1];
+        int[] runtime = new int[1];
+        checkCuda("cudaDriverGetVersion", cudaDriverGetVersion(driver));
+        checkCuda("cudaRuntimeGetVersion", cudaRuntimeGetVersion(runtime));
+        new CudaVersions(driver[0], runtime[0]).obstacle().ifPresent(why -> {
+            throw new HvdException(ErrorId.UNSUPPORTED, why);
+        });
     }
 
     /** JavaCPP loads a library while another process still unpacks the one beside it, unless all is there already. */

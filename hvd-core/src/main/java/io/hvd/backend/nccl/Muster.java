@@ -92,7 +92,8 @@ record Muster(List<RankCard> cards, List<String> hosts) {
     /**
      * What stands in the way of NCCL; empty if nothing does.
      *
-     * @param insisted true if NCCL was asked for by name: then ranks that share a GPU may try it
+     * @param insisted true if NCCL was asked for by name: then ranks that share a GPU may try it, each with its own
+     *     NCCL_HOSTID
      */
     Optional<String> obstacle(boolean insisted) {
         Optional<String> missing = differing(RankCard::missing).or(this::unreached);
@@ -102,21 +103,42 @@ record Muster(List<RankCard> cards, List<String> hosts) {
         if (cards.stream().map(RankCard::nccl).distinct().count() > 1) {
             return differing(RankCard::nccl).map(versions -> "the ranks have different versions of NCCL: " + versions);
         }
-        return insisted
-                ? Optional.empty()
-                : sharedGpu()
-                        .map(shared -> shared + ", which NCCL refuses unless each has its own NCCL_HOSTID; set"
-                                + " HVD_BACKEND=nccl to try it");
+        Optional<String> shared = insisted ? Optional.empty() : sharedGpu();
+        return shared.map(ranks ->
+                        ranks + ", which NCCL refuses unless each has its own NCCL_HOSTID; set HVD_BACKEND=nccl"
+                                + " to try it")
+                .or(this::sameToNccl);
     }
 
     private Optional<String> sharedGpu() {
+        return samePlace(RankCard::machine)
+                .map(pair -> place(pair.first) + " and " + place(pair.second) + " have the same GPU, " + pair.gpu);
+    }
+
+    /** NCCL goes by NCCL_HOSTID where it is set, and would refuse the ranks one by one with a number. */
+    private Optional<String> sameToNccl() {
+        return samePlace(card -> card.hostId().isEmpty() ? card.machine() : card.hostId())
+                .map(pair -> {
+                    String id = cards.get(pair.second).hostId();
+                    return "to NCCL " + place(pair.first) + " and " + place(pair.second) + " have the same GPU, "
+                            + pair.gpu + ", since NCCL_HOSTID is "
+                            + (id.isEmpty() ? "not set there" : "\"" + id + "\" on both")
+                            + "; start every rank with its own, such as NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK";
+                });
+    }
+
+    /** Two ranks and what both call theirs. */
+    private record Pair(int first, int second, String gpu) {}
+
+    /** The first two ranks that have a GPU of the same PCI id on the same machine, by what counts as one. */
+    private Optional<Pair> samePlace(Function<RankCard, String> machine) {
         Map<String, Integer> owners = new LinkedHashMap<>();
         for (int rank = 0; rank < cards.size(); rank++) {
             RankCard card = cards.get(rank);
             for (String gpu : card.gpus()) {
-                Integer owner = owners.putIfAbsent(card.machine() + " " + gpu, rank);
+                Integer owner = owners.putIfAbsent(machine.apply(card) + " " + gpu, rank);
                 if (owner != null && owner != rank) {
-                    return Optional.of(place(owner) + " and " + place(rank) + " have the same GPU, " + gpu);
+                    return Optional.of(new Pair(owner, rank, gpu));
                 }
             }
         }

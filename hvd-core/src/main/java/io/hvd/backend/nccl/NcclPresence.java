@@ -10,13 +10,26 @@ import java.util.List;
  * @param calls null if something is missing
  * @param gpus visible to this process
  * @param missing why there is no NCCL; empty if there is
+ * @param hostId by which NCCL tells this process's host from others; empty if it finds that out by itself
  */
-record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
+record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, String hostId) {
+    private static final String HOST_ID = "NCCL_HOSTID";
+
     private static NcclPresence process;
+
+    /** Of a process that names no host to NCCL. */
+    NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
+        this(calls, gpus, missing, "");
+    }
+
+    NcclPresence withHostId(String id) {
+        return new NcclPresence(calls, gpus, missing, id);
+    }
 
     static synchronized NcclPresence ofThisProcess() {
         if (process == null) {
-            process = look(CudaPresence.ofThisProcess());
+            process = look(CudaPresence.ofThisProcess())
+                    .withHostId(System.getenv().getOrDefault(HOST_ID, ""));
         }
         return process;
     }

@@ -131,7 +131,7 @@ public final class NcclProvider implements BackendProvider {
         String ways = config.gpu().across() + " with HVD_GPU_STAGE_BYTES="
                 + config.gpu().stageBytes();
         if (nccl.gpus().isEmpty()) {
-            return new RankCard(machine, List.of(), "", nccl.missing(), "", ways, "");
+            return new RankCard(machine, nccl.hostId(), List.of(), "", nccl.missing(), "", ways, "");
         }
         try {
             found.devices = assignment.apply(topology, config);
@@ -139,10 +139,11 @@ public final class NcclProvider implements BackendProvider {
             List<String> pciIds = found.devices.stream()
                     .map(device -> pciId(nccl.gpus(), device))
                     .toList();
-            return new RankCard(machine, pciIds, version, nccl.missing(), unreached(found, config), ways, "");
+            return new RankCard(
+                    machine, nccl.hostId(), pciIds, version, nccl.missing(), unreached(found, config), ways, "");
         } catch (RuntimeException e) {
             // The others wait for this card: they hear of it and throw alike.
-            return new RankCard(machine, List.of(), "", "", "", ways, e.getMessage());
+            return new RankCard(machine, nccl.hostId(), List.of(), "", "", "", ways, e.getMessage());
         }
     }
 

@@ -5,6 +5,7 @@ import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.List;
@@ -18,6 +19,9 @@ sealed interface NodeCrossing {
             return Math.toIntExact(elements * how.wire().bytes());
         }
     }
+
+    /** Of a chunk; a whole number of vectors. */
+    long mostElements(DType type);
 
     /** Queues what can go ahead of the others. */
     void set(Chunk chunk, Reduction how);
@@ -36,6 +40,11 @@ sealed interface NodeCrossing {
 
     /** Everything stays on the device. */
     record ByNccl(NcclCommunicator nccl) implements NodeCrossing {
+        @Override
+        public long mostElements(DType type) {
+            return Long.MAX_VALUE;
+        }
+
         @Override
         public void set(Chunk chunk, Reduction how) {
             // It lies where NCCL takes it from.
@@ -87,6 +96,11 @@ sealed interface NodeCrossing {
             this.gpu = gpu;
             this.host = host;
             this.inside = inside;
+        }
+
+        @Override
+        public long mostElements(DType type) {
+            return gpu.piece(type);
         }
 
         @Override

@@ -12,6 +12,7 @@ import java.util.List;
  * What a rank tells the others about itself before a communicator is made.
  *
  * @param machine same for ranks whose GPUs hang on the same machine
+ * @param hostId what NCCL takes for the machine instead, NCCL_HOSTID; empty if that is not set
  * @param gpus PCI ids of this rank's GPUs
  * @param nccl its version; empty if it does not load
  * @param missing why NCCL cannot be used on this rank; empty if it can
@@ -20,13 +21,21 @@ import java.util.List;
  * @param error why this rank cannot go on at all; empty if it can
  */
 record RankCard(
-        String machine, List<String> gpus, String nccl, String missing, String unreached, String ways, String error) {
+        String machine,
+        String hostId,
+        List<String> gpus,
+        String nccl,
+        String missing,
+        String unreached,
+        String ways,
+        String error) {
     private static final String BETWEEN = " ";
 
     byte[] encode() {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
             out.writeUTF(machine);
+            out.writeUTF(hostId);
             out.writeUTF(String.join(BETWEEN, gpus));
             for (String field : new String[] {nccl, missing, unreached, ways, error}) {
                 out.writeUTF(field);
@@ -40,6 +49,7 @@ record RankCard(
     static RankCard decode(byte[] bytes) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
             return new RankCard(
+                    in.readUTF(),
                     in.readUTF(),
                     split(in.readUTF()),
                     in.readUTF(),

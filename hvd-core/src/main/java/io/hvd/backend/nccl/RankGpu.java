@@ -37,6 +37,9 @@ final class RankGpu implements AutoCloseable {
     /** Before memory is taken to be really used up. */
     private static final int MOST_COLLECTIONS = 5;
 
+    /** Long enough for the host's network, and short against what is fused into one operation. */
+    private static final int PIECE_BYTES = 4 << 20;
+
     private static final long CLEANING_NANOS = 10_000_000;
 
     private final CudaDevice cuda;
@@ -76,6 +79,11 @@ final class RankGpu implements AutoCloseable {
     /** Elements that a stage holds, a whole number of vectors. */
     long capacity(DType type) {
         return stageBytes / type.bytes() / 16 * 16;
+    }
+
+    /** Elements that go through the host at a time, while the piece behind them is on its way there. */
+    long piece(DType type) {
+        return Math.min(stageBytes, PIECE_BYTES) / type.bytes() / 16 * 16;
     }
 
     /** Address of a stage. @param number 0 or 1 */

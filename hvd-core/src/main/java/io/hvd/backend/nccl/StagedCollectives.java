@@ -13,8 +13,8 @@ import java.util.List;
 
 /**
  * Collectives between GPUs without NCCL: the tensors go through pinned host memory and the host's data plane.
- * An allreduce is packed, converted and scaled on the GPU, and a stage is on its way to the host while the
- * ranks reduce the one before.
+ * An allreduce is packed, converted and scaled on the GPU, and a piece is on its way to the host while the
+ * ranks reduce the one before. The other operations copy a tensor whole, one stage after the other.
  */
 final class StagedCollectives implements Collectives {
     private final RankGpu gpu;
@@ -35,7 +35,7 @@ final class StagedCollectives implements Collectives {
     @Override
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
-        List<Filling> fillings = Filling.of(sizes, gpu.capacity(how.wire()));
+        List<Filling> fillings = Filling.of(sizes, gpu.piece(how.wire()));
         gpu.begin(inputs);
         gpu.begin(outputs);
         Loaded previous = null;

@@ -2,6 +2,7 @@ package io.hvd.backend.cuda;
 
 import io.hvd.error.HvdException;
 import java.nio.ByteBuffer;
+import jcuda.driver.JCudaDriver;
 
 /** Calls to the driver that runs on the CPU, right ones and wrong ones, in a process of their own. */
 public final class CallsOnHost {
@@ -20,6 +21,7 @@ public final class CallsOnHost {
         calls.memory();
         calls.order();
         calls.launches();
+        calls.callsOfAProgramThatLetsJCudaThrow();
     }
 
     private void copies() {
@@ -80,6 +82,24 @@ public final class CallsOnHost {
         say("launch of too many threads", () -> cuda.launch(function, new CudaCalls.Grid(1, 257), nothing, 0));
         say("unknown kernel", () -> cuda.function(module, "hvd_copy_3"));
         say("text for PTX", () -> cuda.loadModule("no PTX"));
+    }
+
+    /** The setting is for the whole process. */
+    private void callsOfAProgramThatLetsJCudaThrow() {
+        JCudaDriver.setExceptionsEnabled(true);
+        try {
+            long stream = cuda.createStream();
+            cuda.clear(cuda.allocate(BYTES), BYTES, stream);
+            CudaMark mark = new CudaMark(cuda, stream);
+            say("throwing, a mark ahead is reached: " + mark.isReached(), () -> {});
+            cuda.awaitStream(stream);
+            say("throwing, a mark behind is reached: " + mark.isReached(), () -> {});
+            say("throwing, unknown kernel", () -> cuda.function(cuda.loadModule(SegmentKernels.ptx()), "hvd_copy_3"));
+            say("throwing, more memory than there is", () -> cuda.allocate(1L << 60));
+            say("throwing, a code without a name " + DriverCode.explain(12345), () -> {});
+        } finally {
+            JCudaDriver.setExceptionsEnabled(false);
+        }
     }
 
     private static void say(String what, Runnable call) {

@@ -38,6 +38,8 @@ class CallsOnHostTest {
         "launch of too many threads, CUDA_ERROR_INVALID_VALUE",
         "unknown kernel, CUDA_ERROR_NOT_FOUND",
         "text for PTX, CUDA_ERROR_INVALID_IMAGE",
+        "'throwing, unknown kernel', CUDA_ERROR_NOT_FOUND",
+        "'throwing, more memory than there is', CUDA_ERROR_OUT_OF_MEMORY",
     })
     void whatIsWrongIsRefused(String call, String error) {
         assertThat(answer(call)).contains("failed: " + error);
@@ -48,6 +50,14 @@ class CallsOnHostTest {
     void aMissingEventShows() {
         assertThat(answer("without an event 0")).isEqualTo("done");
         assertThat(answer("with an event 7")).isEqualTo("done");
+    }
+
+    /** Else every wait for the device would end as an error. */
+    @Test
+    void whatIsNotReachedYetIsNoErrorInAProgramThatLetsJCudaThrow() {
+        assertThat(answer("throwing, a mark ahead is reached: false")).isEqualTo("done");
+        assertThat(answer("throwing, a mark behind is reached: true")).isEqualTo("done");
+        assertThat(job.lines("throwing, a code without a name ").get(0)).contains("(12345)");
     }
 
     private static String answer(String call) {

@@ -104,6 +104,35 @@ class GpuReportTest {
                 .contains("but the driver is for CUDA 9.2");
     }
 
+    /** Else the table shows three versions, each of them new enough, and a job that cannot start. */
+    @Test
+    void aDriverThatIsTooOldForTheRuntimeIsNamedInTheRuntimesRow() {
+        Library oldDriver = new Library(12040, "/usr/lib/libcuda.so.550.54.14", "");
+
+        GpuReport.Row row =
+                GpuReport.of(facts(oldDriver, List.of(FIRST), NCCL)).rows().get(2);
+
+        assertThat(row.item()).isEqualTo("CUDA runtime");
+        assertThat(row.found()).isEmpty();
+        assertThat(row.missing())
+                .contains(
+                        "13.1, /opt/cuda/lib64/libcudart.so.13",
+                        "an NVIDIA driver for CUDA 13 (580)",
+                        "is for CUDA 12.4");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "13000, 13010, true",
+        "13010, 13000, true",
+        "14000, 13000, true",
+        "12090, 13000, false",
+        "0, 13000, false"
+    })
+    void aDriverCarriesEveryRuntimeOfItsMajorVersionAndOlderOnes(int driver, int runtime, boolean carries) {
+        assertThat(new CudaVersions(driver, runtime).obstacle().isEmpty()).isEqualTo(carries);
+    }
+
     @ParameterizedTest
     @CsvSource({
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22, 550.54.14",

@@ -1,23 +1,24 @@
 package io.hvd.backend.nccl;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.List;
-import org.assertj.core.api.Assertions;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class MusterTest {
     private static RankCard card(List<String> gpus, String ways) {
-        return new RankCard("machine", gpus, "2.18.5", "", "", ways, "");
+        return new RankCard("machine", "", gpus, "2.18.5", "", "", ways, "");
     }
 
     private static void refused(ErrorId id, RankCard first, RankCard second, String... words) {
         Muster muster = new Muster(List.of(first, second), List.of("alpha", "beta"));
         assertThatThrownBy(() -> muster.requireSound(false))
                 .isInstanceOfSatisfying(
-                        HvdException.class, e -> Assertions.assertThat(e.id()).isEqualTo(id))
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(id))
                 .hasMessageContainingAll(words);
     }
 
@@ -41,5 +42,39 @@ class MusterTest {
                 "1 on ranks [1]",
                 "2 on ranks [0]",
                 "HVD_GPUS_PER_RANK");
+    }
+
+    @Test
+    void ranksThatShareAGpuUnderOneHostIdAreRefusedBeforeNcclDoesIt() {
+        assertThat(sharing("", ""))
+                .get()
+                .asString()
+                .contains("rank 0 (alpha)", "rank 1 (beta)", "NCCL_HOSTID is not set");
+        assertThat(sharing("a", "a")).get().asString().contains("NCCL_HOSTID is \"a\" on both");
+        assertThat(sharing("a", "b")).isEmpty();
+        assertThat(sharing("", "b")).isEmpty();
+    }
+
+    /** GPUs of two machines often have the same PCI id. */
+    @Test
+    void oneHostIdOnTwoMachinesMakesTwoGpusOne() {
+        Muster muster = new Muster(
+                List.of(sharing("one machine", "same", "65:00"), sharing("another", "same", "65:00")),
+                List.of("alpha", "beta"));
+
+        assertThat(muster.obstacle(false)).get().asString().contains("to NCCL", "65:00", "NCCL_HOSTID is \"same\"");
+    }
+
+    private static Optional<String> sharing(String first, String second) {
+        return new Muster(
+                        List.of(sharing("machine", first, "a"), sharing("machine", second, "a")),
+                        List.of("alpha", "beta"))
+                .obstacle(true);
+    }
+
+    private static RankCard sharing(String machine, String hostId, String gpu) {
+        RankCard card = new RankCard(machine, hostId, List.of(gpu), "2.18.5", "", "", "FLAT", "");
+        assertThat(RankCard.decode(card.encode())).isEqualTo(card);
+        return card;
     }
 }

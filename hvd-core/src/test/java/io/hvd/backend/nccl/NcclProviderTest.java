@@ -101,9 +101,20 @@ class NcclProviderTest {
                 .allSatisfy(outcome -> assertThat(outcome).contains("without NCCL", "NCCL_HOSTID"));
         assertThat(open(
                         Map.of("HVD_SHARE_GPU", "1", "HVD_BACKEND", "nccl"),
-                        rank -> there(),
+                        rank -> there().withHostId("rank" + rank),
                         rank -> List.of(Device.cuda(0))))
                 .allSatisfy(outcome -> assertThat(outcome).startsWith("nccl 2.18.5"));
+    }
+
+    /** NCCL's own refusal is a number that says nothing of the GPU. */
+    @Test
+    void ranksThatShareAGpuUnderOneHostIdFailWithTheirNamesAndTheVariable() throws Exception {
+        assertThat(open(
+                        Map.of("HVD_SHARE_GPU", "1", "HVD_BACKEND", "nccl"),
+                        rank -> there(),
+                        rank -> List.of(Device.cuda(0))))
+                .allSatisfy(outcome -> assertThat(outcome)
+                        .contains(ErrorId.UNSUPPORTED.code(), "rank 0", "rank 1", "0000:65:00.0", "NCCL_HOSTID="));
     }
 
     @Test

@@ -15,7 +15,7 @@ import jcuda.Pointer;
 
 /**
  * What SGD and Adam on GPU memory share. Steps are queued on the compute stream, behind the averages that come in on the
- * exchange stream.
+ * exchange stream; who changes an average before the step, to clip it, queues that on the exchange stream.
  */
 abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permits DeviceSgd, DeviceAdam {
     /** Where this rank's work is queued: kernels on one stream, averages on the other. */
@@ -54,6 +54,8 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
 
     @Override
     public final void zeroGradients() {
+        // Averages that no step has used may still be on their way.
+        streams.compute.follow(streams.exchange);
         parameters.forEach(parameter -> parameter.gradient().fillAsync(0, streams.compute.queue()));
     }
 

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /**
  * G2, and G3 where NCCL is not in use: collectives on GPUs give what the same ones give on the host. The
@@ -26,6 +27,9 @@ import java.util.Map;
  */
 final class GpuCollectives {
     private static final ReduceOp[] OPS = {ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT};
+
+    /** 1 MiB of float32: hvd leaves batches of such tensors where they lie. */
+    private static final int DIRECT_ELEMENTS = 1 << 18;
 
     private final HvdContext hvd;
     private final Extent extent;
@@ -41,6 +45,7 @@ final class GpuCollectives {
         String check = hvd.backend().startsWith("nccl ") ? "G2." : "G3.";
         lines.add(new GpuCollectives(hvd, extent).allreduce(check + "allreduce"));
         lines.add(new GpuCollectives(hvd, extent).fused(check + "fused"));
+        lines.add(new GpuCollectives(hvd, extent).grouped(check + "grouped"));
         lines.add(new GpuCollectives(hvd, extent).ordered(check + "ordered"));
         lines.add(new GpuCollectives(hvd, extent).compressed(check + "compressed"));
         lines.add(new GpuCollectives(hvd, extent).broadcast(check + "broadcast"));
@@ -89,22 +94,32 @@ final class GpuCollectives {
 
     /** Tensors that travel as one must come back each to its own place. */
     private CheckLine fused(String check) {
+        return batch(check, IntStream.range(0, 20).map(i -> 1 + 37 * i).toArray(), "20 tensors in one batch");
+    }
+
+    /** Each of these is long enough for NCCL to take it from where it lies, all of them in one group of its calls. */
+    private CheckLine grouped(String check) {
+        int[] sizes = {DIRECT_ELEMENTS, DIRECT_ELEMENTS + 1, 2 * DIRECT_ELEMENTS, DIRECT_ELEMENTS + 37};
+        return batch(check, sizes, "4 tensors of 1 MiB and more in one batch");
+    }
+
+    private CheckLine batch(String check, int[] sizes, String what) {
         Map<String, DeviceArray> arrays = new LinkedHashMap<>();
         Map<String, Tensor> batch = new LinkedHashMap<>();
         Map<String, ByteBuffer> expected = new LinkedHashMap<>();
-        for (int i = 0; i < 20; i++) {
-            String name = "gpu_check.fused." + i;
-            ByteBuffer values = values(DType.FLOAT32, 1 + 37 * i, 3, i);
+        for (int i = 0; i < sizes.length; i++) {
+            String name = "gpu_check." + check + "." + i;
+            ByteBuffer values = values(DType.FLOAT32, sizes[i], 3, i);
             arrays.put(name, DeviceArray.of(values));
             batch.put(name, arrays.get(name).tensor(hvd.device(), DType.FLOAT32));
             hvd.allreduceInPlace(
-                    name + ".cpu", Tensor.wrap(values, DType.FLOAT32, Shape.of(1 + 37 * i)), AllreduceOptions.sum());
+                    name + ".cpu", Tensor.wrap(values, DType.FLOAT32, Shape.of(sizes[i])), AllreduceOptions.sum());
             expected.put(name, values);
         }
         hvd.allreduceInPlaceAsync(batch, AllreduceOptions.sum()).forEach(handle -> handle.synchronize());
         arrays.forEach((name, array) -> note(name, DType.FLOAT32, array.toHost(), expected.get(name), 0));
         arrays.values().forEach(DeviceArray::close);
-        return line(check, "20 tensors in one batch");
+        return line(check, what);
     }
 
     /** The allreduce must wait for what is queued on the tensor's stream. */

@@ -9,10 +9,7 @@ import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.backend.cuda.Segment;
 import io.hvd.backend.cuda.SegmentKernels;
 import io.hvd.examples.gpu.CheckLine.Outcome;
-import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
-import io.hvd.tensor.Shape;
-import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -21,14 +18,15 @@ import java.util.Locale;
 import java.util.Random;
 
 /**
- * G4: a hundred tensors from 4 bytes to 64 MiB are packed, scaled and turned into float16 by one launch,
- * and back; the bits are those of the CPU. The speed is compared with a copy from device to device that
- * moves as many bytes.
+ * G4: a hundred tensors from 4 bytes to 64 MiB are packed, scaled and turned into float16 and bfloat16 by one launch,
+ * and back by another; the bits are those of the CPU, and the flag says whether an element is infinite. The speed is
+ * compared with a copy from device to device that moves as many bytes.
  */
 final class KernelCheck implements AutoCloseable {
     private static final int TENSORS = 100;
     private static final int REPEATS = 20;
     private static final double SCALE = 0.25;
+    private static final List<DType> WIRES = List.of(DType.FLOAT16, DType.BFLOAT16);
 
     private final CudaDevice gpu;
     private final CudaStream stream;
@@ -59,35 +57,95 @@ final class KernelCheck implements AutoCloseable {
 
     private CheckLine run() {
         long bytes = 4 * elements;
-        try (DeviceStage floats = gpu.allocate(bytes);
-                DeviceStage halves = gpu.allocate(bytes / 2);
-                DeviceStage back = gpu.allocate(bytes);
-                PinnedStage host = gpu.allocatePinned((int) bytes)) {
+        try (Memory memory = new Memory(
+                gpu.allocate(bytes),
+                gpu.allocate(bytes / 2),
+                gpu.allocate(bytes),
+                gpu.allocate(Integer.BYTES),
+                gpu.allocatePinned((int) bytes))) {
+            PinnedStage host = memory.host;
             fill(host.buffer());
-            host.copyToDevice(0, floats.address(), (int) bytes, stream.handle());
+            host.copyToDevice(0, memory.floats.address(), (int) bytes, stream.handle());
             stream.await();
-            List<Segment> in = segments(floats.address(), 4, halves.address(), 2);
-            List<Segment> out = segments(halves.address(), 2, back.address(), 4);
-            Conversion narrow = new Conversion(DType.FLOAT32, DType.FLOAT16, SCALE);
-            Conversion widen = new Conversion(DType.FLOAT16, DType.FLOAT32, 1 / SCALE);
-            gpu.kernels().convert(in, narrow, stream.handle());
-            gpu.kernels().convert(out, widen, stream.handle());
-            ByteBuffer source = copy(host.buffer(), (int) bytes);
-            host.copyFromDevice(halves.address(), 0, (int) (bytes / 2), stream.handle());
-            stream.await();
-            int wrong = differences(source, host.buffer());
-            double pack = seconds(() -> gpu.kernels().convert(in, narrow, stream.handle()));
-            double unpack = seconds(() -> gpu.kernels().convert(out, widen, stream.handle()));
-            // The kernels read 4 and write 2 bytes of each element; so does a copy of 3 bytes of each.
-            List<Segment> all = List.of(new Segment(floats.address(), back.address(), 3 * elements));
-            double plain = seconds(() -> gpu.kernels().convert(all, Conversion.copy(DType.UINT8), stream.handle()));
-            return line(wrong, 6 * elements, pack, unpack, plain, deviceCopy(floats, back, 3 * elements));
+            KernelBits bits = new KernelBits(copy(host.buffer(), (int) bytes), runs());
+            List<String> wrong = new ArrayList<>();
+            WIRES.forEach(wire -> wrong.addAll(differences(wire, memory, bits)));
+            return line(wrong, speeds(memory));
         }
     }
 
-    private static CheckLine line(
-            int wrong, long moved, double pack, double unpack, double kernelCopy, double deviceCopy) {
-        String figures = String.format(
+    /** On the GPU the tensors, what becomes of them, what comes back and the flag; the host's side of all copies. */
+    private record Memory(DeviceStage floats, DeviceStage halves, DeviceStage back, DeviceStage flag, PinnedStage host)
+            implements AutoCloseable {
+        @Override
+        public void close() {
+            List.of(floats, halves, back, flag).forEach(DeviceStage::close);
+            host.close();
+        }
+    }
+
+    private List<String> differences(DType wire, Memory memory, KernelBits bits) {
+        List<String> wrong = new ArrayList<>();
+        gpu.kernels().convert(in(memory), narrow(wire), stream.handle());
+        ByteBuffer packed = read(memory.halves, memory.host);
+        note(wrong, bits.wrongNarrowed(packed, wire, SCALE), "elements of " + wire);
+        gpu.kernels().convert(out(memory), widen(wire), stream.handle());
+        ByteBuffer unpacked = read(memory.back, memory.host);
+        note(wrong, bits.wrongWidened(packed, unpacked, wire, 1 / SCALE), "elements back from " + wire);
+        memory.flag.clear(stream.handle());
+        gpu.kernels().convertAndCheck(in(memory), narrow(wire), memory.flag.address(), stream.handle());
+        boolean flagged = read(memory.flag, memory.host).getInt(0) != 0;
+        boolean expected = bits.nonFinite(packed, wire) > 0;
+        note(wrong, flagged == expected ? 0 : 1, "flag of " + wire + ", which is " + flagged);
+        return wrong;
+    }
+
+    private List<Segment> in(Memory memory) {
+        return segments(memory.floats.address(), 4, memory.halves.address(), 2);
+    }
+
+    private List<Segment> out(Memory memory) {
+        return segments(memory.halves.address(), 2, memory.back.address(), 4);
+    }
+
+    private static Conversion narrow(DType wire) {
+        return new Conversion(DType.FLOAT32, wire, SCALE);
+    }
+
+    private static Conversion widen(DType wire) {
+        return new Conversion(wire, DType.FLOAT32, 1 / SCALE);
+    }
+
+    private ByteBuffer read(DeviceStage from, PinnedStage host) {
+        int bytes = (int) from.bytes();
+        host.copyFromDevice(from.address(), 0, bytes, stream.handle());
+        stream.await();
+        return copy(host.buffer(), bytes);
+    }
+
+    private static void note(List<String> wrong, int count, String what) {
+        if (count > 0) {
+            wrong.add(count + " " + what);
+        }
+    }
+
+    private static CheckLine line(List<String> wrong, String figures) {
+        return wrong.isEmpty()
+                ? new CheckLine("G4", Outcome.PASS, "bits and flags equal to the CPU's; " + figures)
+                : new CheckLine("G4", Outcome.FAIL, "unlike the CPU's: " + String.join(", ", wrong) + "; " + figures);
+    }
+
+    private String speeds(Memory memory) {
+        List<Segment> in = in(memory);
+        List<Segment> out = out(memory);
+        double pack = seconds(() -> gpu.kernels().convert(in, narrow(DType.FLOAT16), stream.handle()));
+        double unpack = seconds(() -> gpu.kernels().convert(out, widen(DType.FLOAT16), stream.handle()));
+        // The kernels read 4 and write 2 bytes of each element; so does a copy of 3 bytes of each.
+        List<Segment> all = List.of(new Segment(memory.floats.address(), memory.back.address(), 3 * elements));
+        double kernelCopy = seconds(() -> gpu.kernels().convert(all, Conversion.copy(DType.UINT8), stream.handle()));
+        double deviceCopy = deviceCopy(memory.floats, memory.back, 3 * elements);
+        long moved = 6 * elements;
+        return String.format(
                 Locale.ROOT,
                 "%d tensors; pack %.0f GB/s, unpack %.0f GB/s, cuMemcpyDtoD of as many bytes %.0f GB/s (ratios %.2f and"
                         + " %.2f), our own copy %.0f GB/s",
@@ -98,9 +156,6 @@ final class KernelCheck implements AutoCloseable {
                 deviceCopy / pack,
                 deviceCopy / unpack,
                 moved / kernelCopy / 1e9);
-        return wrong == 0
-                ? new CheckLine("G4", Outcome.PASS, "bits equal to the CPU's; " + figures)
-                : new CheckLine("G4", Outcome.FAIL, wrong + " elements differ from the CPU's; " + figures);
     }
 
     private double deviceCopy(DeviceStage from, DeviceStage to, long bytes) {
@@ -133,23 +188,14 @@ final class KernelCheck implements AutoCloseable {
         return copy.put(0, from, 0, bytes);
     }
 
-    private int differences(ByteBuffer floats, ByteBuffer halves) {
-        ByteBuffer expected = ByteBuffer.allocateDirect(2 * (1 << 20)).order(ByteOrder.nativeOrder());
-        Tensor source = Tensor.wrap(floats, DType.FLOAT32, Shape.of(floats.capacity() / 4));
-        Converter converter = new Converter();
-        int wrong = 0;
+    private List<KernelBits.Run> runs() {
+        List<KernelBits.Run> runs = new ArrayList<>();
         long first = 0;
         for (int size : sizes) {
-            for (int done = 0; done < size; done += 1 << 20) {
-                int count = Math.min(1 << 20, size - done);
-                converter.pack(source, first + done, count, expected, 0, DType.FLOAT16, SCALE);
-                for (int i = 0; i < count; i++) {
-                    wrong += expected.getShort(2 * i) == halves.getShort((int) (2 * (first + done + i))) ? 0 : 1;
-                }
-            }
+            runs.add(new KernelBits.Run(first, size));
             first += aligned(size);
         }
-        return wrong;
+        return runs;
     }
 
     private double seconds(Runnable queue) {

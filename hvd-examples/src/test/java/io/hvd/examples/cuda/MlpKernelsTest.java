@@ -22,7 +22,7 @@ class MlpKernelsTest {
         Job job = Job.run(Job.program(MlpOnHost.class), HostCuda.with(KERNELS).environment(1));
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.lines("CHECK ")).hasSize(20).allMatch(line -> line.endsWith(": right"));
+        assertThat(job.lines("CHECK ")).hasSize(21).allMatch(line -> line.endsWith(": right"));
         assertThat(job.lines("host GPU: ")).isEmpty();
         assertThat(job.lines("ORDER "))
                 .containsExactly("ORDER "

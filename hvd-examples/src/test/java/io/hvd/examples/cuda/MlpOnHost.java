@@ -43,6 +43,7 @@ public final class MlpOnHost {
             checks.steps();
             checks.gradients();
             checks.state();
+            checks.zeros();
         }
     }
 
@@ -275,6 +276,17 @@ public final class MlpOnHost {
         } catch (HvdException e) {
             System.out.println("REFUSED " + e.getMessage());
         }
+    }
+
+    /** After a step that was left out an average may still come in; the zeros are queued behind it. */
+    private void zeros() {
+        DeviceParameter parameter = DeviceParameter.of("w", Shape.of(100), values(100));
+        DeviceSgd optimizer = new DeviceSgd(kernels, streams, List.of(parameter), 0.1, 0);
+        parameter.gradient().fillAsync(1, streams.exchange().queue());
+        optimizer.zeroGradients();
+        stream.await();
+        streams.exchange().await();
+        say("zeros after an average", largestDifference(new float[100], read(parameter.gradient())), 0);
     }
 
     private float[] values(int count) {

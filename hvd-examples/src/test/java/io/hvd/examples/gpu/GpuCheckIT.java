@@ -29,9 +29,10 @@ class GpuCheckIT {
         Job job = TrainJar.mpirun(cuda.environment(2), ranks, "gpu-check", "--quick");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.lines("RESULT gpu_check=pass ranks=" + ranks + " passed=15 failed=0 not_run=0"))
+        assertThat(job.lines("RESULT gpu_check=pass ranks=" + ranks + " passed=16 failed=0 not_run=0"))
                 .hasSize(1);
-        for (String check : List.of("G1", "G3.allreduce", "G3.ordered", "G3.compressed", "G3.alltoall", "G4", "G7")) {
+        for (String check :
+                List.of("G1", "G3.allreduce", "G3.grouped", "G3.ordered", "G3.compressed", "G3.alltoall", "G4", "G7")) {
             assertThat(job.lines("CHECK " + check + " pass")).as(job.output()).hasSize(1);
         }
         assertThat(job.lines("CHECK G1 pass").get(0))

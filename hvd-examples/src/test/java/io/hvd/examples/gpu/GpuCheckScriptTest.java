@@ -83,6 +83,14 @@ class GpuCheckScriptTest {
         assertThat(machine.jarsWithoutNccl()).containsExactly("cuda-1.jar", "jcuda-1.jar");
     }
 
+    /** java takes the jars that train.jar names from beside the file that it has opened, not from beside a link to it. */
+    @Test
+    void whatIsHiddenIsFoundByNoRealJava() throws IOException {
+        Job job = machine.startsRealJava().check("--only", "G3", "--ranks", "1");
+
+        assertThat(job.output()).contains("| pass | 1 rank: NCCL's natives: null, JCuda: jar:file:");
+    }
+
     @Test
     void aCheckThatFailsOrHangsDoesNotStopTheOthers() throws IOException {
         machine.answer("G1", "CHECK G1 fail rank 0 has device 1\n")
@@ -163,7 +171,7 @@ class GpuCheckScriptTest {
     void aTrainerWhoseAccuraciesDifferFails() throws IOException {
         Files.writeString(folder.resolve("bundle/bin/horovodrun"), """
                 #!/bin/bash
-                case "$*" in *--fp16*) accuracy=0.90 ;; *) accuracy=0.95 ;; esac
+                case "$*" in *--fp16*) accuracy=0.94 ;; *) accuracy=0.98 ;; esac
                 echo "RESULT example=cuda-mlp accuracy=$accuracy"
                 """);
 
@@ -171,6 +179,17 @@ class GpuCheckScriptTest {
 
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(job.output()).contains("; the accuracies differ by more than 0.03 |");
+    }
+
+    /** As many runs as you like that have learned nothing agree with each other. */
+    @Test
+    void aTrainerThatLearnsNothingFailsHoweverWellItsRunsAgree() throws IOException {
+        machine.answer("G5", "RESULT example=cuda-mlp ranks=1 loss=2.3 accuracy=0.10\n");
+
+        Job job = machine.check("--only", "G5");
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output()).contains("; an accuracy is below 0.93 |");
     }
 
     @Test

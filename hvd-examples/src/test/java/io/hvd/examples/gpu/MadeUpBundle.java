@@ -2,11 +2,16 @@ package io.hvd.examples.gpu;
 
 import io.hvd.testing.Job;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import java.util.zip.ZipEntry;
 
 /**
  * A folder that looks to gpu-check.sh like a bundle on a machine with GPUs, CUDA and NCCL: its java and horovodrun are
@@ -93,6 +98,32 @@ final class MadeUpBundle {
         answer("memcheck-G2", memcheck(0) + memcheck(0) + "CHECK G2.allreduce pass all types\n");
         answer("memcheck-G4", memcheck(0) + "CHECK G4 pass bits equal to the CPU's\n");
         answer("G7", "CHECK G7 pass bytes:microseconds 4:11.0 16:12.0; nccl 2.28.3 over mpi\n");
+    }
+
+    /** Makes train.jar and its libraries jars that a real java starts, and horovodrun a single rank of them. */
+    MadeUpBundle startsRealJava() throws IOException {
+        String main = HiddenNatives.class.getName().replace('.', '/') + ".class";
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        manifest.getMainAttributes().put(Attributes.Name.MAIN_CLASS, HiddenNatives.class.getName());
+        manifest.getMainAttributes().put(Attributes.Name.CLASS_PATH, "lib/cuda-1-linux-x86_64.jar lib/jcuda-1.jar");
+        try (InputStream compiled = HiddenNatives.class.getResourceAsStream("/" + main)) {
+            jar("train.jar", manifest, main, compiled.readAllBytes());
+        }
+        jar("lib/cuda-1-linux-x86_64.jar", new Manifest(), HiddenNatives.TO_HIDE, new byte[0]);
+        jar("lib/jcuda-1.jar", new Manifest(), HiddenNatives.TO_KEEP, new byte[0]);
+        program(
+                "horovodrun",
+                "#!/bin/bash\nwhile [ \"$1\" != java ]; do shift; done\nshift\nexec "
+                        + Path.of(System.getProperty("java.home"), "bin", "java") + " \"$@\"\n");
+        return this;
+    }
+
+    private void jar(String name, Manifest manifest, String entry, byte[] bytes) throws IOException {
+        try (JarOutputStream jar = new JarOutputStream(Files.newOutputStream(folder.resolve(name)), manifest)) {
+            jar.putNextEntry(new ZipEntry(entry));
+            jar.write(bytes);
+        }
     }
 
     static String memcheck(int errors) {

@@ -4,6 +4,7 @@ import static org.bytedeco.pytorch.global.torch.zeros_like;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.util.Optional;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 
@@ -23,7 +24,7 @@ final class GradientSlot {
         this.slot = zeros_like(value.detach());
         this.exchange = exchange;
         this.alias =
-                exchange == null ? TorchTensors.alias(name, slot) : TorchTensors.alias(name, slot, exchange.handle());
+                slot.is_cuda() ? TorchTensors.alias(name, slot, exchange.handle()) : TorchTensors.alias(name, slot);
     }
 
     String name() {
@@ -32,6 +33,11 @@ final class GradientSlot {
 
     Tensor value() {
         return value;
+    }
+
+    /** Empty on the CPU. */
+    Optional<ExchangeStream> exchange() {
+        return Optional.ofNullable(exchange);
     }
 
     /** The slot's memory. */

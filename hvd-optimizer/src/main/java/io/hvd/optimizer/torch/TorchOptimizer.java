@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LBFGS;
 import org.bytedeco.pytorch.OptimizerParamGroupVector;
@@ -34,8 +35,8 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<GradientHook.Receiver> receivers = new ArrayList<>();
     private final boolean sparseAsDense;
-    /** By the index of the GPU. */
-    private final Map<Byte, ExchangeStream> exchanges = new HashMap<>();
+    /** Of the GPUs that parameters are on. */
+    private final Set<ExchangeStream> exchanges = new HashSet<>();
 
     private final TorchState state;
 
@@ -51,6 +52,15 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
      */
     public TorchOptimizer(
             org.bytedeco.pytorch.Optimizer inner, StringTensorDict namedParameters, boolean sparseAsDense) {
+        this(inner, namedParameters, sparseAsDense, onePerGpu());
+    }
+
+    /** @param exchange the stream on which a parameter's gradients are averaged; null for one on the CPU */
+    TorchOptimizer(
+            org.bytedeco.pytorch.Optimizer inner,
+            StringTensorDict namedParameters,
+            boolean sparseAsDense,
+            Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange) {
         if (inner instanceof LBFGS) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
@@ -60,12 +70,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         TorchRuntime.shareCores();
         this.inner = inner;
         this.sparseAsDense = sparseAsDense;
-        addSlots(namedParameters.items());
+        addSlots(namedParameters.items(), exchange);
         requireSameAs(inner);
         this.state = new TorchState(inner, parameters);
     }
 
-    private void addSlots(StringTensorDictItemVector items) {
+    private void addSlots(
+            StringTensorDictItemVector items, Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange) {
         Set<Long> known = new HashSet<>();
         for (long i = 0; i < items.size(); i++) {
             // A reference of our own: the one in the dictionary goes when the caller's dictionary does.
@@ -73,17 +84,18 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
             // A parameter that several modules share travels once, under its first name.
             if (value.requires_grad() && known.add(identity(value))) {
                 String name = items.get(i).key().getString();
-                GradientSlot slot = new GradientSlot(name, value, exchange(value));
+                GradientSlot slot = new GradientSlot(name, value, exchange.apply(value));
                 slots.add(slot);
+                slot.exchange().ifPresent(exchanges::add);
                 parameters.add(new Parameter(name, TorchTensors.alias(name, value), slot.alias()));
             }
         }
     }
 
-    /** Null for a parameter on the CPU. */
-    private ExchangeStream exchange(org.bytedeco.pytorch.Tensor value) {
-        return value.is_cuda()
-                ? exchanges.computeIfAbsent(
+    private static Function<org.bytedeco.pytorch.Tensor, ExchangeStream> onePerGpu() {
+        Map<Byte, ExchangeStream> made = new HashMap<>();
+        return value -> value.is_cuda()
+                ? made.computeIfAbsent(
                         value.device().index(),
                         gpu -> new ExchangeStream(CudaDevice.open(gpu), TorchStreams.current(gpu)))
                 : null;
@@ -131,7 +143,6 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
 
     @Override
     public void step() {
-        exchanges.values().forEach(ExchangeStream::giveBack);
         inner.step().close();
         state.stepped();
     }
@@ -139,6 +150,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     /** Forgets the gradients; LibTorch makes new ones in the next backward. */
     @Override
     public void zeroGradients() {
+        giveBack();
         inner.zero_grad(true);
     }
 
@@ -164,6 +176,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
 
     @Override
     public void loadState(byte[] bytes) {
+        giveBack();
         state.load(bytes);
     }
 
@@ -184,9 +197,15 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     }
 
     @Override
-    public void adopt(int parameter) {
+    public void adopt() {
+        giveBack();
         try (PointerScope scope = new PointerScope()) {
-            slots.get(parameter).becomeGradient();
+            slots.forEach(GradientSlot::becomeGradient);
         }
+    }
+
+    /** A slot must not be touched on LibTorch's stream while its average is still being written on the other. */
+    private void giveBack() {
+        exchanges.forEach(ExchangeStream::giveBack);
     }
 }

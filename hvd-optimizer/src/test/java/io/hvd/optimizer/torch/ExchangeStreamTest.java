@@ -4,8 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.backend.cuda.SimulatedGpu;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -38,6 +42,38 @@ class ExchangeStreamTest {
 
         assertThat(done).containsExactly("gradient", "rest of backward", "average", "step");
         assertThat(gpu.failure()).isNull();
+    }
+
+    /**
+     * With an average that is only queued when synchronize() returns: clipping, and the next backward after a step that was
+     * left out or a state that was loaded, must not meet it.
+     */
+    @Test
+    void whatTheProgramQueuesAfterTheAveragesWaitsForThemWithoutAStep() {
+        Map<String, Consumer<TorchOptimizer>> ways = Map.of(
+                "adopt", TorchOptimizer::adopt,
+                "zero", TorchOptimizer::zeroGradients,
+                "load", optimizer -> optimizer.loadState(optimizer.saveState()));
+        ways.forEach((name, way) -> {
+            SimulatedGpu gpu = new SimulatedGpu();
+            gpu.enter();
+            long compute = gpu.createStream();
+            ExchangeStream exchange = new ExchangeStream(gpu.device(), compute);
+            List<String> done = new CopyOnWriteArrayList<>();
+            Models.Net net = new Models.Net(1);
+            TorchOptimizer optimizer = new TorchOptimizer(
+                    new SGD(net.parameters(), new SGDOptions(1)), net.named_parameters(), false, value -> exchange);
+
+            for (int i = 0; i < 50; i++) {
+                gpu.enqueue(exchange.handle(), () -> {});
+            }
+            gpu.enqueue(exchange.handle(), () -> done.add("average"));
+            way.accept(optimizer);
+            gpu.enqueue(compute, () -> done.add("clip"));
+            gpu.awaitStream(compute);
+
+            assertThat(done).as(name).containsExactly("average", "clip");
+        });
     }
 
     private static void await(CountDownLatch latch) {
