@@ -34,9 +34,6 @@ public final class Hvd {
     private static final InheritableThreadLocal<HvdContext> BOUND = new InheritableThreadLocal<>();
     private static volatile ProcessJob process;
 
-    /** Small enough that the stages of a few ranks stay in cache together. */
-    private static final int THREADS_STAGE_BYTES = 1 << 18;
-
     private Hvd() {}
 
     /**
@@ -125,17 +122,12 @@ public final class Hvd {
         if (size < 1) {
             throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
         }
-        int stageBytes = Math.min(THREADS_STAGE_BYTES, config.stageBytes());
-        SpawnFailures failures = new SpawnFailures();
-        Crew crew;
         if (isOneOfSeveral(config)) {
-            crew = new LaunchedCrew(size, stageBytes, options, config, guardOfThreads(config, size));
-        } else {
-            config.notes().forEach(LoggerFactory.getLogger(Hvd.class)::warn);
-            crew = new LocalCrew(size, stageBytes, options, config, failures);
+            return RankThreads.launched(size, options, config, guardOfThreads(config, size))
+                    .run(body);
         }
-        boolean dynamicSets = config.engine().dynamicProcessSets() || options.dynamicProcessSets();
-        return new RankThreads(size, crew, dynamicSets, failures).run(body);
+        config.notes().forEach(LoggerFactory.getLogger(Hvd.class)::warn);
+        return RankThreads.alone(size, options, config).run(body);
     }
 
     private static boolean isOneOfSeveral(HvdConfig config) {

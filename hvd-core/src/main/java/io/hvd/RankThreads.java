@@ -1,11 +1,15 @@
 package io.hvd;
 
+import io.hvd.config.HvdConfig;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
 /** Ranks as threads of one JVM, each bound to its own context. */
 final class RankThreads {
+    /** Small enough that the stages of a few ranks stay in cache together. */
+    private static final int STAGE_BYTES = 1 << 18;
+
     private static final long JOIN_MILLIS = 50;
     private static final long GIVE_UP_NANOS = 2_000_000_000L;
 
@@ -15,8 +19,29 @@ final class RankThreads {
     private final SpawnFailures failures;
     private long giveUpNanos;
 
+    /** A job of its own. */
+    static RankThreads alone(int size, InitOptions options, HvdConfig config) {
+        SpawnFailures failures = new SpawnFailures();
+        Crew crew = new LocalCrew(size, stageBytes(config), options, config, failures);
+        return new RankThreads(size, crew, dynamicSets(options, config), failures);
+    }
+
+    /** Together with the other processes that a launcher has started. @param process watches this one */
+    static RankThreads launched(int size, InitOptions options, HvdConfig config, JobGuard process) {
+        Crew crew = new LaunchedCrew(size, stageBytes(config), options, config, process);
+        return new RankThreads(size, crew, dynamicSets(options, config), new SpawnFailures());
+    }
+
+    private static int stageBytes(HvdConfig config) {
+        return Math.min(STAGE_BYTES, config.stageBytes());
+    }
+
+    private static boolean dynamicSets(InitOptions options, HvdConfig config) {
+        return config.engine().dynamicProcessSets() || options.dynamicProcessSets();
+    }
+
     /** @param failures told by the crew too */
-    RankThreads(int size, Crew crew, boolean dynamicSets, SpawnFailures failures) {
+    private RankThreads(int size, Crew crew, boolean dynamicSets, SpawnFailures failures) {
         this.size = size;
         this.crew = crew;
         this.dynamicSets = dynamicSets;
