@@ -85,10 +85,15 @@ final class HybridCollectives implements Collectives {
         vetoAcross(Math.min(chunk(how), elements), how);
     }
 
+    /**
+     * Nobody leaves before all ranks of all processes have come: whoever knows of the veto begins anew, and what it
+     * says then is not for one that still follows the plan.
+     */
     private void vetoAcross(long elements, Reduction how) {
         if (leads()) {
             across.vetoAllreduce(Device.CPU, elements, plain(how));
         }
+        hub.rendezvous().meet();
     }
 
     /** Chunk by chunk; with a ballot, the first chunk may be refused by any rank before anything is written. */
