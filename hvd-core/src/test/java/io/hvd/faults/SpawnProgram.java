@@ -43,8 +43,9 @@ public final class SpawnProgram {
 
     private static Object tellPlace(HvdContext hvd) {
         float sum = hvd.allreduce("sum", Tensor.of((float) hvd.rank()), SUM).item();
-        System.out.printf(
-                "PLACE process=%d rank=%d size=%d local=%d/%d cross=%d/%d sum=%.0f%n",
+        // One call for the line: other threads print theirs.
+        System.out.println(String.format(
+                "PLACE process=%d rank=%d size=%d local=%d/%d cross=%d/%d sum=%.0f",
                 process(),
                 hvd.rank(),
                 hvd.size(),
@@ -52,7 +53,7 @@ public final class SpawnProgram {
                 hvd.localSize(),
                 hvd.crossRank(),
                 hvd.crossSize(),
-                sum);
+                sum));
         return null;
     }
 
@@ -61,7 +62,8 @@ public final class SpawnProgram {
             if (hvd.rank() == culprit && step == ROUNDS / 2) {
                 throw new IllegalStateException("shard " + culprit + " is empty");
             }
-            hvd.allreduce("gradient", Tensor.of(1f), SUM);
+            // Always another name, so that the ranks wait where they can be told why, and not inside MPI.
+            hvd.allreduce("gradient." + step, Tensor.of(1f), SUM);
         }
         return null;
     }
