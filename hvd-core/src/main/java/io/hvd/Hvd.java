@@ -70,7 +70,7 @@ public final class Hvd {
             process.guard.notJoined(e);
             throw e;
         }
-        logStart(process.context, config);
+        logStart(process.context, config, process.context.localSize());
         return process.context;
     }
 
@@ -97,7 +97,11 @@ public final class Hvd {
      * Runs {@code size} ranks as threads of this JVM and waits for all of them. Inside the body,
      * {@code Hvd.rank()} and the like answer for the rank of the thread.
      *
-     * @return the bodies' results by rank
+     * <p>Where mpirun or srun has started several processes, they are one job: each calls this with the same
+     * size, thread t of process p is rank p * size + t, and a body that throws ends all processes. With
+     * {@code HVD_BACKEND=local} each process is a job of its own all the same.
+     *
+     * @return the results of this JVM's bodies by rank
      * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed
      */
     public static <R> List<R> spawn(int size, RankBody<R> body) {
@@ -114,8 +118,37 @@ public final class Hvd {
         HvdConfig config = HvdConfig.fromEnvironment();
         config.log().apply();
         runStartupHooks();
+        if (size < 1) {
+            throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
+        }
+        if (isOneOfSeveral(config)) {
+            return RankThreads.launched(size, options, config, guardOfThreads(config, size))
+                    .run(body);
+        }
         config.notes().forEach(LoggerFactory.getLogger(Hvd.class)::warn);
-        return new RankThreads(size, options, config).run(body);
+        return RankThreads.alone(size, options, config).run(body);
+    }
+
+    private static boolean isOneOfSeveral(HvdConfig config) {
+        if (config.backend() == BackendChoice.AUTO) {
+            requireLauncher(config);
+        }
+        return config.backend() != BackendChoice.LOCAL && config.startedWithOthers();
+    }
+
+    /** The guard of this process, which must not be in a job already: MPI serves one at a time. */
+    private static synchronized JobGuard guardOfThreads(HvdConfig config, int size) {
+        if (process == null) {
+            process = new ProcessJob(null, new JobGuard(new FailureNotice(config)));
+        }
+        if (process.guard.isInJob()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "spawn of " + size + " ranks in a process that is part of a job already, by Hvd.init() or by"
+                            + " another spawn; leave that one first, or leave it out: under a launcher spawn joins"
+                            + " the job by itself");
+        }
+        return process.guard;
     }
 
     /** Leaves the job in order but lets {@link #init()} be called again; every rank must call it. */
@@ -237,7 +270,7 @@ public final class Hvd {
     }
 
     /** A rank that is alone needs no sockets. */
-    private static Peers monitors(Backend backend, HvdConfig config) throws IOException {
+    static Peers monitors(Backend backend, HvdConfig config) throws IOException {
         Topology topology = backend.topology();
         return topology.size() == 1
                 ? SharedPeers.team(1, topology.host()).get(0)
@@ -257,7 +290,8 @@ public final class Hvd {
         }
     }
 
-    private static void logStart(HvdContext hvd, HvdConfig config) {
+    /** On rank 0. @param busyWaiters ranks of this host that keep a processor busy while they wait */
+    static void logStart(HvdContext hvd, HvdConfig config, int busyWaiters) {
         Logger log = LoggerFactory.getLogger(Hvd.class);
         if (config.slurm().isPresent() || config.debug().showRanks()) {
             log.info(StartLine.of(
@@ -265,9 +299,7 @@ public final class Hvd {
         }
         if (hvd.rank() == 0) {
             config.notes().forEach(log::warn);
-            config.slurm()
-                    .flatMap(slurm -> slurm.waitingAdvice(hvd.localSize()))
-                    .ifPresent(log::warn);
+            config.slurm().flatMap(slurm -> slurm.waitingAdvice(busyWaiters)).ifPresent(log::warn);
             log.info(
                     "{} rank(s) on {}, back end {}, device of rank 0: {}",
                     hvd.size(),

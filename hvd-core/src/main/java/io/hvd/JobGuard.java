@@ -47,8 +47,23 @@ final class JobGuard implements Membership.Events {
      * the context still open. Called again after a shutdown, for the next context.
      */
     void watch(Membership watched) {
-        membership = watched;
+        follow(watched);
         install();
+    }
+
+    /** Speaks for one of several ranks of this process; another guard watches the process. */
+    void follow(Membership followed) {
+        membership = followed;
+    }
+
+    /** Whether this process is a rank of a job, or one of its threads is, at the moment. */
+    boolean isInJob() {
+        return isOpen();
+    }
+
+    /** The body of a rank that is a thread has thrown, which ends the job; if it was over, nothing is left to end. */
+    void threw(Thread thread, Throwable cause) {
+        uncaught(null, thread, cause);
     }
 
     /** Init is about to throw. The record is left now, because the program may catch it and end in its own way. */

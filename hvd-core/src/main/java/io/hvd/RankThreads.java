@@ -1,17 +1,9 @@
 package io.hvd;
 
-import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
-import io.hvd.error.ShutdownException;
-import io.hvd.monitor.HangReport;
-import io.hvd.monitor.Peers;
-import io.hvd.monitor.SharedPeers;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 
 /** Ranks as threads of one JVM, each bound to its own context. */
 final class RankThreads {
@@ -22,39 +14,47 @@ final class RankThreads {
     private static final long GIVE_UP_NANOS = 2_000_000_000L;
 
     private final int size;
-    private final InitOptions options;
-    private final HvdConfig config;
-    private final List<Failure> failures = Collections.synchronizedList(new ArrayList<>());
-    private final CountDownLatch hangReported = new CountDownLatch(1);
+    private final Crew crew;
+    private final boolean dynamicSets;
+    private final SpawnFailures failures;
     private long giveUpNanos;
 
-    RankThreads(int size, InitOptions options, HvdConfig config) {
-        if (size < 1) {
-            throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
-        }
-        this.size = size;
-        this.options = options;
-        this.config = config;
+    /** A job of its own. */
+    static RankThreads alone(int size, InitOptions options, HvdConfig config) {
+        SpawnFailures failures = new SpawnFailures();
+        Crew crew = new LocalCrew(size, stageBytes(config), options, config, failures);
+        return new RankThreads(size, crew, dynamicSets(options, config), failures);
     }
 
+    /** Together with the other processes that a launcher has started. @param process watches this one */
+    static RankThreads launched(int size, InitOptions options, HvdConfig config, JobGuard process) {
+        Crew crew = new LaunchedCrew(size, stageBytes(config), options, config, process);
+        return new RankThreads(size, crew, dynamicSets(options, config), new SpawnFailures());
+    }
+
+    private static int stageBytes(HvdConfig config) {
+        return Math.min(STAGE_BYTES, config.stageBytes());
+    }
+
+    private static boolean dynamicSets(InitOptions options, HvdConfig config) {
+        return config.engine().dynamicProcessSets() || options.dynamicProcessSets();
+    }
+
+    /** @param failures told by the crew too */
+    private RankThreads(int size, Crew crew, boolean dynamicSets, SpawnFailures failures) {
+        this.size = size;
+        this.crew = crew;
+        this.dynamicSets = dynamicSets;
+        this.failures = failures;
+    }
+
+    /** The results by thread. */
     <R> List<R> run(RankBody<R> body) {
-        List<LocalProvider> team = LocalProvider.team(size, Math.min(STAGE_BYTES, config.stageBytes()));
-        List<Peers> monitors = SharedPeers.team(size, "this JVM");
         List<R> results = new ArrayList<>(Collections.nCopies(size, null));
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < size; i++) {
             int rank = i;
-            Membership.Place place =
-                    new Membership.Place(team.get(rank), config, backend -> monitors.get(rank), new EndOfAll());
-            Thread thread = new Thread(
-                    () -> {
-                        try {
-                            results.set(rank, runRank(place, body));
-                        } catch (Throwable cause) {
-                            failures.add(new Failure(rank, cause));
-                        }
-                    },
-                    "hvd-rank-" + rank);
+            Thread thread = new Thread(() -> results.set(rank, runRank(rank, body)), "hvd-rank-" + rank);
             // Waited for all the same, but not for ever if it hangs.
             thread.setDaemon(true);
             threads.add(thread);
@@ -62,60 +62,36 @@ final class RankThreads {
         }
         join(threads);
         if (!failures.isEmpty()) {
-            throw firstOf(List.copyOf(failures));
+            throw failures.first();
         }
         return results;
     }
 
-    private <R> R runRank(Membership.Place place, RankBody<R> body) {
-        Membership membership = Membership.join(place, options);
-        HvdContext context =
-                new HvdContext(membership, config.engine().dynamicProcessSets() || options.dynamicProcessSets());
+    private <R> R runRank(int thread, RankBody<R> body) {
+        Membership membership;
+        try {
+            membership = crew.join(thread);
+        } catch (Throwable cause) {
+            failures.add("rank " + thread, cause);
+            crew.refused(thread, cause);
+            return null;
+        }
+        HvdContext context = new HvdContext(membership, dynamicSets);
         Hvd.bind(context);
         try {
+            crew.begin(thread, context);
             R result = body.run(context);
-            context.close();
+            crew.leave(context);
             return result;
         } catch (Throwable cause) {
             // Noted before the others hear of it, because they fail in consequence.
-            failures.add(new Failure(context.rank(), cause));
-            membership.abort(1, "rank " + context.rank() + " threw " + cause);
+            failures.add("rank " + context.rank(), cause);
+            crew.failed(thread, membership, cause);
             return null;
         } finally {
             membership.stopWatching();
             Hvd.bind(null);
         }
-    }
-
-    /** A rank whose communication has failed, or that hangs, will not come to any meeting, whatever its body does next. */
-    private final class EndOfAll implements Membership.Events {
-        @Override
-        public void failed(Membership member, String why) {
-            member.abort(1, why);
-        }
-
-        @Override
-        public void hung(Membership member, HangReport hang) {
-            if (hang.reporter() == member.topology().rank()) {
-                failures.add(new Failure(
-                        hang.reporter(),
-                        new HvdException(ErrorId.SHUT_DOWN, hang.verdict() + "; all stacks: " + hang.file())));
-                hangReported.countDown();
-            }
-            member.abort(1, "the job hangs: " + hang.verdict());
-        }
-    }
-
-    /** The first failure in time that is not the consequence of another one. */
-    private static HvdException firstOf(List<Failure> failures) {
-        Failure first = failures.stream()
-                .filter(failure -> !(failure.cause instanceof ShutdownException))
-                .findFirst()
-                .orElse(failures.get(0));
-        HvdException thrown =
-                new HvdException(ErrorId.SHUT_DOWN, "rank " + first.rank + " failed: " + first.cause, first.cause);
-        failures.stream().filter(other -> other != first).forEach(other -> thrown.addSuppressed(other.cause));
-        return thrown;
     }
 
     private void join(List<Thread> threads) {
@@ -136,7 +112,7 @@ final class RankThreads {
 
     /** After a hang the threads are interrupted; one that does not care is left behind. */
     private boolean isGivenUp(List<Thread> threads) {
-        if (hangReported.getCount() > 0) {
+        if (!failures.hung()) {
             return false;
         }
         if (giveUpNanos == 0) {
@@ -145,6 +121,4 @@ final class RankThreads {
         }
         return System.nanoTime() > giveUpNanos;
     }
-
-    private record Failure(int rank, Throwable cause) {}
 }

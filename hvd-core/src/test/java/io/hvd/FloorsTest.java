@@ -29,6 +29,7 @@ class FloorsTest {
     private static final String TIMELINE = "io.hvd.timeline";
     private static final String ENGINE = "io.hvd.engine";
     private static final String LOCAL = "io.hvd.backend.local";
+    private static final String HYBRID = "io.hvd.backend.hybrid";
     private static final String MPI = "io.hvd.backend.mpi";
     private static final String CUDA = "io.hvd.backend.cuda";
     private static final String NCCL = "io.hvd.backend.nccl";
@@ -50,6 +51,8 @@ class FloorsTest {
             floor(MONITOR, TRACE, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
             floor(TIMELINE, TRACE, SPI, ERROR, CONFIG, LOG, "com.google.gson.*"),
             floor(LOCAL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            // threads inside a process, over a back end between processes that it knows by the SPI alone
+            floor(HYBRID, LOCAL, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor("io.hvd.backend.shm.*", SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI + ".bindings", MPI, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
@@ -75,6 +78,7 @@ class FloorsTest {
                     MONITOR,
                     TIMELINE,
                     LOCAL,
+                    HYBRID,
                     MPI,
                     NCCL,
                     "io.hvd.backend.shm",

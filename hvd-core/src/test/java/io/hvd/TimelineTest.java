@@ -26,7 +26,8 @@ class TimelineTest {
     private Path folder;
 
     private static <R> List<R> run(Map<String, String> settings, RankBody<R> body) {
-        return new RankThreads(RANKS, InitOptions.standard(), HvdConfig.from(settings)).run(body);
+        return RankThreads.alone(RANKS, InitOptions.standard(), HvdConfig.from(settings))
+                .run(body);
     }
 
     private static void train(HvdContext hvd, int steps) {

@@ -13,6 +13,7 @@ import java.util.OptionalInt;
  *
  * @param launcherRank this process's number among those that a launcher started; empty without one, -1 if it
  *     cannot be read
+ * @param launcherSize number of processes that it started; empty without one, or if it does not say
  * @param slurm what Slurm says; empty outside its jobs
  * @param notes what the user should know of the settings, to be logged once, by rank 0
  */
@@ -37,6 +38,7 @@ public record HvdConfig(
         TimelineSettings timeline,
         AutotuneSettings autotune,
         OptionalInt launcherRank,
+        OptionalInt launcherSize,
         Optional<SlurmPlace> slurm,
         Optional<ForeignLauncher> foreignLauncher,
         List<String> notes) {
@@ -51,6 +53,8 @@ public record HvdConfig(
 
     /** Set by mpirun (both Open MPI 4 and 5), by srun with PMIx, and by other PMI launchers. */
     private static final List<String> LAUNCHER_VARIABLES = List.of("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK");
+
+    private static final List<String> LAUNCHER_SIZE_VARIABLES = List.of("OMPI_COMM_WORLD_SIZE", "PMI_SIZE");
 
     private static final int SMALLEST_STAGE = 4096;
     /** Eleven days; sockets count their timeouts in milliseconds, as an int. */
@@ -113,6 +117,7 @@ public record HvdConfig(
                 TimelineSettings.from(reader),
                 AutotuneSettings.from(reader, notes),
                 launcherRank(environment),
+                launcherSize(environment),
                 SlurmPlace.of(environment),
                 ForeignLauncher.of(environment),
                 notes);
@@ -147,6 +152,7 @@ public record HvdConfig(
                         timeline,
                         autotune,
                         launcherRank,
+                        launcherSize,
                         slurm,
                         foreignLauncher,
                         notes);
@@ -164,11 +170,27 @@ public record HvdConfig(
                 : slurm.flatMap(SlurmPlace::whyNotAlone).or(() -> foreignLauncher.map(ForeignLauncher::whyNotAlone));
     }
 
+    /** Whether it has, as far as is known, started others beside this one. */
+    public boolean startedWithOthers() {
+        return startedByLauncher() && launcherSize.orElse(Integer.MAX_VALUE) > 1;
+    }
+
     private static OptionalInt launcherRank(Map<String, String> environment) {
         return LAUNCHER_VARIABLES.stream()
                 .filter(environment::containsKey)
                 .mapToInt(name -> rank(environment.get(name)))
                 .findFirst();
+    }
+
+    private static OptionalInt launcherSize(Map<String, String> environment) {
+        OptionalInt told = LAUNCHER_SIZE_VARIABLES.stream()
+                .filter(environment::containsKey)
+                .mapToInt(name -> rank(environment.get(name)))
+                .filter(size -> size > 0)
+                .findFirst();
+        return told.isPresent()
+                ? told
+                : SlurmPlace.of(environment).map(SlurmPlace::tasks).orElse(OptionalInt.empty());
     }
 
     private static int rank(String text) {

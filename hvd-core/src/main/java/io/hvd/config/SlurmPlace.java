@@ -87,6 +87,11 @@ public record SlurmPlace(
                         + " mpirun inside the job; if they are meant to be jobs of their own, set HVD_BACKEND=local");
     }
 
+    /** Processes of the step; empty where srun has not started this one itself. */
+    public OptionalInt tasks() {
+        return task.stream().mapToInt(Task::count).findFirst();
+    }
+
     /** Why this job differs from the step that it is; empty if it is the same. */
     public Optional<String> whyOtherJob(int rank, int size) {
         return task.filter(mine -> mine.number != rank || mine.count != size)

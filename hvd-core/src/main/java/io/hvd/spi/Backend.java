@@ -37,6 +37,11 @@ public interface Backend extends AutoCloseable {
         throw new UnsupportedOperationException("no further channel on this back end");
     }
 
+    /** Single transfers between the ranks, beside the collectives. All ranks call it together, once. */
+    default Transfers transfers() {
+        throw new UnsupportedOperationException("no transfers on this back end");
+    }
+
     /**
      * Ends all ranks' processes, or, where the ranks are threads, tells the others that this one is
      * gone. Any thread may call it; it may not return.

@@ -10,6 +10,7 @@ public final class CallSite {
     private static final Set<String> OURS = Set.of(
             "io.hvd",
             "io.hvd.backend.cuda",
+            "io.hvd.backend.hybrid",
             "io.hvd.backend.local",
             "io.hvd.backend.mpi",
             "io.hvd.backend.mpi.bindings",

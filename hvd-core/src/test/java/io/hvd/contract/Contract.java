@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.hvd.AllreduceOptions;
-import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.RankBody;
@@ -35,7 +34,7 @@ abstract class Contract {
     @AfterParameterizedClassInvocation
     static void report(Ranks ranks) {
         int passed = PassedTests.takeCount();
-        if (!Hvd.isInitialized()) {
+        if (ranks instanceof Ranks.Threads) {
             System.out.printf("TESTS backend=local ranks=%d passed=%d%n", ranks.size(), passed);
         }
     }

@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The contract under real mpirun: one job per number of ranks, with all its classes. */
@@ -26,7 +27,7 @@ class MpiContractIT {
             ProcessSetContractTest.class,
             StepContractTest.class);
 
-    private static final Pattern PASSED = Pattern.compile("TESTS backend=mpi ranks=(\\d+) passed=(\\d+)");
+    private static final Pattern PASSED = Pattern.compile("TESTS backend=(\\w+) ranks=(\\d+) passed=(\\d+)");
     private static final Map<String, Integer> PASSED_BY_JOB = new HashMap<>();
 
     @BeforeAll
@@ -48,6 +49,14 @@ class MpiContractIT {
         requireAllPassed(2, "threshold=" + threshold, little);
     }
 
+    /** Each test makes the ranks anew. With 3 x 2, process sets have unlike numbers of members on the processes. */
+    @ParameterizedTest(name = "{0} processes x {1} threads, stages of {2} bytes")
+    @CsvSource({"2, 2, 4194304", "2, 1, 4194304", "3, 2, 4096"})
+    void theContractHoldsForThreadsOfSeveralProcesses(int processes, int threads, String stageBytes) {
+        Job job = contract(processes, Map.of("HVD_STAGE_BYTES", stageBytes), Stream.of("threads=" + threads));
+        requireAllPassed(job, "hybrid", processes * threads, processes + "x" + threads);
+    }
+
     @ParameterizedTest(name = "{0} processes that share no memory")
     @ValueSource(ints = {2, 3})
     void theContractHoldsThroughMpiAlone(int ranks) {
@@ -55,19 +64,26 @@ class MpiContractIT {
     }
 
     private static void requireAllPassed(int ranks, String label, Map<String, String> settings) {
+        requireAllPassed(contract(ranks, settings, Stream.of()), "mpi", ranks, label);
+    }
+
+    private static Job contract(int processes, Map<String, String> settings, Stream<String> flags) {
         Map<String, String> environment = new HashMap<>(settings);
         environment.put("HOROVOD_DYNAMIC_PROCESS_SETS", "1");
-        Job job = Job.horovodrun(
-                ranks,
+        return Job.horovodrun(
+                processes,
                 environment,
                 InsideMpirun.class,
-                CLASSES.stream().map(Class::getName).toArray(String[]::new));
+                Stream.concat(flags, CLASSES.stream().map(Class::getName)).toArray(String[]::new));
+    }
 
+    private static void requireAllPassed(Job job, String backend, int ranks, String label) {
         assertThat(job.exitCode()).as(job.output()).isZero();
         Matcher passed = PASSED.matcher(job.output());
         assertThat(passed.find()).as(job.output()).isTrue();
-        assertThat(passed.group(1)).isEqualTo(String.valueOf(ranks));
-        PASSED_BY_JOB.put(label, Integer.valueOf(passed.group(2)));
+        assertThat(passed.group(1)).isEqualTo(backend);
+        assertThat(passed.group(2)).isEqualTo(String.valueOf(ranks));
+        PASSED_BY_JOB.put(label, Integer.valueOf(passed.group(3)));
         System.out.printf("%s %s seconds=%.1f%n", passed.group(), label, job.seconds());
     }
 

@@ -3,24 +3,40 @@ package io.hvd.contract;
 import io.hvd.Hvd;
 import io.hvd.InitOptions;
 import io.hvd.RankBody;
+import io.hvd.testing.LaunchedThreads;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 
-/** Where a test's ranks come from: threads of this JVM, or the processes of the job that it runs in. */
+/** Where a test's ranks come from: threads of this JVM, the processes of the job that it runs in, or threads of those. */
 sealed interface Ranks {
     /** Runs a body on all ranks at once; under mpirun every process is in the same test. */
     void run(RankBody<?> body) throws Exception;
 
     int size();
 
+    /** Whether they need MPI to find each other. */
+    default boolean onMpi() {
+        return true;
+    }
+
     /** Teams of 1 to 5 threads; inside a rank of a job, its processes and nothing else. */
     static List<Ranks> here() {
+        Optional<LaunchedThreads> launched = LaunchedThreads.here();
+        if (launched.isPresent()) {
+            return List.of(new ThreadsOfProcesses(launched.get()));
+        }
         return Hvd.isInitialized()
                 ? List.of(new Processes(Hvd.size()))
                 : IntStream.rangeClosed(1, 5).<Ranks>mapToObj(Threads::new).toList();
     }
 
     record Threads(int size) implements Ranks {
+        @Override
+        public boolean onMpi() {
+            return false;
+        }
+
         @Override
         public void run(RankBody<?> body) {
             Hvd.spawn(size, InitOptions.standard().withDynamicProcessSets(), body);
@@ -29,6 +45,23 @@ sealed interface Ranks {
         @Override
         public String toString() {
             return size + " ranks as threads";
+        }
+    }
+
+    record ThreadsOfProcesses(LaunchedThreads job) implements Ranks {
+        @Override
+        public void run(RankBody<?> body) {
+            Hvd.spawn(job.threads(), InitOptions.standard().withDynamicProcessSets(), body);
+        }
+
+        @Override
+        public int size() {
+            return job.processes() * job.threads();
+        }
+
+        @Override
+        public String toString() {
+            return job.processes() + " processes with " + job.threads() + " threads each";
         }
     }
 

@@ -13,29 +13,56 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * Runs JUnit test classes inside every rank of a job, all ranks the same tests in the same order. The
- * first failure ends the job: the other ranks would wait for this one's collectives.
+ * Runs JUnit test classes inside every process of a job, all processes the same tests in the same order. The
+ * first failure ends the job: the other ranks would wait for this one's collectives. With {@code threads=N} before the
+ * names, a process is not a rank, and each test makes N of it.
  */
 public final class InsideMpirun {
+    private static final String THREADS = "threads=";
+
     private InsideMpirun() {}
 
-    public static void main(String[] classNames) throws Exception {
-        Counter counter = new Counter();
+    public static void main(String[] args) throws Exception {
+        if (args[0].startsWith(THREADS)) {
+            int threads = Integer.parseInt(args[0].substring(THREADS.length()));
+            runWithThreads(threads, Arrays.copyOfRange(args, 1, args.length));
+            return;
+        }
         try (HvdContext hvd = Hvd.init()) {
-            LauncherDiscoveryRequestBuilder request = LauncherDiscoveryRequestBuilder.request()
-                    .configurationParameter(
-                            "junit.jupiter.testmethod.order.default", "org.junit.jupiter.api.MethodOrderer$MethodName");
-            for (String name : classNames) {
-                request.selectors(selectClass(Class.forName(name)));
-            }
-            LauncherDiscoveryRequest tests = request.build();
-            LauncherFactory.create().execute(tests, counter);
+            int passed = run(args);
             if (hvd.rank() == 0) {
-                System.out.printf(
-                        "TESTS backend=mpi ranks=%d passed=%d classes=%s%n",
-                        hvd.size(), counter.passed, Arrays.toString(classNames));
+                print("mpi", hvd.size(), passed, args);
             }
         }
+    }
+
+    private static void runWithThreads(int threads, String[] classNames) throws ClassNotFoundException {
+        int size = Hvd.spawn(threads, HvdContext::size).get(0);
+        String backend = Hvd.spawn(threads, HvdContext::backend).get(0).replaceFirst("\\W.*", "");
+        LaunchedThreads.announce(size / threads, threads);
+        int passed = run(classNames);
+        if (Hvd.spawn(threads, HvdContext::rank).get(0) == 0) {
+            print(backend, size, passed, classNames);
+        }
+    }
+
+    private static int run(String[] classNames) throws ClassNotFoundException {
+        Counter counter = new Counter();
+        LauncherDiscoveryRequestBuilder request = LauncherDiscoveryRequestBuilder.request()
+                .configurationParameter(
+                        "junit.jupiter.testmethod.order.default", "org.junit.jupiter.api.MethodOrderer$MethodName");
+        for (String name : classNames) {
+            request.selectors(selectClass(Class.forName(name)));
+        }
+        LauncherDiscoveryRequest tests = request.build();
+        LauncherFactory.create().execute(tests, counter);
+        return counter.passed;
+    }
+
+    private static void print(String backend, int ranks, int passed, String[] classNames) {
+        System.out.printf(
+                "TESTS backend=%s ranks=%d passed=%d classes=%s%n",
+                backend, ranks, passed, Arrays.toString(classNames));
     }
 
     private static final class Counter implements TestExecutionListener {
@@ -47,7 +74,10 @@ public final class InsideMpirun {
                 passed += test.isTest() ? 1 : 0;
                 return;
             }
-            System.err.println("FAILED " + test.getDisplayName() + " on rank " + Hvd.rank());
+            System.err.println("FAILED " + test.getDisplayName() + " on "
+                    + (Hvd.isInitialized()
+                            ? "rank " + Hvd.rank()
+                            : ProcessHandle.current().pid()));
             result.getThrowable().ifPresent(Throwable::printStackTrace);
             System.exit(1);
         }

@@ -7,30 +7,18 @@ import java.util.OptionalInt;
  * What mpirun or srun has told this process in its environment, known before the job begins.
  *
  * @param rank empty where there is no launcher
- * @param size ranks that were started; empty where there is no launcher, or it does not say
  */
-record Launcher(OptionalInt rank, OptionalInt size) {
+record Launcher(OptionalInt rank) {
     /** Longer than the ranks' JVMs differ in their start; the launcher ends the others once rank 0 has ended. */
     private static final long HEAD_START_MILLIS = 5_000;
 
     static Launcher of(Map<String, String> environment) {
-        return new Launcher(
-                first(environment, "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"),
-                first(environment, "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"));
-    }
-
-    boolean hasStartedThis() {
-        return rank.isPresent();
+        return new Launcher(first(environment, "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"));
     }
 
     /** Whether this process speaks for the job where all of its ranks would say the same. */
     boolean speaks() {
         return rank.orElse(0) == 0;
-    }
-
-    /** Whether other ranks may have been started beside this one. */
-    boolean hasStartedOthers() {
-        return hasStartedThis() && size.orElse(Integer.MAX_VALUE) > 1;
     }
 
     /**

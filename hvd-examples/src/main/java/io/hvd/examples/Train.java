@@ -126,18 +126,13 @@ public final class Train {
             throw new ParseException(
                     "--threads is refused: " + example.whyNoThreads().get());
         }
-        if (launcher.hasStartedOthers()) {
-            throw new ParseException("--threads makes the ranks itself, but the launcher has already started "
-                    + (launcher.size().isPresent() ? launcher.size().getAsInt() + " ranks" : "this one as a rank")
-                    + "; use one of the two");
-        }
         return Flags.count(line, THREADS, 1, 1);
     }
 
     private Options flags() {
         String meaning = example.whyNoThreads()
                 .map(why -> "refused: " + why)
-                .orElse("so many ranks as threads of this JVM, without a launcher");
+                .orElse("so many ranks as threads of this JVM, and of each other that a launcher has started");
         Options flags = example.flags();
         LocalRankFlag.addTo(flags);
         return flags.addOption(Flags.valued(THREADS, meaning)).addOption("h", "help", false, "this text");

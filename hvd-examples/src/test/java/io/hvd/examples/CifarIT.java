@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.examples.data.CifarFiles;
+import io.hvd.tensor.Tensor;
 import io.hvd.testing.Job;
+import io.hvd.train.Checkpoint;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -101,6 +104,35 @@ class CifarIT {
 
         assertThat(result.ranks()).isEqualTo(2);
         assertThat(file).hasSameBinaryContentAs(folder.resolve("trained/rank-0").resolve(FILE));
+    }
+
+    /** Two ranks have one sum, whatever the order. */
+    @Test
+    void oneThreadInEachOfTwoProcessesTrainsToTheVeryFileOfTwoProcesses() {
+        assertThat(trainedBy(2, 1))
+                .hasSameBinaryContentAs(folder.resolve("trained/rank-0").resolve(FILE));
+    }
+
+    /** Four may be added up in several orders, which differ in the last bits. */
+    @Test
+    void twoThreadsInEachOfTwoProcessesTrainToTheWeightsOfFourProcesses() throws IOException {
+        Path processes = folder.resolve("of-4-processes.safetensors");
+        ResultLine.of(TrainJar.horovodrun(4, flags("--epochs", "" + EPOCHS, "--checkpoint", processes.toString())));
+
+        Map<String, Tensor> expected = Checkpoint.read(processes).tensors();
+        Map<String, Tensor> trained = Checkpoint.read(trainedBy(2, 2)).tensors();
+        assertThat(trained.keySet()).isEqualTo(expected.keySet());
+        expected.forEach((name, tensor) -> assertThat(trained.get(name).toFloatArray())
+                .as(name)
+                .containsExactly(tensor.toFloatArray(), within(1e-4f)));
+    }
+
+    private static Path trainedBy(int processes, int threads) {
+        Path file = folder.resolve("of-" + processes + "x" + threads + ".safetensors");
+        ResultLine result = ResultLine.of(TrainJar.horovodrun(
+                processes, flags("--epochs", "" + EPOCHS, "--checkpoint", file.toString(), "--threads", "" + threads)));
+        assertThat(result.ranks()).isEqualTo(processes * threads);
+        return file;
     }
 
     @Test

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.testing.Job;
 import org.junit.jupiter.api.Test;
 
-/** Ranks as threads of one JVM: the same trainers, without a launcher. */
+/** Ranks as threads: the same trainers, without a launcher, and in each of the processes that one has started. */
 class ThreadsIT {
     private static final int BAD_USAGE = 2;
 
@@ -29,11 +29,15 @@ class ThreadsIT {
     }
 
     @Test
-    void ranksThatALauncherHasStartedMakeNoMoreRanks() {
-        Job job = TrainJar.mpirun(2, "digits", "--threads", "2");
+    void threadsOfTwoProcessesAreOneJobOfFourRanks() {
+        Job job = TrainJar.mpirun(2, "digits", "--threads", "2", "--epochs", "4");
+        ResultLine result = ResultLine.of(job);
 
-        assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
-        assertThat(job.lines("--threads")).hasSize(1).first().asString().contains("already started 2 ranks");
+        assertThat(result.ranks()).isEqualTo(4);
+        assertThat(result.steps()).isEqualTo(4 * 23);
+        assertThat(result.accuracy()).isBetween(0.4, 1.0);
+        assertThat(job.lines("epoch ")).as("one rank speaks for all").hasSize(4);
+        assertThat(job.lines("hybrid: 2 processes x 2 threads")).hasSize(1);
     }
 
     @Test

@@ -19,7 +19,7 @@ import java.util.List;
  * adds in rank order, so all ranks get the same bits. The others show their tensors to each other and
  * copy what is theirs.
  */
-final class LocalCollectives implements Collectives {
+public final class LocalCollectives implements Collectives {
     private final LocalHub hub;
     private final int rank;
     private final int size;
@@ -28,7 +28,7 @@ final class LocalCollectives implements Collectives {
     private Activities activities = Activities.UNHEARD;
 
     /** @param rank this rank's number within the hub */
-    LocalCollectives(LocalHub hub, int rank) {
+    public LocalCollectives(LocalHub hub, int rank) {
         this.hub = hub;
         this.rank = rank;
         this.size = hub.size();

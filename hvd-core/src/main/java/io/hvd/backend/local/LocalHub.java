@@ -11,12 +11,13 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /** What the ranks of one JVM, or some of them, share: their mailboxes, one meeting point and the stages of their data. */
-final class LocalHub {
+public final class LocalHub {
     private final List<Mailbox> mailboxes;
     private final Rendezvous rendezvous;
     private final List<ByteBuffer> stages;
     private final ByteBuffer result;
     private final List<Tensor> posted;
+    private final List<List<Tensor>> batches;
     private final List<byte[]> exchanged;
     private final List<long[]> counts;
     private final List<Crossing> crossings;
@@ -25,12 +26,13 @@ final class LocalHub {
     private final Map<Integer, List<Mailbox>> further = new HashMap<>();
     private String lost;
 
-    LocalHub(int size, int stageBytes) {
+    public LocalHub(int size, int stageBytes) {
         this.mailboxes = Stream.generate(Mailbox::new).limit(size).toList();
         this.rendezvous = new Rendezvous(size);
         this.stages = Stream.generate(() -> stage(stageBytes)).limit(size).toList();
         this.result = stage(stageBytes);
         this.posted = new ArrayList<>(Collections.nCopies(size, null));
+        this.batches = new ArrayList<>(Collections.nCopies(size, List.of()));
         this.exchanged = new ArrayList<>(Collections.nCopies(size, null));
         this.counts = new ArrayList<>(Collections.nCopies(size, null));
         this.crossings =
@@ -38,47 +40,57 @@ final class LocalHub {
         this.stageBytes = stageBytes;
     }
 
-    int size() {
+    public int size() {
         return mailboxes.size();
     }
 
+    /** Of each rank's stage, and of the result. */
+    public int stageBytes() {
+        return stageBytes;
+    }
+
     /** The engine's mailboxes, by rank. */
-    List<Mailbox> mailboxes() {
+    public List<Mailbox> mailboxes() {
         return mailboxes;
     }
 
     /** Mailboxes of another control channel, the same for all ranks; the first one is number 0. */
-    synchronized List<Mailbox> furtherMailboxes(int number) {
+    public synchronized List<Mailbox> furtherMailboxes(int number) {
         return further.computeIfAbsent(
                 number, any -> Stream.generate(Mailbox::new).limit(size()).toList());
     }
 
     /** Where the ranks wait for each other within a collective. */
-    Rendezvous rendezvous() {
+    public Rendezvous rendezvous() {
         return rendezvous;
     }
 
     /** Each rank's staging buffer; written by its own rank, read by all between two meetings. */
-    List<ByteBuffer> stages() {
+    public List<ByteBuffer> stages() {
         return stages;
     }
 
     /** The reduced chunk; every rank writes its own slice. */
-    ByteBuffer result() {
+    public ByteBuffer result() {
         return result;
     }
 
     /** Tensors that ranks show each other during one collective. */
-    List<Tensor> posted() {
+    public List<Tensor> posted() {
         return posted;
     }
 
-    List<byte[]> exchanged() {
+    /** The same for several tensors at once. */
+    public List<List<Tensor>> batches() {
+        return batches;
+    }
+
+    public List<byte[]> exchanged() {
         return exchanged;
     }
 
     /** Numbers that ranks show each other during one collective. */
-    List<long[]> counts() {
+    public List<long[]> counts() {
         return counts;
     }
 
@@ -88,7 +100,7 @@ final class LocalHub {
     }
 
     /** The meeting place of some of the ranks, the same object for all of them. */
-    synchronized LocalHub set(List<Integer> members) {
+    public synchronized LocalHub set(List<Integer> members) {
         LocalHub hub = sets.computeIfAbsent(members, some -> new LocalHub(some.size(), stageBytes));
         if (lost != null) {
             hub.breakUp(lost);
@@ -97,7 +109,7 @@ final class LocalHub {
     }
 
     /** A rank has gone: nobody may wait for it any longer. */
-    void lose(int rank, String why) {
+    public void lose(int rank, String why) {
         // In this order the cause is in every mailbox before those whom it frees can report theirs.
         mailboxes.forEach(mailbox -> mailbox.lost(rank, why));
         loseFurther(rank, why);

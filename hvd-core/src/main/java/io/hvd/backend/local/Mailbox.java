@@ -11,21 +11,21 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** The messages that wait for one rank. Any thread puts them in, the rank's communication thread takes them out. */
-final class Mailbox {
+public final class Mailbox {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition news = lock.newCondition();
     private final Queue<Letter> letters = new ArrayDeque<>();
     private boolean woken;
 
-    void put(int from, ByteBuffer message) {
+    public void put(int from, ByteBuffer message) {
         add(inbox -> inbox.message(from, message));
     }
 
-    void lost(int rank, String why) {
+    public void lost(int rank, String why) {
         add(inbox -> inbox.lost(rank, why));
     }
 
-    void wakeUp() {
+    public void wakeUp() {
         lock.lock();
         try {
             woken = true;
@@ -36,7 +36,7 @@ final class Mailbox {
     }
 
     /** Waits as {@link ControlChannel#receive} promises; the inbox is called outside the lock. */
-    void receive(long nanos, ControlChannel.Inbox inbox) {
+    public void receive(long nanos, ControlChannel.Inbox inbox) {
         List<Letter> taken;
         lock.lock();
         try {

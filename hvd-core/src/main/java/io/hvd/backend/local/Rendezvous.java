@@ -3,7 +3,7 @@ package io.hvd.backend.local;
 import io.hvd.error.ShutdownException;
 
 /** A barrier for rank threads that can be broken up for good when one of them will never come. */
-final class Rendezvous {
+public final class Rendezvous {
     private final int parties;
     private int arrived;
     private long round;
@@ -16,12 +16,12 @@ final class Rendezvous {
     }
 
     /** Waits until every rank has come here; throws {@link ShutdownException} if that cannot happen. */
-    void meet() {
+    public void meet() {
         meet(true);
     }
 
     /** The same, and tells everybody whether all have agreed. */
-    synchronized boolean meet(boolean agree) {
+    public synchronized boolean meet(boolean agree) {
         refuseIfBroken();
         long mine = round;
         allAgree &= agree;

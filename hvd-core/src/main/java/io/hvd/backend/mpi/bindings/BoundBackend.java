@@ -8,6 +8,7 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
+import io.hvd.spi.Transfers;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +32,8 @@ final class BoundBackend implements Backend {
     private final SocketControl control;
     private final MpiCollectives collectives;
     private final List<SocketControl> further = new ArrayList<>();
+    /** Null as long as nobody has asked for it. */
+    private BoundTransfers transfers;
 
     BoundBackend(Intracomm comm, ThreadLevel level, HvdConfig config) throws MPIException {
         this.comm = comm;
@@ -101,6 +104,16 @@ final class BoundBackend implements Backend {
     }
 
     @Override
+    public Transfers transfers() {
+        try {
+            transfers = new BoundTransfers(comm.dup());
+            return transfers;
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "MPI_Comm_dup failed at start-up: " + e, e);
+        }
+    }
+
+    @Override
     public List<byte[]> exchange(byte[] mine) {
         try {
             int[] lengths = new int[size];
@@ -137,6 +150,9 @@ final class BoundBackend implements Backend {
             comm.barrier();
             control.close();
             further.forEach(SocketControl::close);
+            if (transfers != null) {
+                transfers.close();
+            }
             comm.free();
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "leaving the communicator failed: " + e, e);

@@ -1,0 +1,72 @@
+package io.hvd;
+
+import io.hvd.backend.local.LocalProvider;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.monitor.HangReport;
+import io.hvd.monitor.Peers;
+import io.hvd.monitor.SharedPeers;
+import java.util.List;
+
+/** Threads that are a job of their own; it ends with them, and its process lives on. */
+final class LocalCrew implements Crew {
+    private final InitOptions options;
+    private final HvdConfig config;
+    private final SpawnFailures failures;
+    private final List<LocalProvider> team;
+    private final List<Peers> monitors;
+
+    LocalCrew(int size, int stageBytes, InitOptions options, HvdConfig config, SpawnFailures failures) {
+        this.options = options;
+        this.config = config;
+        this.failures = failures;
+        this.team = LocalProvider.team(size, stageBytes);
+        this.monitors = SharedPeers.team(size, "this JVM");
+    }
+
+    @Override
+    public Membership join(int thread) {
+        return Membership.join(
+                new Membership.Place(team.get(thread), config, backend -> monitors.get(thread), new EndOfAll()),
+                options);
+    }
+
+    @Override
+    public void refused(int thread, Throwable cause) {
+        // All threads of one process have the same reason.
+    }
+
+    @Override
+    public void begin(int thread, HvdContext context) {
+        // Nobody else need know.
+    }
+
+    @Override
+    public void leave(HvdContext context) {
+        context.close();
+    }
+
+    @Override
+    public void failed(int thread, Membership membership, Throwable cause) {
+        membership.abort(1, "rank " + thread + " threw " + cause);
+    }
+
+    /** A rank whose communication has failed, or that hangs, will not come to any meeting, whatever its body does next. */
+    private final class EndOfAll implements Membership.Events {
+        @Override
+        public void failed(Membership member, String why) {
+            member.abort(1, why);
+        }
+
+        @Override
+        public void hung(Membership member, HangReport hang) {
+            if (hang.reporter() == member.topology().rank()) {
+                failures.addHang(
+                        "rank " + hang.reporter(),
+                        new HvdException(ErrorId.SHUT_DOWN, hang.verdict() + "; all stacks: " + hang.file()));
+            }
+            member.abort(1, "the job hangs: " + hang.verdict());
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package io.hvd.backend.hybrid;
+
+import io.hvd.error.ShutdownException;
+import io.hvd.spi.Transfers;
+import io.hvd.spi.Transfers.Transfer;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * The thread that owns the back end between the processes, at work for the ranks of its JVM. What they hand over to be
+ * called is carried out one after the other; transfers go on beside each other, so that no rank waits for what another
+ * one has begun.
+ *
+ * <p>A call may wait for the other processes only if all threads of this JVM take part in it: then none of them can be
+ * needed elsewhere meanwhile. Everything among some of the threads goes by transfers.
+ */
+final class Carrier {
+    /** So long it looks after transfers without a rest. */
+    private static final long BUSY_NANOS = 1_000_000;
+
+    private static final long SHORTEST_REST_NANOS = 20_000;
+    private static final long LONGEST_REST_NANOS = 500_000;
+
+    private final BlockingQueue<Runnable> orders = new LinkedBlockingQueue<>();
+    private final Set<CompletableFuture<?>> awaited = ConcurrentHashMap.newKeySet();
+    private volatile String broken = "";
+    /** These belong to the carrier's own thread. */
+    private final List<Shipment> underWay = new ArrayList<>();
+
+    private boolean ended;
+    private long quietSince;
+    private long rest;
+
+    private Carrier() {}
+
+    /** @param owner runs it until {@link #end}, and nothing else meanwhile */
+    static Carrier start(Executor owner) {
+        Carrier carrier = new Carrier();
+        owner.execute(carrier::run);
+        return carrier;
+    }
+
+    /** Has something called, and waits for it. Any thread but the carrier's own. */
+    <T> T call(Supplier<T> work) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        return await(result, () -> {
+            try {
+                result.complete(work.get());
+            } catch (Throwable e) {
+                result.completeExceptionally(e);
+            }
+        });
+    }
+
+    /** A rank's half of a transfer with another rank's. */
+    record Parcel(boolean outgoing, ByteBuffer bytes, int process, int tag) {
+        Transfer start(Transfers transfers) {
+            return outgoing ? transfers.send(bytes, process, tag) : transfers.receive(bytes, process, tag);
+        }
+    }
+
+    /** Starts all of them and waits until they are done; others' go on meanwhile. */
+    void ship(Transfers transfers, List<Parcel> parcels) {
+        if (parcels.isEmpty()) {
+            return;
+        }
+        CompletableFuture<Void> arrival = new CompletableFuture<>();
+        await(arrival, () -> {
+            try {
+                List<Transfer> started = new ArrayList<>();
+                parcels.forEach(parcel -> started.add(parcel.start(transfers)));
+                underWay.add(new Shipment(started, arrival));
+            } catch (Throwable e) {
+                arrival.completeExceptionally(e);
+            }
+        });
+    }
+
+    /** The last order: its thread is free for others. */
+    void end() {
+        orders.add(() -> ended = true);
+    }
+
+    /** Nobody waits any longer for what may never come. */
+    void giveUp(String why) {
+        broken = why;
+        awaited.forEach(future -> future.completeExceptionally(new ShutdownException(why)));
+    }
+
+    private <T> T await(CompletableFuture<T> result, Runnable order) {
+        awaited.add(result);
+        try {
+            if (!broken.isEmpty()) {
+                throw new ShutdownException(broken);
+            }
+            orders.add(order);
+            return result.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof RuntimeException known) {
+                throw known;
+            }
+            throw e;
+        } finally {
+            awaited.remove(result);
+        }
+    }
+
+    private void run() {
+        try {
+            while (!ended) {
+                Runnable order = underWay.isEmpty() ? orders.take() : orders.poll(rest(), TimeUnit.NANOSECONDS);
+                if (order != null) {
+                    order.run();
+                    quietSince = System.nanoTime();
+                }
+                if (underWay.removeIf(Shipment::hasArrived)) {
+                    quietSince = System.nanoTime();
+                }
+            }
+        } catch (InterruptedException e) {
+            giveUp("the thread that owns the back end between the processes was interrupted");
+        }
+    }
+
+    private long rest() {
+        if (System.nanoTime() - quietSince < BUSY_NANOS) {
+            rest = SHORTEST_REST_NANOS;
+            Thread.yield();
+            return 0;
+        }
+        rest = Math.min(LONGEST_REST_NANOS, rest * 2);
+        return rest;
+    }
+
+    /** Transfers that somebody waits for together. */
+    private record Shipment(List<Transfer> transfers, CompletableFuture<Void> arrival) {
+        boolean hasArrived() {
+            try {
+                transfers.removeIf(Transfer::isDone);
+                if (transfers.isEmpty()) {
+                    arrival.complete(null);
+                }
+            } catch (RuntimeException e) {
+                arrival.completeExceptionally(e);
+            }
+            return arrival.isDone();
+        }
+    }
+}

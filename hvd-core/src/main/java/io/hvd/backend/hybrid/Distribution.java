@@ -1,0 +1,292 @@
+package io.hvd.backend.hybrid;
+
+import io.hvd.backend.local.LocalHub;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The collectives that hand pieces of tensors out, for threads of several processes: they show each other their tensors,
+ * the leader puts together what goes to the other processes, and each takes its own part of what comes. Between the
+ * first and the last meeting of a call, what is shown stays as it is, and only the leader adds to it.
+ */
+final class Distribution {
+    private static final int LEADER = 0;
+
+    private final Seating seating;
+    private final int place;
+    private final LocalHub hub;
+    private final Collectives across;
+    private final int row;
+    /** Numbers within the set: of the first member here, and of this one. */
+    private final int first;
+
+    private final int self;
+    private final int here;
+    private final Converter converter = new Converter();
+    private final Reducer reducer = new Reducer();
+
+    /** The parameters are those of {@link HybridCollectives}. */
+    Distribution(Seating seating, int place, LocalHub hub, Collectives across) {
+        this.seating = seating;
+        this.place = place;
+        this.hub = hub;
+        this.across = across;
+        this.row = seating.row();
+        this.first = seating.first(row);
+        this.self = first + place;
+        this.here = seating.length(row);
+    }
+
+    void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
+        hub.batches().set(place, inputs);
+        meet();
+        led(outputs, () -> across.broadcast(rootIsHere(root) ? batchOf(root) : inputs, outputs, seating.rowOf(root)));
+        if (place != LEADER) {
+            List<Tensor> theirs = hub.batches().get(LEADER);
+            for (int i = 0; i < theirs.size(); i++) {
+                copyUnlessSame(theirs.get(i), outputs.get(i), self == root ? inputs.get(i) : null);
+            }
+        }
+        meet();
+    }
+
+    /** The root's own tensor has the elements already. */
+    private void copyUnlessSame(Tensor from, Tensor to, Tensor original) {
+        if (to != original) {
+            converter.copy(from, 0, to, 0, from.elements());
+        }
+    }
+
+    void allgather(Tensor input, Tensor output, long[] elements) {
+        show(input);
+        led(List.of(output), () -> across.allgather(joined(input.dtype(), elements), output, seating.sums(elements)));
+        if (place != LEADER) {
+            Tensor theirs = hub.batches().get(LEADER).get(0);
+            converter.copy(theirs, 0, output, 0, theirs.elements());
+        }
+        meet();
+    }
+
+    void gather(Tensor input, Tensor output, long[] elements, int root) {
+        hub.batches().set(place, output == null ? List.of() : List.of(output));
+        show(input);
+        if (place == LEADER) {
+            Tensor collected = rootIsHere(root) ? batchOf(root).get(0) : null;
+            across.gather(joined(input.dtype(), elements), collected, seating.sums(elements), seating.rowOf(root));
+        }
+        meet();
+    }
+
+    void scatter(Tensor input, Tensor output, long[] elements, int root) {
+        show(input);
+        long[] sums = seating.sums(elements);
+        takeOwn(output, elements, () -> {
+            Tensor ours = zeros(output.dtype(), sums[row]);
+            across.scatter(rootIsHere(root) ? shownBy(root) : null, ours, sums, seating.rowOf(root));
+            return ours;
+        });
+    }
+
+    void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        Tensor sum = reducedHere(input, how);
+        long[] sums = seating.sums(elements);
+        Tensor mine = zeros(how.wire(), elements[self]);
+        takeOwn(mine, elements, () -> {
+            Tensor ours = zeros(how.wire(), sums[row]);
+            across.reduceScatter(sum, ours, sums, HybridCollectives.plain(how));
+            return ours;
+        });
+        scale(mine, output, how);
+    }
+
+    void reduce(Tensor input, Tensor output, Reduction how, int root) {
+        Tensor sum = reducedHere(input, how);
+        led(List.of(sum), () -> {
+            Tensor total = rootIsHere(root) ? sum : null;
+            across.reduce(sum, total, HybridCollectives.plain(how), seating.rowOf(root));
+        });
+        if (self == root) {
+            scale(sum, output, how);
+        }
+        meet();
+    }
+
+    /** Each rank shows how much it sends to and gets from everybody, one behind the other. */
+    void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        long[] both = new long[2 * sent.length];
+        System.arraycopy(sent, 0, both, 0, sent.length);
+        System.arraycopy(received, 0, both, sent.length, received.length);
+        hub.counts().set(place, both);
+        show(input);
+        led(null, () -> {
+            long[] out = sumsHere(0);
+            long[] in = sumsHere(sent.length);
+            Tensor incoming = zeros(input.dtype(), Seating.sum(in, 0, in.length));
+            long most = longest * seating.longest() * seating.longest();
+            across.alltoall(outgoing(input.dtype(), out), incoming, out, in, most);
+            hub.batches().set(LEADER, List.of(incoming));
+        });
+        takePieces(hub.batches().get(LEADER).get(0), output, sent.length);
+        meet();
+    }
+
+    /** What all members here send to each row, or get from it. @param from where those counts begin */
+    private long[] sumsHere(int from) {
+        long[] sums = new long[seating.rows().size()];
+        for (int other = 0; other < sums.length; other++) {
+            int begin = from + seating.first(other);
+            for (int member = 0; member < here; member++) {
+                sums[other] += Seating.sum(hub.counts().get(member), begin, begin + seating.length(other));
+            }
+        }
+        return sums;
+    }
+
+    /** Row by row, and for each row member by member of this one. */
+    private Tensor outgoing(DType type, long[] out) {
+        Tensor outgoing = zeros(type, Seating.sum(out, 0, out.length));
+        long at = 0;
+        for (int other = 0; other < out.length; other++) {
+            int begin = seating.first(other);
+            for (int member = 0; member < here; member++) {
+                long[] sent = hub.counts().get(member);
+                long count = Seating.sum(sent, begin, begin + seating.length(other));
+                converter.copy(hub.posted().get(member), Seating.sum(sent, 0, begin), outgoing, at, count);
+                at += count;
+            }
+        }
+        return outgoing;
+    }
+
+    /** Picks this member's pieces out of those that have come, sender by sender, for all members here. */
+    private void takePieces(Tensor incoming, Tensor output, int members) {
+        long at = 0;
+        long to = 0;
+        for (int sender = 0; sender < members; sender++) {
+            for (int member = 0; member < here; member++) {
+                long count = hub.counts().get(member)[members + sender];
+                if (member == place) {
+                    converter.copy(incoming, at, output, to, count);
+                    to += count;
+                }
+                at += count;
+            }
+        }
+    }
+
+    /** The leader gets what belongs to the members here, one behind the other; each takes its own. */
+    private void takeOwn(Tensor output, long[] elements, Source source) {
+        if (place == LEADER) {
+            hub.batches().set(LEADER, List.of(source.get()));
+        }
+        meet();
+        long at = Seating.sum(elements, first, self);
+        converter.copy(hub.batches().get(LEADER).get(0), at, output, 0, elements[self]);
+        meet();
+    }
+
+    private interface Source {
+        Tensor get();
+    }
+
+    /** The sum over the members here, in the wire type: one tensor that all of them see, each has reduced a part. */
+    private Tensor reducedHere(Tensor input, Reduction how) {
+        show(input);
+        if (place == LEADER) {
+            hub.batches().set(LEADER, List.of(zeros(how.wire(), input.elements())));
+        }
+        meet();
+        Tensor sum = hub.batches().get(LEADER).get(0);
+        long from = input.elements() * place / here;
+        long to = input.elements() * (place + 1) / here;
+        int piece = Math.max(1, hub.stageBytes() / how.wire().bytes() / here);
+        for (long at = from; at < to; at += piece) {
+            reducePiece(at, (int) Math.min(piece, to - at), sum, how);
+        }
+        meet();
+        return sum;
+    }
+
+    private void reducePiece(long from, int count, Tensor sum, Reduction how) {
+        ByteBuffer stage = hub.stages().get(place);
+        int bytes = count * how.wire().bytes();
+        List<ByteBuffer> parts = new ArrayList<>(here);
+        for (int member = 0; member < here; member++) {
+            ByteBuffer part = stage.slice(member * bytes, bytes).order(stage.order());
+            converter.pack(hub.posted().get(member), from, count, part, 0, how.wire(), how.prescale());
+            parts.add(part);
+        }
+        reducer.reduce(how.op(), how.wire(), parts, 0, count, parts.get(0));
+        converter.unpack(parts.get(0), 0, how.wire(), sum, from, count, 1);
+    }
+
+    /** From the wire type to the output's, scaled. */
+    private void scale(Tensor reduced, Tensor output, Reduction how) {
+        ByteBuffer stage = hub.stages().get(place);
+        int piece = stage.capacity() / how.wire().bytes();
+        for (long from = 0; from < output.elements(); from += piece) {
+            int count = (int) Math.min(piece, output.elements() - from);
+            converter.pack(reduced, from, count, stage, 0, how.wire(), 1);
+            converter.unpack(stage, 0, how.wire(), output, from, count, how.postscale());
+        }
+    }
+
+    /** The inputs of the members here, one behind the other; a single one's as it is. */
+    private Tensor joined(DType type, long[] elements) {
+        if (here == 1) {
+            return hub.posted().get(LEADER);
+        }
+        Tensor joined = zeros(type, seating.sums(elements)[row]);
+        long at = 0;
+        for (int member = 0; member < here; member++) {
+            converter.copy(hub.posted().get(member), 0, joined, at, elements[first + member]);
+            at += elements[first + member];
+        }
+        return joined;
+    }
+
+    private boolean rootIsHere(int root) {
+        return seating.rowOf(root) == row;
+    }
+
+    private Tensor shownBy(int member) {
+        return hub.posted().get(member - first);
+    }
+
+    private List<Tensor> batchOf(int member) {
+        return hub.batches().get(member - first);
+    }
+
+    /** Everybody here can see everybody's tensor until the last meeting of the call. */
+    private void show(Tensor tensor) {
+        hub.posted().set(place, tensor);
+        meet();
+    }
+
+    /** The leader does it for all and shows what it has then, if that is anything new; the others wait. */
+    private void led(List<Tensor> shown, Runnable work) {
+        if (place == LEADER) {
+            work.run();
+            if (shown != null) {
+                hub.batches().set(LEADER, shown);
+            }
+        }
+        meet();
+    }
+
+    private void meet() {
+        hub.rendezvous().meet();
+    }
+
+    private static Tensor zeros(DType type, long elements) {
+        return Tensor.zeros(type, Shape.of(elements));
+    }
+}

@@ -1,0 +1,223 @@
+package io.hvd.backend.hybrid;
+
+import io.hvd.backend.local.LocalCollectives;
+import io.hvd.backend.local.LocalHub;
+import io.hvd.spi.Activities;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.FlatView;
+import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+
+/**
+ * Collectives among threads of several processes. What the members of one process have between them they do in memory,
+ * through the stages of their hub; the first of them, the leader, then does the same once with the leaders of the other
+ * processes, and all take the result from it. The order in which elements are added up is that of the ranks within a
+ * process, and then the one of the data plane across.
+ */
+final class HybridCollectives implements Collectives {
+    private static final int LEADER = 0;
+
+    private final Seating seating;
+    private final int place;
+    private final LocalHub hub;
+    private final Collectives across;
+    private final Pairs pairs;
+    private final LocalCollectives inside;
+    private final Distribution distribution;
+    private final Converter converter = new Converter();
+    private final Reducer reducer = new Reducer();
+    private Activities activities = Activities.UNHEARD;
+
+    /**
+     * @param place this rank's among the members of its process
+     * @param hub of these members
+     * @param across of the processes that have members; may be null on those who do not lead
+     * @param pairs this rank's
+     */
+    HybridCollectives(Seating seating, int place, LocalHub hub, Collectives across, Pairs pairs) {
+        this.seating = seating;
+        this.place = place;
+        this.hub = hub;
+        this.across = across;
+        this.pairs = pairs;
+        this.inside = new LocalCollectives(hub, place);
+        this.distribution = new Distribution(seating, place, hub, across);
+    }
+
+    @Override
+    public void report(Activities to) {
+        activities = to;
+        if (leads()) {
+            across.report(to);
+        }
+    }
+
+    private boolean leads() {
+        return place == LEADER;
+    }
+
+    @Override
+    public boolean takesVetoes(Device device) {
+        return reaches(device) && across != null && across.takesVetoes(device);
+    }
+
+    @Override
+    public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        stream(inputs, outputs, how, false);
+    }
+
+    @Override
+    public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        return stream(inputs, outputs, how, true);
+    }
+
+    /** Whoever vetoes is heard by the threads of its process at once, and by the others through their leaders. */
+    @Override
+    public void vetoAllreduce(Device device, long elements, Reduction how) {
+        hub.rendezvous().meet(false);
+        vetoAcross(Math.min(chunk(how), elements), how);
+    }
+
+    /**
+     * Nobody leaves before all ranks of all processes have come: whoever knows of the veto begins anew, and what it
+     * says then is not for one that still follows the plan.
+     */
+    private void vetoAcross(long elements, Reduction how) {
+        if (leads()) {
+            across.vetoAllreduce(Device.CPU, elements, plain(how));
+        }
+        hub.rendezvous().meet();
+    }
+
+    /** Chunk by chunk; with a ballot, the first chunk may be refused by any rank before anything is written. */
+    private boolean stream(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean ballot) {
+        FlatView source = new FlatView(inputs, how.wire(), converter);
+        FlatView target = new FlatView(outputs, how.wire(), converter);
+        int chunk = chunk(how);
+        boolean asked = !ballot;
+        for (long from = 0; from < source.elements() || !asked; from += chunk) {
+            int count = (int) Math.min(chunk, source.elements() - from);
+            pack(source, from, count, how);
+            if (!meet(true)) {
+                vetoAcross(count, how);
+                return false;
+            }
+            reduceOwnSlice(count, how);
+            hub.rendezvous().meet();
+            boolean agreed = !leads() || reducedAcross(count, how, asked);
+            if (!meet(agreed)) {
+                return false;
+            }
+            unpack(target, from, count, how);
+            asked = true;
+        }
+        return true;
+    }
+
+    private boolean reducedAcross(int count, Reduction how, boolean asked) {
+        ByteBuffer result = hub.result();
+        ByteBuffer part = result.slice(0, count * how.wire().bytes()).order(ByteOrder.nativeOrder());
+        List<Tensor> chunk = List.of(Tensor.wrap(part, how.wire(), Shape.of(count)));
+        if (!asked) {
+            return across.allreduceUnlessVetoed(chunk, chunk, plain(how));
+        }
+        across.allreduce(chunk, chunk, plain(how));
+        return true;
+    }
+
+    private void pack(FlatView source, long from, int count, Reduction how) {
+        long begun = activities.begin();
+        source.pack(from, count, hub.stages().get(place), how.prescale());
+        activities.end(Activities.COPY_IN, begun);
+    }
+
+    private void unpack(FlatView target, long from, int count, Reduction how) {
+        long begun = activities.begin();
+        target.unpack(from, count, hub.result(), how.postscale());
+        activities.end(Activities.COPY_OUT, begun);
+    }
+
+    private void reduceOwnSlice(int count, Reduction how) {
+        long begun = activities.begin();
+        int first = (int) ((long) count * place / hub.size());
+        int last = (int) ((long) count * (place + 1) / hub.size());
+        reducer.reduce(how.op(), how.wire(), hub.stages(), first, last - first, hub.result());
+        activities.end("LOCAL_ALLREDUCE", begun);
+    }
+
+    private boolean meet(boolean agree) {
+        long begun = activities.begin();
+        boolean agreed = hub.rendezvous().meet(agree);
+        activities.end(Activities.WAIT_FOR_DATA, begun);
+        return agreed;
+    }
+
+    private int chunk(Reduction how) {
+        return hub.stageBytes() / how.wire().bytes();
+    }
+
+    /** Scaled where the tensors are read and written, and nowhere in between. */
+    static Reduction plain(Reduction how) {
+        return new Reduction(how.op(), how.wire(), 1, 1);
+    }
+
+    @Override
+    public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
+        distribution.broadcast(inputs, outputs, root);
+    }
+
+    @Override
+    public void allgather(Tensor input, Tensor output, long[] elements) {
+        distribution.allgather(input, output, elements);
+    }
+
+    @Override
+    public void gather(Tensor input, Tensor output, long[] elements, int root) {
+        distribution.gather(input, output, elements, root);
+    }
+
+    @Override
+    public void scatter(Tensor input, Tensor output, long[] elements, int root) {
+        distribution.scatter(input, output, elements, root);
+    }
+
+    @Override
+    public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        distribution.alltoall(input, output, sent, received, longest);
+    }
+
+    @Override
+    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        distribution.reduceScatter(input, output, elements, how);
+    }
+
+    @Override
+    public void reduce(Tensor input, Tensor output, Reduction how, int root) {
+        distribution.reduce(input, output, how, root);
+    }
+
+    @Override
+    public void send(Tensor tensor, int to) {
+        if (seating.rowOf(to) == seating.row()) {
+            inside.send(tensor, to - seating.first(seating.row()));
+        } else {
+            pairs.send(tensor, seating.rankOf(to), hub.stages().get(place));
+        }
+    }
+
+    @Override
+    public void receive(Tensor tensor, int from) {
+        if (seating.rowOf(from) == seating.row()) {
+            inside.receive(tensor, from - seating.first(seating.row()));
+        } else {
+            pairs.receive(tensor, seating.rankOf(from), hub.stages().get(place));
+        }
+    }
+}

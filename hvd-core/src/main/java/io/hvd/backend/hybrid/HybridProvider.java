@@ -1,0 +1,92 @@
+package io.hvd.backend.hybrid;
+
+import io.hvd.backend.local.LocalHub;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.stream.IntStream;
+
+/** Ranks as threads of several JVMs, which another back end connects. */
+public final class HybridProvider implements BackendProvider {
+    private final Crew crew;
+    private final int thread;
+
+    private HybridProvider(Crew crew, int thread) {
+        this.crew = crew;
+        this.thread = thread;
+    }
+
+    /** What the threads of one JVM have in common; the carrier as soon as the first of them has opened. */
+    private static final class Crew {
+        final BackendProvider between;
+        final LocalHub hub;
+        final Together together;
+        volatile Carrier carrier;
+
+        Crew(BackendProvider between, LocalHub hub) {
+            this.between = between;
+            this.hub = hub;
+            this.together = new Together(hub.rendezvous());
+        }
+    }
+
+    /**
+     * Providers for this process's ranks, by thread.
+     *
+     * @param between opens the back end between the processes, on its own thread, which is then busy with it
+     * @param stageBytes of the piece in which the threads meet, not more than the back end's own
+     */
+    public static List<HybridProvider> team(int threads, int stageBytes, BackendProvider between) {
+        Crew crew = new Crew(between, new LocalHub(threads, stageBytes));
+        return IntStream.range(0, threads)
+                .mapToObj(thread -> new HybridProvider(crew, thread))
+                .toList();
+    }
+
+    @Override
+    public String name() {
+        return "hybrid";
+    }
+
+    @Override
+    public Executor communicationThread() {
+        return task -> {
+            Thread engine = new Thread(task, "hvd-engine-thread-" + thread);
+            engine.setDaemon(true);
+            engine.start();
+        };
+    }
+
+    @Override
+    public Backend open(HvdConfig config, List<Integer> ranks) {
+        if (!ranks.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT, "init for ranks " + ranks + ": threads take part all or not at all");
+        }
+        Bridge bridge = crew.together.run(thread == 0, () -> {
+            crew.carrier = Carrier.start(crew.between.communicationThread());
+            return Bridge.open(crew.between, config, crew.hub, crew.carrier);
+        });
+        return new HybridBackend(bridge, crew.hub, thread, crew.together);
+    }
+
+    /** This rank will come to no meeting any more: the others of its JVM need not wait for it. Any thread. */
+    public void giveUp(String why) {
+        Carrier carrier = crew.carrier;
+        crew.hub.lose(thread, why);
+        if (carrier != null) {
+            carrier.giveUp(why);
+        }
+    }
+
+    @Override
+    public void finish() {
+        CompletableFuture.runAsync(crew.between::finish, crew.between.communicationThread())
+                .join();
+    }
+}

@@ -1,0 +1,38 @@
+package io.hvd.backend.hybrid;
+
+import io.hvd.backend.local.Rendezvous;
+import java.util.function.Supplier;
+
+/** Something that one thread does for all threads of its JVM: all get its result, or all throw what it has thrown. */
+final class Together {
+    private final Rendezvous meeting;
+    private Object result;
+    private RuntimeException failure;
+
+    Together(Rendezvous meeting) {
+        this.meeting = meeting;
+    }
+
+    /**
+     * All threads come here.
+     *
+     * @param leads true on the one that does it, after all have come
+     */
+    @SuppressWarnings("unchecked") // all threads are in the same call
+    <T> T run(boolean leads, Supplier<T> work) {
+        meeting.meet();
+        if (leads) {
+            try {
+                failure = null;
+                result = work.get();
+            } catch (RuntimeException e) {
+                failure = e;
+            }
+        }
+        meeting.meet();
+        if (failure != null) {
+            throw failure;
+        }
+        return (T) result;
+    }
+}

@@ -1,0 +1,61 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Transfers;
+import java.nio.ByteBuffer;
+import mpi.Intracomm;
+import mpi.MPI;
+import mpi.MPIException;
+import mpi.Request;
+
+/** Transfers over a communicator that has nothing else to carry. */
+final class BoundTransfers implements Transfers {
+    private final Intracomm comm;
+
+    BoundTransfers(Intracomm comm) {
+        this.comm = comm;
+    }
+
+    @Override
+    public Transfer send(ByteBuffer bytes, int to, int tag) {
+        // The bindings take an address from the buffer and know nothing of its position.
+        ByteBuffer part = bytes.slice();
+        return started("MPI_Isend", () -> comm.iSend(part, part.remaining(), MPI.BYTE, to, tag));
+    }
+
+    @Override
+    public Transfer receive(ByteBuffer bytes, int from, int tag) {
+        ByteBuffer part = bytes.slice();
+        return started("MPI_Irecv", () -> comm.iRecv(part, part.remaining(), MPI.BYTE, from, tag));
+    }
+
+    void close() throws MPIException {
+        comm.free();
+    }
+
+    private interface Start {
+        Request run() throws MPIException;
+    }
+
+    private static Transfer started(String name, Start start) {
+        try {
+            Request request = start.run();
+            return () -> isDone(name, request);
+        } catch (MPIException e) {
+            throw failed(name, e);
+        }
+    }
+
+    private static boolean isDone(String name, Request request) {
+        try {
+            return request.test();
+        } catch (MPIException e) {
+            throw failed(name, e);
+        }
+    }
+
+    private static HvdException failed(String name, MPIException cause) {
+        return new HvdException(ErrorId.BACK_END, name + " failed: " + cause.getMessage(), cause);
+    }
+}
