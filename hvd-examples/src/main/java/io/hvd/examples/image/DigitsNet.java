@@ -7,8 +7,6 @@ import static org.bytedeco.pytorch.global.torch.relu;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.pytorch.Conv2dImpl;
 import org.bytedeco.pytorch.Conv2dOptions;
-import org.bytedeco.pytorch.DropoutImpl;
-import org.bytedeco.pytorch.DropoutOptions;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Tensor;
 
@@ -19,17 +17,15 @@ import org.bytedeco.pytorch.Tensor;
 final class DigitsNet extends ImageClassifier {
     private final Conv2dImpl conv1 = register_module("conv1", convolution(1, 16));
     private final Conv2dImpl conv2 = register_module("conv2", convolution(16, 32));
-    private final DropoutImpl dropout1 = register_module("dropout1", new DropoutImpl(new DropoutOptions(0.25)));
     private final LinearImpl dense1 = register_module("dense1", new LinearImpl(32 * 4 * 4, 64));
-    private final DropoutImpl dropout2 = register_module("dropout2", new DropoutImpl(new DropoutOptions(0.5)));
     private final LinearImpl dense2 = register_module("dense2", new LinearImpl(64, 10));
 
     @Override
     Tensor forward(Tensor images) {
         Tensor x = relu(conv1.forward(images));
         x = max_pool2d(relu(conv2.forward(x)), 2);
-        x = dropout1.forward(x.flatten(1, -1));
-        x = dropout2.forward(relu(dense1.forward(x)));
+        x = dropout(x.flatten(1, -1), 0.25);
+        x = dropout(relu(dense1.forward(x)), 0.5);
         return log_softmax(dense2.forward(x), 1);
     }
 

@@ -1,5 +1,7 @@
 package io.hvd.examples.image;
 
+import static org.bytedeco.pytorch.global.torch.createCPUGenerator;
+import static org.bytedeco.pytorch.global.torch.empty;
 import static org.bytedeco.pytorch.global.torch.manual_seed;
 
 import io.hvd.optimizer.torch.TorchTensors;
@@ -7,12 +9,18 @@ import io.hvd.tensor.Tensor;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.function.Supplier;
+import org.bytedeco.pytorch.Generator;
+import org.bytedeco.pytorch.GeneratorOptional;
 import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.Scalar;
 
 /** A LibTorch module from images to log-probabilities of classes. */
 abstract class ImageClassifier extends Module {
     /** LibTorch draws all weights of a process from one generator, and ranks may be threads. */
     private static final Object GENERATOR = new Object();
+
+    /** LibTorch's own generator would mix up what ranks draw that are threads of one process. */
+    private final Generator masks = createCPUGenerator();
 
     /** Draws the weights by the seed alone. */
     static ImageClassifier seeded(long seed, Supplier<ImageClassifier> net) {
@@ -27,6 +35,30 @@ abstract class ImageClassifier extends Module {
      * @return (batch, classes)
      */
     abstract org.bytedeco.pytorch.Tensor forward(org.bytedeco.pytorch.Tensor images);
+
+    /** From here on dropout draws what it draws after this seed, whatever else the process does. */
+    final void seedDropout(long seed) {
+        masks.set_current_seed(seed);
+    }
+
+    /** In training, leaves out each element with this probability and scales the others up. */
+    final org.bytedeco.pytorch.Tensor dropout(org.bytedeco.pytorch.Tensor x, double probability) {
+        return dropout(x, probability, x.sizes().vec().get());
+    }
+
+    /** The same, of whole channels. @param x (batch, channels, rows, columns) */
+    final org.bytedeco.pytorch.Tensor dropoutOfChannels(org.bytedeco.pytorch.Tensor x, double probability) {
+        return dropout(x, probability, x.size(0), x.size(1), 1, 1);
+    }
+
+    private org.bytedeco.pytorch.Tensor dropout(org.bytedeco.pytorch.Tensor x, double probability, long... shape) {
+        if (!is_training()) {
+            return x;
+        }
+        double keep = 1 - probability;
+        org.bytedeco.pytorch.Tensor mask = empty(shape).bernoulli_(keep, new GeneratorOptional(masks));
+        return x.mul(mask.div_(new Scalar(keep)).to(x.device(), x.scalar_type()));
+    }
 
     /** What a training changes without a gradient, such as running statistics, by name. */
     SortedMap<String, Tensor> statistics() {

@@ -1,6 +1,5 @@
 package io.hvd.examples.image;
 
-import static org.bytedeco.pytorch.global.torch.manual_seed;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
 import io.hvd.HvdContext;
@@ -79,7 +78,7 @@ final class ImageTraining {
                 // A checkpoint brings the rate it was trained with, maybe on another number of ranks.
                 optimizer.learningRate(options.learningRate(epoch, hvd.size()));
                 // Dropout follows seed, epoch and rank, so that a resumed run draws what an uninterrupted one draws.
-                manual_seed(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
+                model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);
                 last = evaluator.evaluate(batch -> {});
                 report(epoch, last);

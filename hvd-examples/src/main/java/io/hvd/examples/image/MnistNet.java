@@ -6,8 +6,6 @@ import static org.bytedeco.pytorch.global.torch.relu;
 
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.pytorch.Conv2dImpl;
-import org.bytedeco.pytorch.Dropout2dImpl;
-import org.bytedeco.pytorch.DropoutImpl;
 import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Tensor;
 
@@ -15,16 +13,14 @@ import org.bytedeco.pytorch.Tensor;
 final class MnistNet extends ImageClassifier {
     private final Conv2dImpl conv1 = register_module("conv1", new Conv2dImpl(1, 10, new LongPointer(5, 5)));
     private final Conv2dImpl conv2 = register_module("conv2", new Conv2dImpl(10, 20, new LongPointer(5, 5)));
-    private final Dropout2dImpl convDropout = register_module("conv2_drop", new Dropout2dImpl());
     private final LinearImpl dense1 = register_module("fc1", new LinearImpl(320, 50));
-    private final DropoutImpl denseDropout = register_module("fc1_drop", new DropoutImpl());
     private final LinearImpl dense2 = register_module("fc2", new LinearImpl(50, 10));
 
     @Override
     Tensor forward(Tensor images) {
         Tensor x = relu(max_pool2d(conv1.forward(images), 2));
-        x = relu(max_pool2d(convDropout.forward(conv2.forward(x)), 2));
-        x = denseDropout.forward(relu(dense1.forward(x.flatten(1, -1))));
+        x = relu(max_pool2d(dropoutOfChannels(conv2.forward(x), 0.5), 2));
+        x = dropout(relu(dense1.forward(x.flatten(1, -1))), 0.5);
         return log_softmax(dense2.forward(x), 1);
     }
 }
