@@ -10,12 +10,12 @@ import java.util.function.Supplier;
 import org.bytedeco.pytorch.Module;
 
 /** A LibTorch module from images to log-probabilities of classes. */
-abstract class ImageClassifier extends Module {
+public abstract class ImageClassifier extends Module {
     /** LibTorch draws all weights of a process from one generator, and ranks may be threads. */
     private static final Object GENERATOR = new Object();
 
     /** Draws the weights by the seed alone. */
-    static ImageClassifier seeded(long seed, Supplier<ImageClassifier> net) {
+    public static ImageClassifier seeded(long seed, Supplier<ImageClassifier> net) {
         synchronized (GENERATOR) {
             manual_seed(seed);
             return net.get();
@@ -26,7 +26,7 @@ abstract class ImageClassifier extends Module {
      * @param images (batch, channels, rows, columns)
      * @return (batch, classes)
      */
-    abstract org.bytedeco.pytorch.Tensor forward(org.bytedeco.pytorch.Tensor images);
+    public abstract org.bytedeco.pytorch.Tensor forward(org.bytedeco.pytorch.Tensor images);
 
     /** What a training changes without a gradient, such as running statistics, by name. */
     SortedMap<String, Tensor> statistics() {

@@ -12,7 +12,7 @@ import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Tensor;
 
 /** The net of Horovod's MNIST example: 21,840 parameters for 28x28 images. */
-final class MnistNet extends ImageClassifier {
+public final class MnistNet extends ImageClassifier {
     private final Conv2dImpl conv1 = register_module("conv1", new Conv2dImpl(1, 10, new LongPointer(5, 5)));
     private final Conv2dImpl conv2 = register_module("conv2", new Conv2dImpl(10, 20, new LongPointer(5, 5)));
     private final Dropout2dImpl convDropout = register_module("conv2_drop", new Dropout2dImpl());
@@ -21,7 +21,7 @@ final class MnistNet extends ImageClassifier {
     private final LinearImpl dense2 = register_module("fc2", new LinearImpl(50, 10));
 
     @Override
-    Tensor forward(Tensor images) {
+    public Tensor forward(Tensor images) {
         Tensor x = relu(max_pool2d(conv1.forward(images), 2));
         x = relu(max_pool2d(convDropout.forward(conv2.forward(x)), 2));
         x = denseDropout.forward(relu(dense1.forward(x.flatten(1, -1))));
