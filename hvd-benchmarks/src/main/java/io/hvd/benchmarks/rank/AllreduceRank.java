@@ -49,7 +49,7 @@ public final class AllreduceRank {
     }
 
     private void raw(Backend hvd, MpiCalls mpi, boolean withGloo) {
-        samples.about("raw", "hvd[" + hvd.description() + "]");
+        samples.about("raw", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
         List<Side> sides = new ArrayList<>(sides(hvd, mpi));
         if (!withGloo) {

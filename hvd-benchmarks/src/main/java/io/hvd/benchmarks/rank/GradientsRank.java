@@ -50,7 +50,7 @@ public final class GradientsRank {
 
     private void hvd() {
         try (HvdContext hvd = Hvd.init()) {
-            samples.about("hvd", "hvd[" + hvd.backend() + "]");
+            samples.about("hvd", "hvd[" + RawJob.way(hvd.backend()) + "]");
             List<Tensor> heap = bag.elements().stream()
                     .map(count -> Tensor.of(new float[count]))
                     .toList();

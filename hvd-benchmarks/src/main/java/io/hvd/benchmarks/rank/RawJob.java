@@ -32,6 +32,11 @@ final class RawJob {
         });
     }
 
+    /** A back end's description without its details, such as {@code shared memory over mpi}. */
+    static String way(String description) {
+        return description.replaceAll(" \\([^)]*\\)", "");
+    }
+
     /** MPI_Finalize: the last call of a rank that has used {@link #run}. */
     static void finish() {
         onItsThread(MpiProvider.ofThisProcess()::finish);
