@@ -65,13 +65,18 @@ public final class Bench {
             throws IOException, ParseException, InterruptedException {
         Plan plan = plan(line, line.hasOption("quick") ? benchmark.quick() : benchmark.usual());
         System.out.println(Machine.line());
-        System.out.println(("COMMAND mpirun-scripts/bench-" + benchmark.name() + ".sh " + flags).strip());
+        System.out.println(("COMMAND mpirun-scripts/bench-" + benchmark.name() + ".sh " + typed(flags)).strip());
         long begun = System.nanoTime();
         List<Result> results = benchmark.run(
                 plan,
                 words -> System.err.printf(Locale.ROOT, "%6.1f s  %s%n", (System.nanoTime() - begun) / 1e9, words));
         results.forEach(result -> System.out.println(result.line()));
         return results.isEmpty() ? FAILED : 0;
+    }
+
+    /** What the user has typed; the script adds the launcher. */
+    private static String typed(String flags) {
+        return flags.replaceAll("--launcher \\S+ ?", "");
     }
 
     private static Benchmark named(String[] args) throws ParseException {

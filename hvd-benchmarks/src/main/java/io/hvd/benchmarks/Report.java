@@ -15,7 +15,9 @@ final class Report {
     static final String BEGIN = "<!-- written by mpirun-scripts/bench-report.sh -->";
     static final String END = "<!-- end of what bench-report.sh writes -->";
     private static final String HEAD =
-            "| ranks | bytes | hvd, us | opponent | opponent, us | ratio | more |\n|---|---|---|---|---|---|---|\n";
+            "| ranks | bytes | hvd, us (best) | opponent | us (best) | ratio | more |\n|---|---|---|---|---|---|---|\n";
+    private static final String OURS_MIN = "ours_min_us";
+    private static final String OPPONENT_MIN = "opponent_min_us";
 
     private final List<String> lines;
     private final Map<String, List<Result>> byBench = new LinkedHashMap<>();
@@ -60,7 +62,7 @@ final class Report {
                         .append(")\n\n");
             }
             text.append(HEAD);
-            bench.getValue().forEach(result -> text.append(row(result)));
+            bench.getValue().stream().filter(this::isShown).forEach(result -> text.append(row(result)));
         }
         return text.toString();
     }
@@ -86,12 +88,28 @@ final class Report {
         return text.toString();
     }
 
+    /** Where the best of several settings has a row, those that are neither best nor default are in the plot only. */
+    private boolean isShown(Result result) {
+        boolean hasBest = byBench.get(result.bench()).stream()
+                .anyMatch(each -> each.opponent().contains("[best:"));
+        boolean oneSetting = result.opponent().startsWith("mpi.jar")
+                && !result.opponent().contains("[best:")
+                && !result.opponent().endsWith("[default]");
+        return !(hasBest && oneSetting);
+    }
+
     private static String row(Result result) {
-        String more = result.more().entrySet().stream()
+        Map<String, String> more = new LinkedHashMap<>(result.more());
+        String ours = withBest(result.oursMicros(), more.remove(OURS_MIN));
+        String theirs = withBest(result.opponentMicros(), more.remove(OPPONENT_MIN));
+        String rest = more.entrySet().stream()
                 .map(field -> field.getKey() + " " + field.getValue())
                 .collect(Collectors.joining(", "));
-        return "| " + result.ranks() + " | " + result.bytes() + " | " + Result.number(result.oursMicros()) + " | `"
-                + result.opponent() + "` | " + Result.number(result.opponentMicros()) + " | **"
-                + Result.number(result.ratio()) + "** | " + more + " |\n";
+        return "| " + result.ranks() + " | " + result.bytes() + " | " + ours + " | `" + result.opponent() + "` | "
+                + theirs + " | **" + Result.number(result.ratio()) + "** | " + rest + " |\n";
+    }
+
+    private static String withBest(double median, String best) {
+        return Result.number(median) + (best == null ? "" : " (" + best + ")");
     }
 }
