@@ -1,6 +1,7 @@
 package io.hvd.benchmarks;
 
 import io.hvd.benchmarks.kernels.CopyKernels;
+import io.hvd.benchmarks.kernels.PlainKernels;
 import io.hvd.benchmarks.kernels.ReduceKernels;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -20,9 +21,9 @@ import org.openjdk.jmh.runner.options.VerboseMode;
 
 /** hvd's inner loops under JMH: pack, unpack, conversions, sums; each beside what plain Java does with as many bytes. */
 final class KernelsBench implements Benchmark {
-    private static final String OPPONENT = "opponent";
-    /** Floats are what plain Java is given, whatever the type beside it. */
-    private static final String OPPONENTS_TYPE = "FLOAT32";
+    /** JMH's annotation has the name of our interface. */
+    private static final Class<org.openjdk.jmh.annotations.Benchmark> TIMED =
+            org.openjdk.jmh.annotations.Benchmark.class;
 
     @Override
     public String name() {
@@ -47,33 +48,33 @@ final class KernelsBench implements Benchmark {
 
     @Override
     public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
-        List<Result> results = new ArrayList<>();
+        progress.say("JMH: what plain Java does");
+        Map<String, RunResult> plain = jmh(PlainKernels.class, "", plan).stream()
+                .collect(Collectors.toMap(run -> name(run) + bytes(run), Function.identity()));
         String jdk = "jdk-" + Runtime.version().feature();
-        results.addAll(run(CopyKernels.class, jdk + "[FloatBuffer.put]", plan, progress));
-        results.addAll(run(ReduceKernels.class, jdk + "[float[]-loop]", plan, progress));
+        List<Result> results = new ArrayList<>();
+        for (RunResult run : kernels(CopyKernels.class, plan, progress)) {
+            results.add(result(run, jdk + "[FloatBuffer.put]", plain.get("copy" + bytes(run))));
+        }
+        for (RunResult run : kernels(ReduceKernels.class, plan, progress)) {
+            results.add(result(run, jdk + "[float[]-loop]", plain.get("add" + bytes(run))));
+        }
         return results;
     }
 
-    private static List<Result> run(Class<?> kernels, String opponent, Plan plan, Progress progress)
-            throws IOException {
-        progress.say("JMH: " + kernels.getSimpleName());
-        Map<Boolean, List<RunResult>> bySide = jmh(kernels, plan).stream()
-                .collect(Collectors.partitioningBy(run -> name(run).equals(OPPONENT)));
-        Map<String, RunResult> theirs = bySide.get(true).stream()
-                .filter(run -> run.getParams().getParam("wire").equals(OPPONENTS_TYPE))
-                .collect(Collectors.toMap(KernelsBench::bytes, Function.identity()));
-        return bySide.get(false).stream()
-                .filter(run -> plan.wants(name(run)))
-                .map(run -> result(run, opponent, theirs.get(bytes(run))))
-                .toList();
+    private static Collection<RunResult> kernels(Class<?> kernels, Plan plan, Progress progress) throws IOException {
+        boolean wanted = Arrays.stream(kernels.getDeclaredMethods())
+                .anyMatch(method -> plan.wants(method.getName()) && method.isAnnotationPresent(TIMED));
+        progress.say("JMH: " + kernels.getSimpleName() + (wanted ? "" : ", nothing of it is wanted"));
+        return wanted ? jmh(kernels, plan.only(), plan) : List.of();
     }
 
-    private static Collection<RunResult> jmh(Class<?> kernels, Plan plan) throws IOException {
+    private static Collection<RunResult> jmh(Class<?> kernels, String only, Plan plan) throws IOException {
         boolean brief = plan.repeat() == 1;
         String[] sizes = plan.sizes().stream().map(String::valueOf).toArray(String[]::new);
         try {
             return new Runner(new OptionsBuilder()
-                            .include(kernels.getName() + ".*")
+                            .include(kernels.getName() + "\\.\\w*" + only + "\\w*$")
                             .param("bytes", sizes)
                             .forks(plan.repeat())
                             .warmupIterations(brief ? 2 : 3)

@@ -78,7 +78,7 @@ final class TrainingBench implements Benchmark {
                     Samples run = Launch.mpirun(
                             count, MpiSetting.DEFAULT, TrainingRank.class, way, net.name(), Integer.toString(steps));
                     micros.computeIfAbsent(way + count, each -> new ArrayList<>())
-                            .addAll(run.of(way, net.batch()));
+                            .addAll(run.of(way, net.bytes()));
                 }
             }
         }
@@ -107,7 +107,7 @@ final class TrainingBench implements Benchmark {
             return new Result(
                             "training-" + net.name().toLowerCase(Locale.ROOT),
                             ranks,
-                            net.batch(),
+                            net.bytes(),
                             mine,
                             opponent,
                             other)

@@ -6,7 +6,6 @@ import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.FloatBuffer;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -17,7 +16,7 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** Between a float[] and the stage, as they are or as halves, beside a plain copy. */
+/** Between a float[] and the stage, as they are or as halves. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
@@ -33,7 +32,6 @@ public class CopyKernels {
     private float[] array;
     private Tensor tensor;
     private ByteBuffer stage;
-    private FloatBuffer view;
 
     @Setup
     public void allocate() {
@@ -43,7 +41,6 @@ public class CopyKernels {
         }
         tensor = Tensor.wrap(array, DType.FLOAT32, Shape.of(array.length));
         stage = ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
-        view = stage.asFloatBuffer();
         converter.pack(tensor, 0, array.length, stage, 0, wire, 1.0);
     }
 
@@ -65,11 +62,5 @@ public class CopyKernels {
     @Benchmark
     public void unpackScaled() {
         converter.unpack(stage, 0, wire, tensor, 0, array.length, 1.0000001);
-    }
-
-    /** What all of them are compared with. */
-    @Benchmark
-    public void opponent() {
-        view.put(0, array);
     }
 }

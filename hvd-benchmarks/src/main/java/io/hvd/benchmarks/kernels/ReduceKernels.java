@@ -16,7 +16,7 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** Two stages become their sum, for every element type, beside a plain loop over two float[]. */
+/** Two stages become their sum, for every element type. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
@@ -29,29 +29,16 @@ public class ReduceKernels {
 
     private final Reducer reducer = new Reducer();
     private List<ByteBuffer> stages;
-    private float[] left;
-    private float[] right;
 
     @Setup
     public void allocate() {
         stages = List.of(
                 ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder()),
                 ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder()));
-        left = new float[bytes / Float.BYTES];
-        right = new float[bytes / Float.BYTES];
     }
 
     @Benchmark
     public void sum() {
         reducer.reduce(ReduceOp.SUM, wire, stages, 0, bytes / wire.bytes(), stages.get(0));
-    }
-
-    /** The same number of bytes, as floats. */
-    @Benchmark
-    public float[] opponent() {
-        for (int i = 0; i < left.length; i++) {
-            left[i] += right[i];
-        }
-        return left;
     }
 }

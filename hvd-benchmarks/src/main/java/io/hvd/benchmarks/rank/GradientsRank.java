@@ -23,7 +23,11 @@ import org.bytedeco.pytorch.Work;
  */
 public final class GradientsRank {
     /** After ten identical steps hvd's ranks stop negotiating. */
-    private static final int WARM_STEPS = 15;
+    private static final int FEWEST_WARM_STEPS = 15;
+    /** By then the JIT has seen enough; but moving gigabytes before each timing would take too long. */
+    private static final int WARM_OPERATIONS = 30_000;
+
+    private static final long MOST_WARM_BYTES = 2L << 30;
 
     private final Job job = Job.ofThisProcess();
     private final Samples samples = new Samples();
@@ -118,7 +122,7 @@ public final class GradientsRank {
     /** One meeting of the ranks before all rounds: another collective in between would end hvd's fixed plan. */
     private void time(String series, Runnable meeting, Runnable step) {
         meeting.run();
-        for (int i = 0; i < WARM_STEPS; i++) {
+        for (int i = 0; i < warmSteps(); i++) {
             step.run();
         }
         for (int round = 0; round < rounds; round++) {
@@ -126,5 +130,10 @@ public final class GradientsRank {
             step.run();
             samples.add(series, bag.bytes(), (System.nanoTime() - begun) / 1e3);
         }
+    }
+
+    private long warmSteps() {
+        return Math.max(
+                FEWEST_WARM_STEPS, Math.min(WARM_OPERATIONS / bag.elements().size(), MOST_WARM_BYTES / bag.bytes()));
     }
 }

@@ -15,22 +15,29 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 /** What is trained, on images and labels that are drawn once: the time does not depend on what they show. */
 public enum Net {
     /** That of the example {@code mnist}. */
-    MNIST(MnistNet::new, 64, 1, 28),
+    MNIST(MnistNet::new, 21_840, 64, 1, 28),
     /** ResNet-18 with a quarter of the paper's channels. */
-    RESNET(() -> new ResNet18(ResNet18.Stem.CIFAR, 10, 16), 16, 3, 32);
+    RESNET(() -> new ResNet18(ResNet18.Stem.CIFAR, 10, 16), 701_466, 16, 3, 32);
 
     private static final long SEED = 42;
 
     private final Supplier<ImageClassifier> maker;
+    private final int parameters;
     private final int batch;
     private final int channels;
     private final int side;
 
-    Net(Supplier<ImageClassifier> maker, int batch, int channels, int side) {
+    Net(Supplier<ImageClassifier> maker, int parameters, int batch, int channels, int side) {
         this.maker = maker;
+        this.parameters = parameters;
         this.batch = batch;
         this.channels = channels;
         this.side = side;
+    }
+
+    /** Of all its gradients. */
+    public long bytes() {
+        return (long) Float.BYTES * parameters;
     }
 
     /** Images per rank and step. */

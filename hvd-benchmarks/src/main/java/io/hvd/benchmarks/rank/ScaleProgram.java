@@ -21,7 +21,11 @@ import java.util.concurrent.CyclicBarrier;
 public final class ScaleProgram {
     private static final int ELEMENTS = 64;
     /** After ten identical steps the ranks stop negotiating, where the settings let them. */
-    private static final int WARM_STEPS = 30;
+    private static final int FEWEST_WARM_STEPS = 30;
+
+    private static final int MOST_WARM_STEPS = 2000;
+    /** By then the JIT has seen enough. */
+    private static final int WARM_OPERATIONS = 20_000;
 
     private final OperatingSystemMXBean machine = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
     private final Samples samples = new Samples();
@@ -51,7 +55,7 @@ public final class ScaleProgram {
         for (int i = 0; i < tensors; i++) {
             mine.add(Tensor.of(new float[ELEMENTS]));
         }
-        for (int i = 0; i < WARM_STEPS; i++) {
+        for (int i = 0; i < warmSteps(hvd.size()); i++) {
             step(hvd, mine);
         }
         together.await();
@@ -68,6 +72,10 @@ public final class ScaleProgram {
         if (first) {
             samples.add("cpu", bytes(), (machine.getProcessCpuTime() - cpuNanos) / 1e3 / steps);
         }
+    }
+
+    private int warmSteps(int ranks) {
+        return Math.max(FEWEST_WARM_STEPS, Math.min(MOST_WARM_STEPS, WARM_OPERATIONS / (ranks * tensors)));
     }
 
     private long bytes() {

@@ -22,7 +22,7 @@ public final class TrainingRank {
             new Gate(folder, job).pass("warm");
             long begun = System.nanoTime();
             train(trainer, steps);
-            samples.add(args[1], net.batch(), (System.nanoTime() - begun) / 1e3 / steps);
+            samples.add(args[1], net.bytes(), (System.nanoTime() - begun) / 1e3 / steps);
         }
         samples.write(folder, job.rank());
     }
