@@ -17,5 +17,5 @@ bench() {
     use_jdk
     has mpirun || [[ -n ${HVD_OPENMPI_HOME:-} ]] || bench_fail "there is no mpirun; mpirun-scripts/setup.sh installs it"
     use_openmpi
-    exec java -jar "$jar" "$@"
+    exec java -Djava.awt.headless=true -jar "$jar" "$@"
 }

@@ -1,5 +1,6 @@
 package io.hvd.benchmarks;
 
+import java.awt.Color;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -10,12 +11,13 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
+import org.knowm.xchart.BitmapEncoder;
+import org.knowm.xchart.BitmapEncoder.BitmapFormat;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
-import org.knowm.xchart.VectorGraphicsEncoder;
-import org.knowm.xchart.VectorGraphicsEncoder.VectorGraphicsFormat;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYChartBuilder;
+import org.knowm.xchart.internal.chartpart.Chart;
 import org.knowm.xchart.style.Styler.LegendPosition;
 
 /** Draws the results of one benchmark: time by size where sizes differ, time by ranks where they do, else ratios as bars. */
@@ -23,6 +25,7 @@ final class Plot {
     private static final int WIDTH = 900;
     private static final int HEIGHT = 500;
     private static final int FEWEST_POINTS = 3;
+    private static final int MOST_LEVEL_LABELS = 6;
 
     private final String bench;
     private final List<Result> results;
@@ -105,8 +108,9 @@ final class Plot {
                 .title(bench)
                 .yAxisTitle("opponent's time / hvd's time")
                 .build();
-        chart.getStyler().setLegendPosition(LegendPosition.OutsideE);
+        chart.getStyler().setLegendPosition(LegendPosition.OutsideS);
         List<String> places = results.stream().map(Plot::place).distinct().toList();
+        chart.getStyler().setXAxisLabelRotation(places.size() > MOST_LEVEL_LABELS ? 90 : 0);
         Map<String, List<Result>> byOpponent =
                 results.stream().collect(Collectors.groupingBy(Result::opponent, TreeMap::new, Collectors.toList()));
         byOpponent.forEach((opponent, some) -> {
@@ -118,12 +122,16 @@ final class Plot {
     }
 
     private static String place(Result result) {
-        return result.ranks() + " ranks, " + result.bytes() + " bytes";
+        String bytes = result.bytes() + " bytes";
+        return result.bench().startsWith(Report.KERNEL)
+                ? result.bench().substring(Report.KERNEL.length()) + ", " + bytes
+                : result.ranks() + " ranks, " + bytes;
     }
 
-    private static String save(org.knowm.xchart.internal.chartpart.Chart<?, ?> chart, String name, Path folder)
-            throws IOException {
-        VectorGraphicsEncoder.saveVectorGraphic(chart, folder.resolve(name).toString(), VectorGraphicsFormat.SVG);
-        return name + ".svg";
+    /** SVG files would be ten times as large. */
+    private static String save(Chart<?, ?> chart, String name, Path folder) throws IOException {
+        chart.getStyler().setChartBackgroundColor(Color.WHITE);
+        BitmapEncoder.saveBitmap(chart, folder.resolve(name).toString(), BitmapFormat.PNG);
+        return name + ".png";
     }
 }

@@ -14,8 +14,11 @@ import java.util.stream.Collectors;
 final class Report {
     static final String BEGIN = "<!-- written by mpirun-scripts/bench-report.sh -->";
     static final String END = "<!-- end of what bench-report.sh writes -->";
+    /** How the benchmarks of inner loops begin. */
+    static final String KERNEL = "kernel-";
+
     private static final String HEAD =
-            "| ranks | bytes | hvd, us (best) | opponent | us (best) | ratio | more |\n|---|---|---|---|---|---|---|\n";
+            "| | ranks | bytes | hvd, us (best) | opponent | us (best) | ratio | more |\n|---|---|---|---|---|---|---|---|\n";
     private static final String OURS_MIN = "ours_min_us";
     private static final String OPPONENT_MIN = "opponent_min_us";
 
@@ -28,12 +31,17 @@ final class Report {
         lines.stream()
                 .map(Result::parse)
                 .flatMap(Optional::stream)
-                .forEach(result -> byBench.computeIfAbsent(result.bench(), bench -> new ArrayList<>())
+                .forEach(result -> byBench.computeIfAbsent(group(result), group -> new ArrayList<>())
                         .add(result));
         if (byBench.isEmpty()) {
             throw new IOException(results + " has no line that begins with RESULT, of " + lines.size()
                     + "; keep what the scripts print: bench-allreduce.sh | tee -a " + results);
         }
+    }
+
+    /** Kernels are too many for a plot of each. */
+    private static String group(Result result) {
+        return result.bench().startsWith(KERNEL) ? "kernels" : result.bench();
     }
 
     /** Between the two marks of the page; the plots go into the folder {@code img} beside it. */
@@ -90,7 +98,7 @@ final class Report {
 
     /** Where the best of several settings has a row, those that are neither best nor default are in the plot only. */
     private boolean isShown(Result result) {
-        boolean hasBest = byBench.get(result.bench()).stream()
+        boolean hasBest = byBench.get(group(result)).stream()
                 .anyMatch(each -> each.opponent().contains("[best:"));
         boolean oneSetting = result.opponent().startsWith("mpi.jar")
                 && !result.opponent().contains("[best:")
@@ -105,8 +113,9 @@ final class Report {
         String rest = more.entrySet().stream()
                 .map(field -> field.getKey() + " " + field.getValue())
                 .collect(Collectors.joining(", "));
-        return "| " + result.ranks() + " | " + result.bytes() + " | " + ours + " | `" + result.opponent() + "` | "
-                + theirs + " | **" + Result.number(result.ratio()) + "** | " + rest + " |\n";
+        return "| " + result.bench() + " | " + result.ranks() + " | " + result.bytes() + " | " + ours + " | `"
+                + result.opponent() + "` | " + theirs + " | **" + Result.number(result.ratio()) + "** | " + rest
+                + " |\n";
     }
 
     private static String withBest(double median, String best) {

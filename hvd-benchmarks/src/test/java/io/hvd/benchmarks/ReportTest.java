@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import javax.imageio.ImageIO;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,6 +39,8 @@ class ReportTest {
         for (int ranks : new int[] {2, 8, 64}) {
             lines.add(line("scale-1-tensors", ranks, 256, "hvd[HVD_STATIC_PLAN_STEPS=0]", 5));
         }
+        lines.add(line("kernel-pack-float16", 1, 65536, "jdk-17[FloatBuffer.put]", 0.5));
+        lines.add(line("kernel-sum-int8", 1, 65536, "jdk-17[float[]-loop]", 0.25));
         lines.add(line("training-mnist", 2, 64, "ddp-reducer[gloo]", 1.5));
         Files.write(results, lines);
     }
@@ -55,9 +58,11 @@ class ReportTest {
         assertThat(text).startsWith("# Figures\n" + Report.BEGIN).endsWith(Report.END + "\nlast words\n");
         assertThat(text).doesNotContain("old", "progress");
         assertThat(text)
-                .contains("| 2 | 1024 | 4.000 (4.000) | `mpi.jar-4.1.4[best:ring]` | 12.00 (12.00) | **3.000** |");
+                .contains(
+                        "| allreduce-raw | 2 | 1024 | 4.000 (4.000) | `mpi.jar-4.1.4[best:ring]` | 12.00 (12.00) | **3.000** |");
         assertThat(text).doesNotContain("`mpi.jar-4.1.4[ring]`");
-        assertThat(text).contains("| 64 | 256 |", "### training-mnist", "**1.500**");
+        assertThat(text)
+                .contains("| 64 | 256 |", "### training-mnist", "**1.500**", "### kernels", "| kernel-sum-int8 | 1 |");
     }
 
     @Test
@@ -73,9 +78,11 @@ class ReportTest {
     void eachBenchmarkHasItsPlot() throws IOException {
         new Report(results).writeInto(page);
 
-        for (String name : List.of("allreduce-raw-2-ranks", "scale-1-tensors", "training-mnist")) {
-            assertThat(Files.readString(page)).contains("(img/" + name + ".svg)");
-            assertThat(folder.resolve("img").resolve(name + ".svg")).content().contains("<svg", "</svg>");
+        for (String name : List.of("allreduce-raw-2-ranks", "scale-1-tensors", "training-mnist", "kernels")) {
+            assertThat(Files.readString(page)).contains("(img/" + name + ".png)");
+            var image =
+                    ImageIO.read(folder.resolve("img").resolve(name + ".png").toFile());
+            assertThat(image.getWidth()).isEqualTo(900);
         }
     }
 

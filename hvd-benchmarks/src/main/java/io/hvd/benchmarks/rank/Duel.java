@@ -6,6 +6,9 @@ import java.util.List;
 /** Times several ways of the same allreduce in turn, round by round, for one size after the other. */
 final class Duel {
     private static final long WARM_NANOS = 100_000_000L;
+    /** Ten rounds are worth what the JIT wants for everything; two are for a look. */
+    private static final int WARM_CALLS_PER_ROUND = 300;
+
     private static final int MOST_WARM_CALLS = 3000;
     private static final long BYTES_PER_TRIAL = 8 << 20;
     private static final int MOST_CALLS = 200;
@@ -54,7 +57,8 @@ final class Duel {
     /** As many calls on every rank, so by size and not by time. */
     private void warmUp(Runnable call, long bytes) {
         long nanosOfOne = 20_000 + bytes / 2;
-        long calls = Math.max(2, Math.min(MOST_WARM_CALLS, WARM_NANOS / nanosOfOne));
+        int most = Math.min(MOST_WARM_CALLS, rounds * WARM_CALLS_PER_ROUND);
+        long calls = Math.max(2, Math.min(most, WARM_NANOS / nanosOfOne));
         for (int i = 0; i < calls; i++) {
             call.run();
         }
