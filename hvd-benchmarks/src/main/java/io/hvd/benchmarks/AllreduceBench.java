@@ -4,7 +4,6 @@ import io.hvd.benchmarks.rank.AllreduceRank;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -42,9 +41,12 @@ final class AllreduceBench implements Benchmark {
     @Override
     public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
         List<Result> results = new ArrayList<>();
-        List<MpiSetting> settings = plan.repeat() == 1 ? MpiSetting.FEW : MpiSetting.ALL;
+        List<MpiSetting> settings = (plan.repeat() == 1 ? MpiSetting.FEW : MpiSetting.ALL)
+                .stream().filter(each -> plan.wants(each.name())).toList();
         for (int ranks : plan.ranks()) {
-            Map<MpiSetting, Samples> runs = launches(ranks, settings, plan, progress);
+            String what = "allreduce, " + ranks + " ranks";
+            Map<MpiSetting, Samples> runs =
+                    Launch.inTurn(what, settings, plan.repeat(), progress, setting -> launch(ranks, setting, plan));
             for (long bytes : plan.sizes()) {
                 results.addAll(results(ranks, bytes, runs));
             }
@@ -52,34 +54,15 @@ final class AllreduceBench implements Benchmark {
         return results;
     }
 
-    private Map<MpiSetting, Samples> launches(int ranks, List<MpiSetting> settings, Plan plan, Progress progress)
-            throws IOException, InterruptedException {
-        Map<MpiSetting, List<Samples>> runs = new LinkedHashMap<>();
-        for (int launch = 0; launch < plan.repeat(); launch++) {
-            for (MpiSetting setting :
-                    settings.stream().filter(each -> plan.wants(each.name())).toList()) {
-                progress.say("allreduce, " + ranks + " ranks, Open MPI's setting " + setting.name());
-                try {
-                    runs.computeIfAbsent(setting, each -> new ArrayList<>())
-                            .add(Launch.mpirun(
-                                    ranks,
-                                    setting,
-                                    AllreduceRank.class,
-                                    plan.sizesInWords(),
-                                    Integer.toString(plan.rounds()),
-                                    Boolean.toString(setting == MpiSetting.DEFAULT)));
-                } catch (Launch.Failed e) {
-                    progress.say("left out, this Open MPI cannot do it here: " + e.getMessage());
-                }
-            }
-        }
-        Map<MpiSetting, Samples> all = new LinkedHashMap<>();
-        runs.forEach((setting, those) -> {
-            if (!those.isEmpty()) {
-                all.put(setting, Samples.together(those));
-            }
-        });
-        return all;
+    /** With Gloo beside Open MPI's usual setting only: loading LibTorch takes its time. */
+    private static Samples launch(int ranks, MpiSetting setting, Plan plan) throws IOException, InterruptedException {
+        return Launch.mpirun(
+                ranks,
+                setting,
+                AllreduceRank.class,
+                plan.sizesInWords(),
+                Integer.toString(plan.rounds()),
+                Boolean.toString(setting == MpiSetting.DEFAULT));
     }
 
     private static List<Result> results(int ranks, long bytes, Map<MpiSetting, Samples> runs) {

@@ -60,26 +60,20 @@ final class GradientsBench implements Benchmark {
 
     private static List<Result> run(int ranks, GradientBag bag, List<MpiSetting> settings, Plan plan, Progress progress)
             throws IOException, InterruptedException {
-        Map<MpiSetting, List<Samples>> runs = new LinkedHashMap<>();
-        for (int launch = 0; launch < plan.repeat(); launch++) {
-            for (MpiSetting setting : settings) {
-                progress.say(bag.name() + ", " + ranks + " ranks, Open MPI's setting " + setting.name());
-                try {
-                    Samples samples = Launch.mpirun(
-                            ranks,
-                            setting,
-                            GradientsRank.class,
-                            bag.name(),
-                            Integer.toString(plan.rounds()),
-                            Boolean.toString(setting == MpiSetting.DEFAULT));
-                    runs.computeIfAbsent(setting, each -> new ArrayList<>()).add(samples);
-                } catch (Launch.Failed e) {
-                    progress.say("left out, this Open MPI cannot do it here: " + e.getMessage());
-                }
-            }
-        }
+        Map<MpiSetting, Samples> runs = Launch.inTurn(
+                bag.name() + ", " + ranks + " ranks",
+                settings,
+                plan.repeat(),
+                progress,
+                setting -> Launch.mpirun(
+                        ranks,
+                        setting,
+                        GradientsRank.class,
+                        bag.name(),
+                        Integer.toString(plan.rounds()),
+                        Boolean.toString(setting == MpiSetting.DEFAULT)));
         List<Result> results = new ArrayList<>();
-        runs.forEach((setting, those) -> results.addAll(results(ranks, bag, Samples.together(those), setting)));
+        runs.forEach((setting, run) -> results.addAll(results(ranks, bag, run, setting)));
         return results;
     }
 

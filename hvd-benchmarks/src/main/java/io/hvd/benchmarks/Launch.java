@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -32,6 +33,29 @@ final class Launch {
         Failed(String message) {
             super(message);
         }
+    }
+
+    /** One launch under a setting. */
+    interface Start {
+        Samples under(MpiSetting setting) throws IOException, InterruptedException;
+    }
+
+    /** Launches under each setting in turn, so often; one that this Open MPI cannot do is left out, and said to be. */
+    static Map<MpiSetting, Samples> inTurn(
+            String what, List<MpiSetting> settings, int repeat, Benchmark.Progress progress, Start start)
+            throws IOException, InterruptedException {
+        Map<MpiSetting, Samples> all = new LinkedHashMap<>();
+        for (int launch = 0; launch < repeat; launch++) {
+            for (MpiSetting setting : settings) {
+                progress.say(what + ", Open MPI's setting " + setting.name());
+                try {
+                    all.merge(setting, start.under(setting), (before, now) -> Samples.together(List.of(before, now)));
+                } catch (Failed e) {
+                    progress.say("left out, this Open MPI cannot do it here: " + e.getMessage());
+                }
+            }
+        }
+        return all;
     }
 
     /** Plain mpirun, all processes placed alike whatever the setting. @param program gets the run's folder, then {@code args} */
