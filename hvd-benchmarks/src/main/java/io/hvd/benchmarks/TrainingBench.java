@@ -65,6 +65,7 @@ final class TrainingBench implements Benchmark {
         private final Net net;
         private final int steps;
         private final Map<String, List<Double>> micros = new LinkedHashMap<>();
+        private String torch = "torch";
 
         Runs(Net net, int steps) {
             this.net = net;
@@ -77,6 +78,7 @@ final class TrainingBench implements Benchmark {
                     progress.say(net + ", " + count + " ranks, " + way);
                     Samples run = Launch.mpirun(
                             count, MpiSetting.DEFAULT, TrainingRank.class, way, net.name(), Integer.toString(steps));
+                    torch = run.about("torch");
                     micros.computeIfAbsent(way + count, each -> new ArrayList<>())
                             .addAll(run.of(way, net.bytes()));
                 }
@@ -86,13 +88,13 @@ final class TrainingBench implements Benchmark {
         List<Result> results(List<Integer> ranks) {
             List<Result> results = new ArrayList<>();
             for (int count : ranks) {
-                String alone = count == 1 ? "libtorch-without-hvd" : count + "-processes-without-communication";
-                results.add(result(count, alone, PLAIN + count));
+                String alone = count == 1 ? "without-hvd" : count + "-processes-without-communication";
+                results.add(result(count, torch + "[" + alone + "]", PLAIN + count));
                 if (count > 1) {
-                    results.add(result(count, "ddp-reducer[gloo]", DDP + count));
+                    results.add(result(count, torch + "[ddp-reducer,gloo]", DDP + count));
                 }
                 if (count > 1 && ranks.contains(1)) {
-                    results.add(result(count, "hvd-on-1-rank[ratio=efficiency]", HVD + 1));
+                    results.add(result(count, "hvd[1-rank,ratio=efficiency]", HVD + 1));
                 }
             }
             return results;

@@ -46,7 +46,7 @@ class BenchmarksIT {
                         "mpi.jar-N[best:default]",
                         "pack+mpi.jar-N[default]+unpack",
                         "pack+mpi.jar-N[best:default]+unpack",
-                        "gloo-torchN");
+                        "gloo-torch-N");
     }
 
     @Test
@@ -64,12 +64,12 @@ class BenchmarksIT {
         List<Result> results =
                 results("training", "--ranks", "1,2", "--rounds", "10", "--repeat", "2", "--only", "mnist");
 
-        assertThat(results.stream().map(Result::opponent))
-                .containsExactly(
-                        "libtorch-without-hvd",
-                        "2-processes-without-communication",
-                        "ddp-reducer[gloo]",
-                        "hvd-on-1-rank[ratio=efficiency]");
+        assertThat(opponents(results))
+                .containsExactlyInAnyOrder(
+                        "torch-N[without-hvd]",
+                        "torch-N[2-processes-without-communication]",
+                        "torch-N[ddp-reducer,gloo]",
+                        "hvd[1-rank,ratio=efficiency]");
     }
 
     @Test

@@ -34,9 +34,14 @@ final class Gloo implements AutoCloseable {
 
     /** With LibTorch's version; Gloo has none of its own. */
     static String version() {
+        return "gloo-" + torchVersion();
+    }
+
+    /** Such as {@code torch-2.10.0}. */
+    static String torchVersion() {
         String jar =
                 Tensor.class.getProtectionDomain().getCodeSource().getLocation().getPath();
-        return jar.replaceFirst(".*/pytorch-([\\d.]+)-[^/]*", "gloo-torch$1");
+        return jar.replaceFirst(".*/pytorch-([\\d.]+)-[^/]*", "torch-$1");
     }
 
     /** Sums in place, and waits. */

@@ -17,6 +17,7 @@ public final class TrainingRank {
         int steps = Integer.parseInt(args[3]);
         Job job = Job.ofThisProcess();
         Samples samples = new Samples();
+        samples.about("torch", Gloo.torchVersion());
         try (Trainer trainer = Trainer.of(args[1], net, folder)) {
             train(trainer, Math.max(20, steps / 5));
             new Gate(folder, job).pass("warm");
