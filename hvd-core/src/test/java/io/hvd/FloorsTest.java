@@ -161,7 +161,30 @@ class FloorsTest {
                     CUDA,
                     NCCL,
                     // the examples are users' programs: one on CUDA brings memory of its own
-                    "jcuda.*"));
+                    "jcuda.*"),
+            // time floors of their own, beside what others have
+            floor(
+                    "io.hvd.benchmarks.*",
+                    "io.hvd.benchmarks.*",
+                    "io.hvd.examples.image",
+                    "io.hvd.optimizer",
+                    "io.hvd.optimizer.torch",
+                    FACADE,
+                    MPI,
+                    "io.hvd.backend.shm",
+                    SPI,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    "com.sun.management",
+                    "org.apache.commons.cli.*",
+                    "org.bytedeco.pytorch.*",
+                    "org.bytedeco.openblas.*",
+                    "org.bytedeco.javacpp.*",
+                    "org.openjdk.jmh.*",
+                    "org.knowm.xchart.*"),
+            // the opponent
+            floor("io.hvd.benchmarks.mpi", "io.hvd.benchmarks.*", "mpi.*"));
 
     private record Floor(String packages, List<String> mayUse) {
         boolean holds(String packageName) {

@@ -21,7 +21,7 @@ final class DigitsNet extends ImageClassifier {
     private final LinearImpl dense2 = register_module("dense2", new LinearImpl(64, 10));
 
     @Override
-    Tensor forward(Tensor images) {
+    public Tensor forward(Tensor images) {
         Tensor x = relu(conv1.forward(images));
         x = max_pool2d(relu(conv2.forward(x)), 2);
         x = dropout(x.flatten(1, -1), 0.25);

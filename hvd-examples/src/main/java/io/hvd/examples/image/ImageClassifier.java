@@ -15,7 +15,7 @@ import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Scalar;
 
 /** A LibTorch module from images to log-probabilities of classes. */
-abstract class ImageClassifier extends Module {
+public abstract class ImageClassifier extends Module {
     /** LibTorch draws all weights of a process from one generator, and ranks may be threads. */
     private static final Object GENERATOR = new Object();
 
@@ -23,7 +23,7 @@ abstract class ImageClassifier extends Module {
     private final Generator masks = createCPUGenerator();
 
     /** Draws the weights by the seed alone. */
-    static ImageClassifier seeded(long seed, Supplier<ImageClassifier> net) {
+    public static ImageClassifier seeded(long seed, Supplier<ImageClassifier> net) {
         synchronized (GENERATOR) {
             manual_seed(seed);
             return net.get();
@@ -34,7 +34,7 @@ abstract class ImageClassifier extends Module {
      * @param images (batch, channels, rows, columns)
      * @return (batch, classes)
      */
-    abstract org.bytedeco.pytorch.Tensor forward(org.bytedeco.pytorch.Tensor images);
+    public abstract org.bytedeco.pytorch.Tensor forward(org.bytedeco.pytorch.Tensor images);
 
     /** From here on dropout draws what it draws after this seed, whatever else the process does. */
     final void seedDropout(long seed) {

@@ -22,9 +22,9 @@ import org.bytedeco.pytorch.Tensor;
  *
  * <p>K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning for Image Recognition", CVPR 2016.
  */
-final class ResNet18 extends ImageClassifier {
+public final class ResNet18 extends ImageClassifier {
     /** The first layers. */
-    enum Stem {
+    public enum Stem {
         /** For images of about 32x32 pixels: a 3x3 convolution, and every pixel goes on. */
         CIFAR,
         /** For large images: a 7x7 convolution and a pooling, of 16 pixels one goes on. */
@@ -50,7 +50,7 @@ final class ResNet18 extends ImageClassifier {
     private final LinearImpl dense;
 
     /** @param width channels of the first stage, half of those of the second one, and so on; 64 in the paper */
-    ResNet18(Stem stem, int classes, int width) {
+    public ResNet18(Stem stem, int classes, int width) {
         boolean small = stem == Stem.CIFAR;
         conv1 = register_module(
                 "conv1", small ? Layers.convolution(3, width, 3, 1) : Layers.convolution(3, width, 7, 2));
@@ -65,7 +65,7 @@ final class ResNet18 extends ImageClassifier {
     }
 
     @Override
-    Tensor forward(Tensor images) {
+    public Tensor forward(Tensor images) {
         Tensor x = relu(bn1.forward(conv1.forward(images)));
         if (maxPool != null) {
             x = maxPool.forward(x);

@@ -1,0 +1,123 @@
+package io.hvd.benchmarks;
+
+import io.hvd.benchmarks.rank.AllreduceRank;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Allreduce from 4 bytes to 256 MiB: hvd's collective, the same on an array, and a blocking call through the whole
+ * engine, against mpi.jar with each setting of Open MPI, with the best of them for the size, and against Gloo.
+ */
+final class AllreduceBench implements Benchmark {
+    @Override
+    public String name() {
+        return "allreduce";
+    }
+
+    @Override
+    public String summary() {
+        return "Allreduce by size, against mpi.jar under eight settings of Open MPI (three with --repeat 1) and against"
+                + " Gloo. --only takes part of the name of a setting.";
+    }
+
+    @Override
+    public Plan usual() {
+        List<Long> sizes = new ArrayList<>();
+        for (long bytes = 4; bytes <= 256L << 20; bytes *= 4) {
+            sizes.add(bytes);
+        }
+        return new Plan(List.of(2, 4), sizes, 10, 3);
+    }
+
+    @Override
+    public Plan quick() {
+        return new Plan(List.of(2), List.of(4L, 1L << 10, 64L << 10, 1L << 20, 16L << 20), 5, 1);
+    }
+
+    @Override
+    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
+        List<Result> results = new ArrayList<>();
+        List<MpiSetting> settings = (plan.repeat() == 1 ? MpiSetting.FEW : MpiSetting.ALL)
+                .stream().filter(each -> plan.wants(each.name())).toList();
+        for (int ranks : plan.ranks()) {
+            String what = "allreduce, " + ranks + " ranks";
+            Map<MpiSetting, Samples> runs =
+                    Launch.inTurn(what, settings, plan.repeat(), progress, setting -> launch(ranks, setting, plan));
+            for (long bytes : plan.sizes()) {
+                results.addAll(results(ranks, bytes, runs));
+            }
+        }
+        return results;
+    }
+
+    /** With Gloo beside Open MPI's usual setting only: loading LibTorch takes its time. */
+    private static Samples launch(int ranks, MpiSetting setting, Plan plan) throws IOException, InterruptedException {
+        return Launch.mpirun(
+                ranks,
+                setting,
+                AllreduceRank.class,
+                plan.sizesInWords(),
+                Integer.toString(plan.rounds()),
+                Boolean.toString(setting == MpiSetting.DEFAULT));
+    }
+
+    private static List<Result> results(int ranks, long bytes, Map<MpiSetting, Samples> runs) {
+        List<Result> results = new ArrayList<>();
+        runs.forEach((setting, run) -> results.add(raw(ranks, bytes, run, setting.name())));
+        best(bytes, runs, "mpi").ifPresent(best -> {
+            Samples run = runs.get(best);
+            String name = "best:" + best.name();
+            results.add(raw(ranks, bytes, run, name));
+            results.add(result("allreduce-engine", "engine", "mpi", ranks, bytes, run, named(run, name)));
+        });
+        best(bytes, runs, "mpi-heap").ifPresent(best -> {
+            Samples run = runs.get(best);
+            results.add(heap(ranks, bytes, run, "best:" + best.name()));
+        });
+        Samples usual = runs.get(MpiSetting.DEFAULT);
+        if (usual != null) {
+            results.add(heap(ranks, bytes, usual, "default"));
+            results.add(result("allreduce-engine", "engine", "mpi", ranks, bytes, usual, named(usual, "default")));
+            results.add(result("allreduce-raw", "raw", "gloo", ranks, bytes, usual, usual.about("gloo")));
+            results.add(result("allreduce-engine", "engine", "gloo", ranks, bytes, usual, usual.about("gloo")));
+        }
+        return results;
+    }
+
+    private static Optional<MpiSetting> best(long bytes, Map<MpiSetting, Samples> runs, String series) {
+        return runs.keySet().stream()
+                .min(Comparator.comparingDouble(
+                        setting -> runs.get(setting).spread(series, bytes).median()));
+    }
+
+    private static Result raw(int ranks, long bytes, Samples run, String setting) {
+        return result("allreduce-raw", "raw", "mpi", ranks, bytes, run, named(run, setting));
+    }
+
+    private static Result heap(int ranks, long bytes, Samples run, String setting) {
+        String opponent = "pack+" + named(run, setting) + "+unpack";
+        return result("allreduce-heap", "heap", "mpi-heap", ranks, bytes, run, opponent);
+    }
+
+    private static String named(Samples run, String setting) {
+        return run.about("mpi") + "[" + setting + "]";
+    }
+
+    /** With the bandwidths of OSU and of NCCL's tests: bytes by time, and what a rank must send at least by time. */
+    private static Result result(
+            String bench, String ours, String theirs, int ranks, long bytes, Samples run, String opponent) {
+        Spread mine = run.spread(ours, bytes);
+        Spread other = run.spread(theirs, bytes);
+        double perByte = 2.0 * (ranks - 1) / ranks;
+        return new Result(bench, ranks, bytes, mine, opponent, other)
+                .with("algbw_gbs", bytes / mine.median() / 1e3)
+                .with("busbw_gbs", perByte * bytes / mine.median() / 1e3)
+                .with("opponent_algbw_gbs", bytes / other.median() / 1e3)
+                .with("opponent_busbw_gbs", perByte * bytes / other.median() / 1e3)
+                .with("ours", run.about("raw"));
+    }
+}

@@ -1,0 +1,160 @@
+package io.hvd.benchmarks;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.DefaultParser;
+import org.apache.commons.cli.Option;
+import org.apache.commons.cli.Options;
+import org.apache.commons.cli.ParseException;
+import org.apache.commons.cli.help.HelpFormatter;
+
+/** {@code java -jar bench.jar <benchmark> [flags]}; the scripts {@code mpirun-scripts/bench-*.sh} call it. */
+public final class Bench {
+    private static final int BAD_USAGE = 2;
+    private static final int FAILED = 1;
+    private static final List<Benchmark> ALL = List.of(
+            new AllreduceBench(),
+            new GradientsBench(),
+            new TrainingBench(),
+            new ScaleBench(),
+            new StartBench(),
+            new KernelsBench());
+
+    private Bench() {}
+
+    public static void main(String[] args) throws InterruptedException {
+        System.exit(run(args));
+    }
+
+    private static int run(String[] args) throws InterruptedException {
+        try {
+            if (args.length > 0 && args[0].equals("report")) {
+                return report(args);
+            }
+            Benchmark benchmark = named(args);
+            String[] flags = Arrays.copyOfRange(args, 1, args.length);
+            CommandLine line = new DefaultParser().parse(flags(), flags);
+            if (!line.getArgList().isEmpty()) {
+                throw new ParseException("unexpected " + line.getArgList());
+            }
+            return line.hasOption("help") ? help(benchmark) : run(benchmark, line, String.join(" ", flags));
+        } catch (ParseException e) {
+            System.err.println("bench: " + e.getMessage() + "; --help lists the flags");
+            return BAD_USAGE;
+        } catch (IOException e) {
+            System.err.println("bench: " + e.getMessage());
+            return FAILED;
+        }
+    }
+
+    private static int report(String[] args) throws IOException, ParseException {
+        if (args.length != 3) {
+            throw new ParseException("report takes a file of results and the page to write its tables into");
+        }
+        new Report(Path.of(args[1])).writeInto(Path.of(args[2]));
+        return 0;
+    }
+
+    private static int run(Benchmark benchmark, CommandLine line, String flags)
+            throws IOException, ParseException, InterruptedException {
+        Plan plan = plan(line, line.hasOption("quick") ? benchmark.quick() : benchmark.usual());
+        System.out.println(Machine.line());
+        System.out.println(("COMMAND mpirun-scripts/bench-" + benchmark.name() + ".sh " + typed(flags)).strip());
+        long begun = System.nanoTime();
+        List<Result> results = benchmark.run(
+                plan,
+                words -> System.err.printf(Locale.ROOT, "%6.1f s  %s%n", (System.nanoTime() - begun) / 1e9, words));
+        results.forEach(result -> System.out.println(result.line()));
+        return results.isEmpty() ? FAILED : 0;
+    }
+
+    /** What the user has typed; the script adds the launcher. */
+    private static String typed(String flags) {
+        return flags.replaceAll("--launcher \\S+ ?", "");
+    }
+
+    private static Benchmark named(String[] args) throws ParseException {
+        return ALL.stream()
+                .filter(each -> args.length > 0 && each.name().equals(args[0]))
+                .findFirst()
+                .orElseThrow(() -> new ParseException(
+                        "name one of " + ALL.stream().map(Benchmark::name).toList() + " or report first"));
+    }
+
+    private static Plan plan(CommandLine line, Plan usual) throws ParseException {
+        return new Plan(
+                numbers(line, "ranks", usual.ranks(), Integer::valueOf),
+                numbers(line, "sizes", usual.sizes(), Bench::size),
+                numbers(line, "rounds", List.of(usual.rounds()), Integer::valueOf)
+                        .get(0),
+                numbers(line, "repeat", List.of(usual.repeat()), Integer::valueOf)
+                        .get(0),
+                line.getOptionValue("only", usual.only()),
+                line.getOptionValue("launcher", usual.launcher()));
+    }
+
+    private static <N extends Number> List<N> numbers(
+            CommandLine line, String flag, List<N> usual, Function<String, N> reading) throws ParseException {
+        if (!line.hasOption(flag)) {
+            return usual;
+        }
+        List<N> numbers = new ArrayList<>();
+        for (String word : line.getOptionValue(flag).split(",")) {
+            try {
+                numbers.add(reading.apply(word));
+            } catch (NumberFormatException e) {
+                throw new ParseException("--" + flag + " has \"" + word + "\", expected a number");
+            }
+            if (numbers.get(numbers.size() - 1).longValue() < 1) {
+                throw new ParseException("--" + flag + " has \"" + word + "\", expected 1 or more");
+            }
+        }
+        return numbers;
+    }
+
+    /** {@code 4}, {@code 64K} or {@code 16M}. */
+    private static Long size(String word) {
+        int shift = "KM".indexOf(word.charAt(word.length() - 1));
+        return shift < 0 ? Long.valueOf(word) : Long.valueOf(word.substring(0, word.length() - 1)) << 10 * (shift + 1);
+    }
+
+    private static Options flags() {
+        return new Options()
+                .addOption(valued("ranks", "numbers of ranks, such as 2,4"))
+                .addOption(valued("sizes", "sizes, such as 4,64K,16M"))
+                .addOption(valued("rounds", "timings of each launch"))
+                .addOption(valued("repeat", "launches of each kind, in turn"))
+                .addOption(valued("only", "measure only what has this in its name"))
+                .addOption(valued("launcher", "for start: the horovodrun to time"))
+                .addOption(null, "quick", false, "a look in less than a minute")
+                .addOption("h", "help", false, "this text");
+    }
+
+    private static Option valued(String name, String meaning) {
+        return Option.builder()
+                .longOpt(name)
+                .hasArg()
+                .argName("VALUE")
+                .desc(meaning)
+                .get();
+    }
+
+    private static int help(Benchmark benchmark) throws IOException {
+        System.out.println(benchmark.summary());
+        Plan usual = benchmark.usual();
+        System.out.println("Without flags: --ranks "
+                + String.join(",", usual.ranks().stream().map(String::valueOf).toList()) + " --sizes "
+                + usual.sizesInWords() + " --rounds " + usual.rounds() + " --repeat " + usual.repeat());
+        HelpFormatter.builder()
+                .setShowSince(false)
+                .get()
+                .printHelp("bench-" + benchmark.name() + ".sh", "", flags(), "", true);
+        return 0;
+    }
+}

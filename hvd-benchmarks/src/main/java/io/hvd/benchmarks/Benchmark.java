@@ -1,0 +1,25 @@
+package io.hvd.benchmarks;
+
+import java.io.IOException;
+import java.util.List;
+
+/** One of the benchmarks: how much it does if nothing is said, and what it measures. */
+interface Benchmark {
+    String name();
+
+    /** A sentence for the help text. */
+    String summary();
+
+    Plan usual();
+
+    /** What is done in less than a minute. */
+    Plan quick();
+
+    /** @param progress takes words for whoever waits */
+    List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException;
+
+    /** Hears what is being done. */
+    interface Progress {
+        void say(String words);
+    }
+}

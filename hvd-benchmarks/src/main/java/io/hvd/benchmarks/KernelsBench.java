@@ -1,0 +1,117 @@
+package io.hvd.benchmarks;
+
+import io.hvd.benchmarks.kernels.CopyKernels;
+import io.hvd.benchmarks.kernels.PlainKernels;
+import io.hvd.benchmarks.kernels.ReduceKernels;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.Runner;
+import org.openjdk.jmh.runner.RunnerException;
+import org.openjdk.jmh.runner.options.OptionsBuilder;
+import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
+
+/** hvd's inner loops under JMH: pack, unpack, conversions, sums; each beside what plain Java does with as many bytes. */
+final class KernelsBench implements Benchmark {
+    /** JMH's annotation has the name of our interface. */
+    private static final Class<org.openjdk.jmh.annotations.Benchmark> TIMED =
+            org.openjdk.jmh.annotations.Benchmark.class;
+
+    @Override
+    public String name() {
+        return "kernels";
+    }
+
+    @Override
+    public String summary() {
+        return "Pack, unpack, conversions and sums under JMH, on one thread. --rounds is the number of iterations,"
+                + " --repeat that of JVMs, --only takes pack, unpack, sum; --ranks is without effect.";
+    }
+
+    @Override
+    public Plan usual() {
+        return new Plan(List.of(1), List.of(64L << 10, 16L << 20), 5, 3);
+    }
+
+    @Override
+    public Plan quick() {
+        return new Plan(List.of(1), List.of(64L << 10), 3, 1);
+    }
+
+    @Override
+    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
+        progress.say("JMH: what plain Java does");
+        Map<String, RunResult> plain = jmh(PlainKernels.class, "", plan).stream()
+                .collect(Collectors.toMap(run -> name(run) + bytes(run), Function.identity()));
+        String jdk = "jdk-" + Runtime.version().feature();
+        List<Result> results = new ArrayList<>();
+        for (RunResult run : kernels(CopyKernels.class, plan, progress)) {
+            results.add(result(run, jdk + "[FloatBuffer.put]", plain.get("copy" + bytes(run))));
+        }
+        for (RunResult run : kernels(ReduceKernels.class, plan, progress)) {
+            results.add(result(run, jdk + "[float[]-loop]", plain.get("add" + bytes(run))));
+        }
+        return results;
+    }
+
+    private static Collection<RunResult> kernels(Class<?> kernels, Plan plan, Progress progress) throws IOException {
+        boolean wanted = Arrays.stream(kernels.getDeclaredMethods())
+                .anyMatch(method -> plan.wants(method.getName()) && method.isAnnotationPresent(TIMED));
+        progress.say("JMH: " + kernels.getSimpleName() + (wanted ? "" : ", nothing of it is wanted"));
+        return wanted ? jmh(kernels, plan.only(), plan) : List.of();
+    }
+
+    private static Collection<RunResult> jmh(Class<?> kernels, String only, Plan plan) throws IOException {
+        boolean brief = plan.repeat() == 1;
+        String[] sizes = plan.sizes().stream().map(String::valueOf).toArray(String[]::new);
+        try {
+            return new Runner(new OptionsBuilder()
+                            .include(kernels.getName() + "\\.\\w*" + only + "\\w*$")
+                            .param("bytes", sizes)
+                            .forks(plan.repeat())
+                            .warmupIterations(3)
+                            .measurementIterations(plan.rounds())
+                            .warmupTime(TimeValue.milliseconds(brief ? 150 : 500))
+                            .measurementTime(TimeValue.milliseconds(brief ? 100 : 500))
+                            .verbosity(VerboseMode.SILENT)
+                            .shouldFailOnError(true)
+                            .build())
+                    .run();
+        } catch (RunnerException e) {
+            throw new IOException("JMH gave up: " + e.getMessage(), e);
+        }
+    }
+
+    private static Result result(RunResult ours, String opponent, RunResult theirs) {
+        String wire = ours.getParams().getParam("wire").toLowerCase(Locale.ROOT);
+        long bytes = Long.parseLong(bytes(ours));
+        Spread mine = spread(ours);
+        return new Result("kernel-" + name(ours) + "-" + wire, 1, bytes, mine, opponent, spread(theirs))
+                .with("gbs", bytes / mine.median() / 1e3);
+    }
+
+    /** One timing per iteration, of all JVMs. */
+    private static Spread spread(RunResult run) {
+        return Spread.of(run.getAggregatedResult().getIterationResults().stream()
+                .map(iteration -> iteration.getPrimaryResult().getScore())
+                .toList());
+    }
+
+    private static String bytes(RunResult run) {
+        return run.getParams().getParam("bytes");
+    }
+
+    private static String name(RunResult run) {
+        return Arrays.stream(run.getParams().getBenchmark().split("\\."))
+                .reduce((before, last) -> last)
+                .orElseThrow();
+    }
+}

@@ -1,0 +1,124 @@
+package io.hvd.benchmarks;
+
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * One measurement beside its opponent's, as the line that every benchmark ends with.
+ *
+ * @param bytes of what travels, or of what a kernel reads
+ * @param oursMicros median over the rounds
+ * @param opponent who it was, with version and settings, in one word
+ * @param opponentMicros median over the rounds
+ * @param more further fields, in their order; values in one word
+ */
+public record Result(
+        String bench,
+        int ranks,
+        long bytes,
+        double oursMicros,
+        String opponent,
+        double opponentMicros,
+        Map<String, String> more) {
+    private static final String START = "RESULT ";
+
+    public Result {
+        more = new LinkedHashMap<>(more);
+    }
+
+    public Result(String bench, int ranks, long bytes, Spread ours, String opponent, Spread theirs) {
+        this(bench, ranks, bytes, ours.median(), word(opponent), theirs.median(), minima(ours, theirs));
+    }
+
+    private static Map<String, String> minima(Spread ours, Spread theirs) {
+        Map<String, String> more = new LinkedHashMap<>();
+        more.put("ours_min_us", number(ours.min()));
+        more.put("opponent_min_us", number(theirs.min()));
+        more.put("rounds", Integer.toString(ours.count()));
+        return more;
+    }
+
+    /** How many times as long the opponent takes. */
+    public double ratio() {
+        return opponentMicros / oursMicros;
+    }
+
+    public Result with(String key, String value) {
+        Map<String, String> longer = new LinkedHashMap<>(more);
+        longer.put(key, word(value));
+        return new Result(bench, ranks, bytes, oursMicros, opponent, opponentMicros, longer);
+    }
+
+    public Result with(String key, double value) {
+        return with(key, number(value));
+    }
+
+    public String line() {
+        StringBuilder line = new StringBuilder(START)
+                .append("bench=" + bench)
+                .append(" ranks=" + ranks)
+                .append(" bytes=" + bytes)
+                .append(" ours_us=" + number(oursMicros))
+                .append(" opponent=" + opponent)
+                .append(" opponent_us=" + number(opponentMicros))
+                .append(" ratio=" + number(ratio()));
+        more.forEach((key, value) -> line.append(' ').append(key).append('=').append(value));
+        return line.toString();
+    }
+
+    /**
+     * Empty for a line that is none.
+     *
+     * @throws IllegalArgumentException if a field is missing, or no number where one is expected
+     */
+    public static Optional<Result> parse(String line) {
+        if (!line.startsWith(START)) {
+            return Optional.empty();
+        }
+        Map<String, String> fields = new LinkedHashMap<>();
+        for (String field : line.substring(START.length()).strip().split(" ")) {
+            int at = field.indexOf('=');
+            if (at < 1) {
+                throw new IllegalArgumentException("\"" + field + "\" is no key=value in: " + line);
+            }
+            fields.put(field.substring(0, at), field.substring(at + 1));
+        }
+        String bench = take(fields, "bench", line);
+        int ranks = (int) asNumber(fields, "ranks", line);
+        long bytes = (long) asNumber(fields, "bytes", line);
+        double ours = asNumber(fields, "ours_us", line);
+        String opponent = take(fields, "opponent", line);
+        double theirs = asNumber(fields, "opponent_us", line);
+        asNumber(fields, "ratio", line);
+        return Optional.of(new Result(bench, ranks, bytes, ours, opponent, theirs, fields));
+    }
+
+    private static String take(Map<String, String> fields, String key, String line) {
+        String value = fields.remove(key);
+        if (value == null) {
+            throw new IllegalArgumentException("there is no " + key + "= in: " + line);
+        }
+        return value;
+    }
+
+    private static double asNumber(Map<String, String> fields, String key, String line) {
+        String value = take(fields, key, line);
+        try {
+            return Double.parseDouble(value);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException(key + "=" + value + " is no number in: " + line, e);
+        }
+    }
+
+    /** Four digits that count, and never an exponent. */
+    static String number(double value) {
+        int decimals = (int) Math.max(0, 3 - Math.floor(Math.log10(Math.max(Math.abs(value), 1e-3))));
+        return String.format(Locale.ROOT, "%." + decimals + "f", value);
+    }
+
+    static String word(String text) {
+        return text.strip().replaceAll("\\s+", "_");
+    }
+}

@@ -1,0 +1,81 @@
+package io.hvd.benchmarks;
+
+import io.hvd.benchmarks.rank.ScaleProgram;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** The engine's own cost, with ranks as threads: a step that follows the fixed plan against one that is negotiated. */
+final class ScaleBench implements Benchmark {
+    private static final String STEPS = "HVD_STATIC_PLAN_STEPS";
+    private static final int BYTES_OF_ONE = 256;
+
+    @Override
+    public String name() {
+        return "scale";
+    }
+
+    @Override
+    public String summary() {
+        return "A step of the engine with many ranks as threads of one JVM, with its fixed plan and negotiated."
+                + " --sizes are numbers of tensors of 256 bytes, --rounds steps.";
+    }
+
+    @Override
+    public Plan usual() {
+        return new Plan(List.of(2, 4, 8, 16, 32, 64, 128, 256), List.of(1L, 16L, 128L), 60, 3);
+    }
+
+    @Override
+    public Plan quick() {
+        return new Plan(List.of(2, 8, 32), List.of(1L, 16L), 30, 1);
+    }
+
+    @Override
+    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
+        List<Result> results = new ArrayList<>();
+        for (long tensors : plan.sizes()) {
+            for (int ranks : plan.ranks()) {
+                progress.say(ranks + " ranks as threads, " + tensors + " tensors");
+                results.add(measure(ranks, tensors, plan));
+            }
+        }
+        return results;
+    }
+
+    private static Result measure(int ranks, long tensors, Plan plan) throws IOException, InterruptedException {
+        List<Samples> fixed = new ArrayList<>();
+        List<Samples> negotiated = new ArrayList<>();
+        for (int launch = 0; launch < plan.repeat(); launch++) {
+            fixed.add(launch(Map.of(), ranks, tensors, plan));
+            negotiated.add(launch(Map.of(STEPS, "0"), ranks, tensors, plan));
+        }
+        long bytes = tensors * BYTES_OF_ONE;
+        Samples ours = Samples.together(fixed);
+        Samples theirs = Samples.together(negotiated);
+        double step = ours.spread("step", bytes).median();
+        double cpu = ours.spread("cpu", bytes).median();
+        double negotiatedCpu = theirs.spread("cpu", bytes).median();
+        return new Result(
+                        "scale-" + tensors + "-tensors",
+                        ranks,
+                        bytes,
+                        ours.spread("step", bytes),
+                        "hvd[" + STEPS + "=0]",
+                        theirs.spread("step", bytes))
+                .with("per_log2_us", step * Math.log(2) / Math.log(ranks))
+                .with("cpu_us_per_rank", cpu / ranks)
+                .with("opponent_cpu_us_per_rank", negotiatedCpu / ranks);
+    }
+
+    private static Samples launch(Map<String, String> environment, int ranks, long tensors, Plan plan)
+            throws IOException, InterruptedException {
+        return Launch.alone(
+                environment,
+                ScaleProgram.class,
+                Integer.toString(ranks),
+                Long.toString(tensors),
+                Integer.toString(plan.rounds()));
+    }
+}

@@ -1,0 +1,70 @@
+package io.hvd.benchmarks;
+
+import io.hvd.benchmarks.rank.StartRank;
+import java.io.IOException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** From the start of horovodrun until the last rank has done init, and until it has ended its first step. */
+final class StartBench implements Benchmark {
+    @Override
+    public String name() {
+        return "start";
+    }
+
+    @Override
+    public String summary() {
+        return "horovodrun until the last rank has done init, and has ended the first step of the MNIST net, against"
+                + " plain mpirun of the same program. --repeat is the number of starts; --sizes and --rounds are"
+                + " without effect.";
+    }
+
+    @Override
+    public Plan usual() {
+        return new Plan(List.of(4), List.of(), 1, 10);
+    }
+
+    @Override
+    public Plan quick() {
+        return new Plan(List.of(4), List.of(), 1, 3);
+    }
+
+    @Override
+    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
+        List<Result> results = new ArrayList<>();
+        for (int ranks : plan.ranks()) {
+            progress.say(ranks + " ranks, a start that is not timed: LibTorch is unpacked");
+            Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class);
+            Samples ours = new Samples();
+            Samples theirs = new Samples();
+            for (int start = 0; start < plan.repeat(); start++) {
+                progress.say(ranks + " ranks, start " + (start + 1) + " of " + plan.repeat());
+                List<String> horovodrun = List.of(plan.launcher(), "-np", Integer.toString(ranks));
+                addElapsed(ours, () -> Launch.run(ranks, horovodrun, Map.of(), StartRank.class));
+                addElapsed(theirs, () -> Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class));
+            }
+            for (String what : List.of("init", "step")) {
+                String opponent = "mpirun-" + Machine.openMpi() + "[the-same-program]";
+                results.add(
+                        new Result("start-" + what, ranks, 0, ours.spread(what, 0), opponent, theirs.spread(what, 0)));
+            }
+        }
+        return results;
+    }
+
+    /** Starts ranks. */
+    private interface Starting {
+        Samples run() throws IOException, InterruptedException;
+    }
+
+    private static void addElapsed(Samples to, Starting starting) throws IOException, InterruptedException {
+        double begun = ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
+        Samples clocks = starting.run();
+        for (String what : List.of("init", "step")) {
+            clocks.of(what, 0).forEach(clock -> to.add(what, 0, clock - begun));
+        }
+    }
+}

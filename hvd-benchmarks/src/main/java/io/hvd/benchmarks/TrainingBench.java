@@ -1,0 +1,131 @@
+package io.hvd.benchmarks;
+
+import io.hvd.benchmarks.rank.Net;
+import io.hvd.benchmarks.rank.TrainingRank;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * Images per second: hvd against processes of the same jar that do not communicate, against LibTorch's reducer on Gloo,
+ * and against hvd on one rank. Launches alternate, and each is compared with the one beside it in time.
+ */
+final class TrainingBench implements Benchmark {
+    private static final String HVD = "hvd";
+    private static final String PLAIN = "plain";
+    private static final String DDP = "ddp";
+
+    @Override
+    public String name() {
+        return "training";
+    }
+
+    @Override
+    public String summary() {
+        return "Images per second of the MNIST net (64 per rank and step) and of a small ResNet (16)."
+                + " --repeat is the number of pairs, --rounds of timed steps, --only takes mnist or resnet;"
+                + " --sizes is without effect.";
+    }
+
+    @Override
+    public Plan usual() {
+        return new Plan(List.of(1, 2, 4), List.of(), 300, 10);
+    }
+
+    @Override
+    public Plan quick() {
+        return new Plan(List.of(1, 2), List.of(), 60, 1, "mnist", "");
+    }
+
+    @Override
+    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
+        List<Result> results = new ArrayList<>();
+        for (Net net : Net.values()) {
+            if (plan.wants(net.name().toLowerCase(Locale.ROOT))) {
+                Runs runs = new Runs(net, steps(net, plan.rounds()));
+                for (int pair = 0; pair < plan.repeat(); pair++) {
+                    runs.launchAll(plan.ranks(), progress);
+                }
+                results.addAll(runs.results(plan.ranks()));
+            }
+        }
+        return results;
+    }
+
+    /** A step of the ResNet takes some ten times as long. */
+    private static int steps(Net net, int rounds) {
+        return net == Net.MNIST ? rounds : Math.max(5, rounds / 10);
+    }
+
+    /** What was timed of one net, in the order of the launches. */
+    private static final class Runs {
+        private final Net net;
+        private final int steps;
+        private final Map<String, List<Double>> micros = new LinkedHashMap<>();
+        private String torch = "torch";
+
+        Runs(Net net, int steps) {
+            this.net = net;
+            this.steps = steps;
+        }
+
+        void launchAll(List<Integer> ranks, Progress progress) throws IOException, InterruptedException {
+            for (int count : ranks) {
+                for (String way : count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, PLAIN, DDP)) {
+                    progress.say(net + ", " + count + " ranks, " + way);
+                    Samples run = Launch.mpirun(
+                            count, MpiSetting.DEFAULT, TrainingRank.class, way, net.name(), Integer.toString(steps));
+                    torch = run.about("torch");
+                    micros.computeIfAbsent(way + count, each -> new ArrayList<>())
+                            .addAll(run.of(way, net.bytes()));
+                }
+            }
+        }
+
+        List<Result> results(List<Integer> ranks) {
+            List<Result> results = new ArrayList<>();
+            for (int count : ranks) {
+                String alone = count == 1 ? "without-hvd" : count + "-processes-without-communication";
+                results.add(result(count, torch + "[" + alone + "]", PLAIN + count));
+                if (count > 1) {
+                    results.add(result(count, torch + "[ddp-reducer,gloo]", DDP + count));
+                }
+                if (count > 1 && ranks.contains(1)) {
+                    results.add(result(count, "hvd[1-rank,ratio=efficiency]", HVD + 1));
+                }
+            }
+            return results;
+        }
+
+        /** The interval is that of the pairs' ratios. */
+        private Result result(int ranks, String opponent, String theirs) {
+            Spread mine = Spread.of(micros.get(HVD + ranks));
+            Spread other = Spread.of(micros.get(theirs));
+            Spread ratios = ratios(micros.get(HVD + ranks), micros.get(theirs));
+            int theirRanks = theirs.equals(HVD + 1) ? 1 : ranks;
+            return new Result(
+                            "training-" + net.name().toLowerCase(Locale.ROOT),
+                            ranks,
+                            net.bytes(),
+                            mine,
+                            opponent,
+                            other)
+                    .with("pair_ratio", ratios.median())
+                    .with("pair_ratio_5", ratios.low())
+                    .with("pair_ratio_95", ratios.high())
+                    .with("images_per_second", 1e6 * ranks * net.batch() / mine.median())
+                    .with("opponent_images_per_second", 1e6 * theirRanks * net.batch() / other.median());
+        }
+
+        private static Spread ratios(List<Double> ours, List<Double> theirs) {
+            List<Double> ratios = new ArrayList<>();
+            for (int i = 0; i < ours.size(); i++) {
+                ratios.add(theirs.get(i) / ours.get(i));
+            }
+            return Spread.of(ratios);
+        }
+    }
+}

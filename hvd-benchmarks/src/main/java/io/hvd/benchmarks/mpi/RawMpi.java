@@ -1,0 +1,33 @@
+package io.hvd.benchmarks.mpi;
+
+import io.hvd.benchmarks.rank.MpiCalls;
+import java.nio.ByteBuffer;
+import mpi.MPI;
+import mpi.MPIException;
+
+/** What a program without hvd would call. Made by {@link MpiCalls#beside}, which links it to the mpi.jar that hvd has loaded. */
+public final class RawMpi implements MpiCalls {
+    @Override
+    public String version() {
+        // "Open MPI v4.1.4, package: ..."
+        return MPI.getLibVersion().replaceFirst("(?s)^\\D*([\\d.]+).*", "mpi.jar-$1");
+    }
+
+    @Override
+    public void sum(ByteBuffer floats, int count) {
+        try {
+            MPI.COMM_WORLD.allReduce(floats, count, MPI.FLOAT, MPI.SUM);
+        } catch (MPIException e) {
+            throw new IllegalStateException("MPI_Allreduce of " + count + " floats failed", e);
+        }
+    }
+
+    @Override
+    public void barrier() {
+        try {
+            MPI.COMM_WORLD.barrier();
+        } catch (MPIException e) {
+            throw new IllegalStateException("MPI_Barrier failed", e);
+        }
+    }
+}

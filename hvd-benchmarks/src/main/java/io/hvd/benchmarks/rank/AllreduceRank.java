@@ -1,0 +1,112 @@
+package io.hvd.benchmarks.rank;
+
+import static org.bytedeco.pytorch.global.torch.from_blob;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.benchmarks.Samples;
+import io.hvd.spi.Backend;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.bytedeco.javacpp.FloatPointer;
+
+/**
+ * One rank of the sweep over sizes. First hvd's collective and its opponents in turn, on one thread; then the
+ * same sizes by blocking calls through hvd's whole engine. Arguments: folder, sizes in bytes, rounds, whether
+ * Gloo takes part.
+ */
+public final class AllreduceRank {
+    private final Job job = Job.ofThisProcess();
+    private final Samples samples = new Samples();
+    private final Path folder;
+    private final long[] sizes;
+    private final Floats floats;
+    private final Duel duel;
+
+    private AllreduceRank(Path folder, long[] sizes, int rounds) {
+        this.folder = folder;
+        this.sizes = sizes;
+        this.floats = new Floats(Math.toIntExact(Arrays.stream(sizes).max().orElseThrow() / Float.BYTES));
+        this.duel = new Duel(floats, samples, job, rounds);
+    }
+
+    public static void main(String[] args) {
+        long[] sizes =
+                Arrays.stream(args[1].split(",")).mapToLong(Long::parseLong).toArray();
+        AllreduceRank rank = new AllreduceRank(Path.of(args[0]), sizes, Integer.parseInt(args[2]));
+        boolean gloo = Boolean.parseBoolean(args[3]);
+        RawJob.run((hvd, mpi) -> rank.raw(hvd, mpi, gloo));
+        rank.engine();
+        rank.samples.write(rank.folder, rank.job.rank());
+        RawJob.finish();
+    }
+
+    private void raw(Backend hvd, MpiCalls mpi, boolean withGloo) {
+        samples.about("raw", "hvd[" + RawJob.way(hvd.description()) + "]");
+        samples.about("mpi", mpi.version());
+        List<Side> sides = new ArrayList<>(sides(hvd, mpi));
+        if (!withGloo) {
+            fightAll(sides, mpi);
+            return;
+        }
+        try (Gloo gloo = new Gloo(folder, job.rank(), job.size())) {
+            samples.about("gloo", Gloo.version());
+            sides.add(Side.sum("gloo", count -> glooCall(gloo, count)));
+            fightAll(sides, mpi);
+        }
+    }
+
+    private void fightAll(List<Side> sides, MpiCalls mpi) {
+        for (long size : sizes) {
+            duel.fight(sides, size, mpi::barrier);
+        }
+    }
+
+    private List<Side> sides(Backend hvd, MpiCalls mpi) {
+        float share = 1f / job.size();
+        Reduction sum = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0);
+        Reduction average = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0 / job.size());
+        return List.of(
+                Side.sum("raw", count -> ours(hvd, floats.directTensor(count), sum)),
+                Side.sum("mpi", count -> () -> mpi.sum(floats.direct(), count)),
+                Side.heapAverage("heap", count -> ours(hvd, floats.heapTensor(count), average)),
+                Side.heapAverage("mpi-heap", count -> () -> {
+                    floats.pack(count);
+                    mpi.sum(floats.direct(), count);
+                    floats.unpack(count, share);
+                }));
+    }
+
+    private static Runnable ours(Backend hvd, Tensor tensor, Reduction how) {
+        List<Tensor> one = List.of(tensor);
+        return () -> hvd.collectives().allreduce(one, one, how);
+    }
+
+    private Runnable glooCall(Gloo gloo, int count) {
+        var tensor = from_blob(new FloatPointer(floats.direct().asFloatBuffer()), count);
+        return () -> gloo.sum(tensor);
+    }
+
+    private void engine() {
+        try (HvdContext hvd = Hvd.init()) {
+            for (long size : sizes) {
+                Runnable call = engineCall(hvd, Math.toIntExact(size / Float.BYTES));
+                duel.fight(List.of(Side.sum("engine", count -> call)), size, call);
+            }
+            Hvd.shutdown();
+        }
+    }
+
+    private Runnable engineCall(HvdContext hvd, int count) {
+        Tensor tensor = floats.directTensor(count);
+        String name = "bench." + count;
+        return () -> hvd.allreduceInPlace(name, tensor, AllreduceOptions.sum());
+    }
+}

@@ -1,0 +1,62 @@
+package io.hvd.benchmarks.rank;
+
+import org.bytedeco.pytorch.BoolVector;
+import org.bytedeco.pytorch.ProcessGroup;
+import org.bytedeco.pytorch.Reducer;
+import org.bytedeco.pytorch.SizeTStringMap;
+import org.bytedeco.pytorch.SizeTVector;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
+
+/** What averages the gradients in LibTorch's DistributedDataParallel, by hooks in its own backward. */
+final class DdpReducer implements AutoCloseable {
+    /** The defaults of torch.nn.parallel. */
+    private static final long BUCKET_BYTES = 25L << 20;
+
+    private static final long FIRST_BUCKET_BYTES = 1 << 20;
+
+    private final ProcessGroup group;
+    private final Reducer reducer;
+
+    DdpReducer(TensorVector parameters, ProcessGroup group) {
+        this.group = group;
+        SizeTVector limits = new SizeTVector(FIRST_BUCKET_BYTES, BUCKET_BYTES);
+        try (var assignment = torch.compute_bucket_assignment_by_size(parameters, limits)) {
+            this.reducer = new Reducer(
+                    parameters,
+                    assignment.get0(),
+                    group,
+                    noneIsSparse(parameters.size()),
+                    BUCKET_BYTES,
+                    false,
+                    false,
+                    new SizeTStringMap(),
+                    FIRST_BUCKET_BYTES,
+                    false,
+                    false);
+        }
+    }
+
+    void beforeForward() {
+        reducer.prepare_for_forward();
+    }
+
+    /** Then backward ends when all gradients are averaged. */
+    void beforeBackward() {
+        reducer.prepare_for_backward(new TensorVector());
+    }
+
+    @Override
+    public void close() {
+        reducer.close();
+        group.close();
+    }
+
+    private static BoolVector noneIsSparse(long count) {
+        BoolVector answers = new BoolVector();
+        for (long i = 0; i < count; i++) {
+            answers.push_back(false);
+        }
+        return answers;
+    }
+}

@@ -1,0 +1,90 @@
+package io.hvd.benchmarks.rank;
+
+import io.hvd.spi.StartupHook;
+import java.nio.file.Path;
+import java.util.ServiceLoader;
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.pytorch.BackendOptional;
+import org.bytedeco.pytorch.FileStore;
+import org.bytedeco.pytorch.ProcessGroup;
+import org.bytedeco.pytorch.ProcessGroupGloo;
+import org.bytedeco.pytorch.Store;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.Work;
+import org.bytedeco.pytorch.global.torch.DeviceType;
+import org.bytedeco.pytorch.global.torch_gloo;
+
+/** LibTorch's process group over Gloo for the ranks of this host, which meet in a file. */
+final class Gloo implements AutoCloseable {
+    /** Belongs to its Java object alone, while {@link #store} is counted: handed to Gloo, this one would be freed twice. */
+    private final FileStore ownStore;
+
+    private final Store store;
+    private final ProcessGroupGloo group;
+
+    /** @param folder the same for all ranks of one job */
+    Gloo(Path folder, int rank, int size) {
+        ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
+        Loader.load(torch_gloo.class);
+        this.ownStore = new FileStore(folder.resolve("gloo").toString(), size);
+        this.store = ownStore.clone();
+        this.group = new ProcessGroupGloo(store, rank, size, ProcessGroupGloo.Options.create_default());
+    }
+
+    /** With LibTorch's version; Gloo has none of its own. */
+    static String version() {
+        return "gloo-" + torchVersion();
+    }
+
+    /** Such as {@code torch-2.10.0}. */
+    static String torchVersion() {
+        String jar =
+                Tensor.class.getProtectionDomain().getCodeSource().getLocation().getPath();
+        return jar.replaceFirst(".*/pytorch-([\\d.]+)-[^/]*", "torch-$1");
+    }
+
+    /** Sums in place, and waits. */
+    void sum(Tensor tensor) {
+        try (TensorVector one = new TensorVector(tensor)) {
+            await(start(one));
+        }
+    }
+
+    Work start(TensorVector one) {
+        return group.allreduce(one);
+    }
+
+    Work startCoalesced(TensorVector all) {
+        return group.allreduce_coalesced(all);
+    }
+
+    static void await(Work work) {
+        try (work) {
+            work._wait();
+        }
+    }
+
+    /** As the reducer of DistributedDataParallel wants it. */
+    ProcessGroup asDefault(int rank, int size) {
+        ProcessGroup world = new ProcessGroup(rank, size);
+        try (BackendOptional backend = new BackendOptional(group)) {
+            world.setBackend(DeviceType.CPU, ProcessGroup.BackendType.GLOO, backend);
+        }
+        world.setDefaultBackend(ProcessGroup.BackendType.GLOO);
+        return world;
+    }
+
+    void meet() {
+        await(group.barrier());
+    }
+
+    /** No rank takes its end away while another still talks to it. */
+    @Override
+    public void close() {
+        meet();
+        group.close();
+        store.close();
+        ownStore.close();
+    }
+}

@@ -1,0 +1,139 @@
+package io.hvd.benchmarks.rank;
+
+import static org.bytedeco.pytorch.global.torch.zeros;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.benchmarks.Samples;
+import io.hvd.optimizer.torch.TorchTensors;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.Work;
+
+/**
+ * One rank that averages a bag of gradients step after step, the last layer's first, as backward finds them. Arguments: folder,
+ * name of the bag, rounds, whether Gloo takes part.
+ */
+public final class GradientsRank {
+    /** After ten identical steps hvd's ranks stop negotiating. */
+    private static final int FEWEST_WARM_STEPS = 15;
+    /** By then the JIT has seen enough; but moving gigabytes before each timing would take too long. */
+    private static final int WARM_OPERATIONS = 30_000;
+
+    private static final long MOST_WARM_BYTES = 2L << 30;
+
+    private final Job job = Job.ofThisProcess();
+    private final Samples samples = new Samples();
+    private final Path folder;
+    private final GradientBag bag;
+    private final int rounds;
+
+    private GradientsRank(Path folder, GradientBag bag, int rounds) {
+        this.folder = folder;
+        this.bag = bag;
+        this.rounds = rounds;
+    }
+
+    public static void main(String[] args) {
+        GradientsRank rank = new GradientsRank(Path.of(args[0]), GradientBag.named(args[1]), Integer.parseInt(args[2]));
+        rank.hvd();
+        RawJob.run((hvd, mpi) -> rank.mpi(mpi));
+        if (Boolean.parseBoolean(args[3])) {
+            rank.gloo();
+        }
+        rank.samples.write(rank.folder, rank.job.rank());
+        RawJob.finish();
+    }
+
+    private void hvd() {
+        try (HvdContext hvd = Hvd.init()) {
+            samples.about("hvd", "hvd[" + RawJob.way(hvd.backend()) + "]");
+            List<Tensor> heap = bag.elements().stream()
+                    .map(count -> Tensor.of(new float[count]))
+                    .toList();
+            time("hvd-heap", hvd::barrier, () -> step(hvd, "heap", heap));
+            TensorVector torch = torchTensors();
+            List<Tensor> aliases = new ArrayList<>();
+            for (long i = 0; i < torch.size(); i++) {
+                aliases.add(TorchTensors.alias("torch." + i, torch.get(i)));
+            }
+            time("hvd-torch", hvd::barrier, () -> step(hvd, "torch", aliases));
+            Hvd.shutdown();
+        }
+    }
+
+    private static void step(HvdContext hvd, String prefix, List<Tensor> tensors) {
+        List<Handle> handles = new ArrayList<>(tensors.size());
+        for (int i = tensors.size() - 1; i >= 0; i--) {
+            handles.add(hvd.allreduceInPlaceAsync(prefix + "." + i, tensors.get(i), AllreduceOptions.average()));
+        }
+        handles.forEach(Handle::synchronize);
+    }
+
+    private void mpi(MpiCalls mpi) {
+        samples.about("mpi", mpi.version());
+        List<ByteBuffer> direct = bag.elements().stream()
+                .map(count -> ByteBuffer.allocateDirect(count * Float.BYTES).order(ByteOrder.nativeOrder()))
+                .toList();
+        time("mpi-each", mpi::barrier, () -> {
+            for (int i = direct.size() - 1; i >= 0; i--) {
+                mpi.sum(direct.get(i), bag.elements().get(i));
+            }
+        });
+        Floats all = new Floats(bag.allElements());
+        time("mpi-one", mpi::barrier, () -> mpi.sum(all.direct(), bag.allElements()));
+        time("mpi-packed", mpi::barrier, () -> {
+            all.pack(bag.allElements());
+            mpi.sum(all.direct(), bag.allElements());
+            all.unpack(bag.allElements(), 1f / job.size());
+        });
+    }
+
+    private void gloo() {
+        try (Gloo gloo = new Gloo(folder, job.rank(), job.size())) {
+            samples.about("gloo", Gloo.version());
+            TensorVector tensors = torchTensors();
+            List<TensorVector> single = new ArrayList<>();
+            for (long i = tensors.size() - 1; i >= 0; i--) {
+                single.add(new TensorVector(tensors.get(i)));
+            }
+            Runnable meeting = () -> Gloo.await(gloo.startCoalesced(single.get(0)));
+            time("gloo-each", meeting, () -> {
+                List<Work> works = single.stream().map(gloo::start).toList();
+                works.forEach(Gloo::await);
+            });
+            time("gloo-coalesced", meeting, () -> Gloo.await(gloo.startCoalesced(tensors)));
+        }
+    }
+
+    private TensorVector torchTensors() {
+        TensorVector tensors = new TensorVector();
+        bag.elements().forEach(count -> tensors.push_back(zeros(count)));
+        return tensors;
+    }
+
+    /** One meeting of the ranks before all rounds: another collective in between would end hvd's fixed plan. */
+    private void time(String series, Runnable meeting, Runnable step) {
+        meeting.run();
+        for (int i = 0; i < warmSteps(); i++) {
+            step.run();
+        }
+        for (int round = 0; round < rounds; round++) {
+            long begun = System.nanoTime();
+            step.run();
+            samples.add(series, bag.bytes(), (System.nanoTime() - begun) / 1e3);
+        }
+    }
+
+    private long warmSteps() {
+        return Math.max(
+                FEWEST_WARM_STEPS, Math.min(WARM_OPERATIONS / bag.elements().size(), MOST_WARM_BYTES / bag.bytes()));
+    }
+}

@@ -1,0 +1,141 @@
+package io.hvd.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The benchmarks themselves, with as little to do as possible: what they say can be read. */
+class BenchmarksIT {
+    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+
+    @Test
+    void allreduceUnderMpirunEndsWithLinesThatCanBeRead() {
+        List<Result> results = allreduce("segmented");
+
+        assertThat(results.stream().map(Result::bench).distinct())
+                .containsExactlyInAnyOrder("allreduce-raw", "allreduce-heap", "allreduce-engine");
+        assertThat(results.stream().map(Result::bytes).distinct()).containsExactly(4L, 4096L, 1L << 20);
+        assertThat(results).allSatisfy(result -> {
+            assertThat(result.ranks()).isEqualTo(2);
+            assertThat(result.oursMicros()).isPositive();
+            assertThat(result.opponentMicros()).isPositive();
+        });
+        assertThat(opponents(results))
+                .containsExactlyInAnyOrder(
+                        "mpi.jar-N[segmented-ring-256k]",
+                        "mpi.jar-N[best:segmented-ring-256k]",
+                        "pack+mpi.jar-N[best:segmented-ring-256k]+unpack");
+    }
+
+    @Test
+    @Tag("long")
+    void allreduceIsComparedWithGlooToo() {
+        assertThat(opponents(allreduce("default")))
+                .containsExactlyInAnyOrder(
+                        "mpi.jar-N[default]",
+                        "mpi.jar-N[best:default]",
+                        "pack+mpi.jar-N[default]+unpack",
+                        "pack+mpi.jar-N[best:default]+unpack",
+                        "gloo-torch-N");
+    }
+
+    @Test
+    @Tag("long")
+    void gradientsAreAveragedByAllWays() {
+        List<Result> results =
+                results("gradients", "--ranks", "2", "--rounds", "1", "--repeat", "1", "--only", "400x4KiB");
+
+        assertThat(results).hasSize(10).allMatch(result -> result.bytes() == 400 * 4096);
+    }
+
+    @Test
+    @Tag("long")
+    void trainingIsComparedWithAllWays() {
+        List<Result> results =
+                results("training", "--ranks", "1,2", "--rounds", "10", "--repeat", "2", "--only", "mnist");
+
+        assertThat(opponents(results))
+                .containsExactlyInAnyOrder(
+                        "torch-N[without-hvd]",
+                        "torch-N[2-processes-without-communication]",
+                        "torch-N[ddp-reducer,gloo]",
+                        "hvd[1-rank,ratio=efficiency]");
+    }
+
+    @Test
+    @Tag("long")
+    void theEngineIsTimedWithRanksAsThreads() {
+        List<Result> results = results("scale", "--ranks", "2,5", "--sizes", "1,3", "--rounds", "5", "--repeat", "1");
+
+        assertThat(results.stream().map(result -> result.ranks() + " " + result.bytes()))
+                .containsExactly("2 256", "5 256", "2 768", "5 768");
+    }
+
+    @Test
+    @Tag("long")
+    void startsAreTimed() {
+        List<Result> results =
+                results("start", "--ranks", "2", "--repeat", "1", "--launcher", "../mpirun-scripts/horovodrun");
+
+        assertThat(results.stream().map(Result::bench)).containsExactly("start-init", "start-step");
+        assertThat(results.get(0).oursMicros()).isBetween(1e4, results.get(1).oursMicros());
+    }
+
+    @Test
+    @Tag("long")
+    void kernelsAreTimed() {
+        List<Result> results = results("kernels", "--quick", "--rounds", "1", "--sizes", "4K");
+
+        assertThat(results).hasSize(4 * 3 + 7).allMatch(result -> result.bytes() == 4096);
+    }
+
+    @Test
+    void aMistakeIsNamedAndEndsWithTwo() {
+        Job job = Job.run(Job.program(Bench.class, "allreduce", "--ranks", "two"), Map.of());
+
+        assertThat(job.exitCode()).isEqualTo(2);
+        assertThat(job.output()).contains("--ranks has \"two\"").doesNotContain("Exception");
+    }
+
+    /** --help comes last, so all flags before it have been understood. */
+    @Test
+    void theScriptsUnderstandTheReadmesLines() throws IOException {
+        List<String> commands = Files.readAllLines(ROOT.resolve("README.md")).stream()
+                .filter(line -> line.startsWith("mpirun-scripts/bench-"))
+                .toList();
+        assertThat(commands).hasSize(6);
+        for (String command : commands) {
+            Job job = Job.run(List.of("sh", "-c", "cd '" + ROOT + "' && " + command + " --help"), Map.of());
+            assertThat(job.exitCode()).as(command + "\n" + job.output()).isZero();
+            assertThat(job.output()).contains("--quick", "--ranks", "--sizes", "--rounds", "--repeat");
+        }
+    }
+
+    private static List<Result> allreduce(String setting) {
+        return results(
+                "allreduce", "--ranks", "2", "--sizes", "4,4K,1M", "--rounds", "2", "--repeat", "1", "--only", setting);
+    }
+
+    private static Set<String> opponents(List<Result> results) {
+        return results.stream()
+                .map(result -> result.opponent().replaceAll("\\d+\\.\\d+\\.\\d+", "N"))
+                .collect(Collectors.toSet());
+    }
+
+    private static List<Result> results(String... args) {
+        Job job = Job.run(Job.program(Bench.class, args), Map.of());
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("MACHINE ")).hasSize(1);
+        return job.output().lines().map(Result::parse).flatMap(Optional::stream).toList();
+    }
+}
