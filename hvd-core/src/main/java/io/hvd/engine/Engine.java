@@ -118,7 +118,7 @@ public final class Engine {
      * @param hurry true when the caller is going to wait at once
      */
     public CompletableFuture<Outcome> submit(Submission submission, boolean hurry) {
-        return submit(List.of(submission), hurry).get(0);
+        return submit(List.of(submission), hurry, hurry).get(0);
     }
 
     /**
@@ -127,10 +127,15 @@ public final class Engine {
      * @param hurry true to announce them at once
      */
     public List<CompletableFuture<Outcome>> submit(List<Submission> submissions, boolean hurry) {
+        return submit(submissions, hurry, false);
+    }
+
+    /** @param waits true if the caller would do nothing else meanwhile */
+    private List<CompletableFuture<Outcome>> submit(List<Submission> submissions, boolean hurry, boolean waits) {
         List<PendingOp> ops = submissions.stream().map(this::pending).toList();
         try {
-            if (!ops.isEmpty() && queue.submit(ops, hurry)) {
-                boolean done = hurry && shortcut.take(ops.get(ops.size() - 1).result());
+            if (!ops.isEmpty() && queue.submit(ops, hurry, steps.plans(submissions))) {
+                boolean done = waits && shortcut.take(ops.get(ops.size() - 1).result());
                 if (!done) {
                     backend.control().wakeUp();
                 }
@@ -271,7 +276,7 @@ public final class Engine {
                 if (plan.stop() || !plan.failure().isEmpty()) {
                     return plan;
                 }
-            } else if (!tookStep()) {
+            } else if (!tookStep() && steps.rest()) {
                 shortcut.sleep(backend.control(), nanosUntilDue(), inbox);
             }
         }

@@ -70,7 +70,7 @@ final class Shortcut {
                 return false;
             }
         }
-        return result.isDone() && steps.isIdle();
+        return result.isDone() && steps.isIdle() && steps.rest();
     }
 
     /** Whether a plan has been left on another thread since; throws what has gone wrong there. The communication thread asks. */

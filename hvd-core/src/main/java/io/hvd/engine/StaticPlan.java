@@ -61,7 +61,12 @@ final class StaticPlan {
 
     /** Whether the whole of the next batch has been submitted. */
     boolean isDue() {
-        return !left && here.get(next).size() == batches.get(next).size();
+        return !left && missing() == 0;
+    }
+
+    /** Operations of the next batch that have not been submitted. */
+    int missing() {
+        return batches.get(next).size() - here.get(next).size();
     }
 
     /** Whether nothing has been submitted that is still to be carried out. */

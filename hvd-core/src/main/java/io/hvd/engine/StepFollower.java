@@ -45,6 +45,16 @@ final class StepFollower {
         return planned.contains(name);
     }
 
+    /** Whether all of these are. */
+    boolean plans(List<Engine.Submission> submissions) {
+        for (Engine.Submission submission : submissions) {
+            if (submission.set() != set.id() || !plans(submission.request().name())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** From here on the step is carried out without plans. */
     void begin(List<List<String>> batches) {
         set.lock(batches, queue.announced(set.id()));
@@ -102,12 +112,26 @@ final class StepFollower {
         }
     }
 
-    /** Time until an incomplete batch is given up, so that its operations are not held back for ever. */
+    /**
+     * Time until an incomplete batch is given up, so that its operations are not held back for ever. What is fresh is not
+     * known yet, so that a plan is looked at again after that time.
+     */
     long patienceNanos() {
-        if (!follows || set.steps().isDue() || set.steps().isIdle()) {
+        if (!follows || set.steps().isDue()) {
             return Long.MAX_VALUE;
         }
-        return Math.max(0, PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
+        return set.steps().isIdle()
+                ? PATIENCE_NANOS
+                : Math.max(0, PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
+    }
+
+    /**
+     * Nobody need be woken for a part of the next batch.
+     *
+     * @return false if all of it has come meanwhile
+     */
+    boolean rest() {
+        return !follows || queue.rest(set.steps().missing());
     }
 
     /** Whether this rank has something to do in the data plane. */

@@ -26,6 +26,11 @@ final class TensorQueue {
     private long freshBytes;
     private long oldestNanos;
     private boolean urgent;
+    /** Whether the communication thread has been woken for what is fresh. */
+    private boolean called;
+    /** So many fresh operations of the static plan are worth waking it. */
+    private int enough = Integer.MAX_VALUE;
+
     private HvdException closed;
 
     /**
@@ -41,9 +46,10 @@ final class TensorQueue {
      * Takes operations in, all of them or, if one name is taken, none.
      *
      * @param hurry true when somebody waits for them already
+     * @param planned true if a static plan waits for all of them, so that a part of them moves nothing
      * @return true if the communication thread must be woken
      */
-    synchronized boolean submit(List<PendingOp> ops, boolean hurry) {
+    synchronized boolean submit(List<PendingOp> ops, boolean hurry, boolean planned) {
         if (closed != null) {
             throw closed.seenHere();
         }
@@ -57,22 +63,34 @@ final class TensorQueue {
                                 + " wait for its handle first, or use another name");
             }
         }
-        boolean first = fresh.isEmpty();
-        if (first) {
+        if (fresh.isEmpty()) {
             oldestNanos = System.nanoTime();
         }
         fresh.addAll(ops);
         ops.forEach(op -> freshBytes += op.request().wireBytes());
-        boolean nowUrgent = hurry || freshBytes >= thresholdBytes;
-        boolean wake = first || (nowUrgent && !urgent);
+        boolean nowUrgent = hurry || (!planned && freshBytes >= thresholdBytes);
+        boolean wake = (nowUrgent && !urgent) || (!called && (!planned || fresh.size() >= enough));
         urgent |= nowUrgent;
+        called |= wake;
         return wake;
+    }
+
+    /**
+     * The communication thread follows a static plan and goes to sleep.
+     *
+     * @param operations that the plan's next batch still lacks
+     * @return false if so many are there already
+     */
+    synchronized boolean rest(int operations) {
+        enough = operations;
+        return fresh.size() < operations;
     }
 
     /** Somebody waits: what is fresh becomes due. Returns true if the communication thread must be woken. */
     synchronized boolean hurry() {
         boolean wake = !fresh.isEmpty() && !urgent;
         urgent |= wake;
+        called |= wake;
         return wake;
     }
 
@@ -105,6 +123,8 @@ final class TensorQueue {
         fresh = new ArrayList<>();
         freshBytes = 0;
         urgent = false;
+        called = false;
+        enough = Integer.MAX_VALUE;
         return drained;
     }
 

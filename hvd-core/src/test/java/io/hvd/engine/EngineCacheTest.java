@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -42,7 +43,8 @@ class EngineCacheTest {
 
     private void start(int cacheCapacity) {
         for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
-            Backend backend = new EngineStepsTest.Counted(provider.open(HvdConfig.from(Map.of()), List.of()), messages);
+            Backend backend = new EngineStepsTest.Counted(
+                    provider.open(HvdConfig.from(Map.of()), List.of()), messages, ConcurrentHashMap.newKeySet());
             EngineSettings settings = new EngineSettings(16, true, 0, cacheCapacity, SETTLES_AFTER, true, false);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
             engines.add(engine);

@@ -17,11 +17,14 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
+import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -38,13 +41,16 @@ class EngineStepsTest {
     private static final int SETTLES_AFTER = 4;
 
     private final AtomicInteger messages = new AtomicInteger();
+    /** Threads that have worked in the data plane. */
+    private final Set<String> carriers = ConcurrentHashMap.newKeySet();
+
     private final List<Engine> engines = new ArrayList<>();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
     @BeforeEach
     void start() {
         for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
-            Backend backend = new Counted(provider.open(HvdConfig.from(Map.of()), List.of()), messages);
+            Backend backend = new Counted(provider.open(HvdConfig.from(Map.of()), List.of()), messages, carriers);
             EngineSettings settings =
                     new EngineSettings(1 << 20, true, TimeUnit.HOURS.toNanos(1), 1024, SETTLES_AFTER, true, false);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
@@ -83,10 +89,14 @@ class EngineStepsTest {
     }
 
     private CompletableFuture<Outcome> sum(int rank, String name) {
+        return sum(rank, name, false);
+    }
+
+    private CompletableFuture<Outcome> sum(int rank, String name, boolean waits) {
         Tensor tensor = Tensor.of((float) rank);
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
         Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
-        return engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1, 2), request, tensor, tensor), false);
+        return engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1, 2), request, tensor, tensor), waits);
     }
 
     private void settle() throws Exception {
@@ -155,6 +165,49 @@ class EngineStepsTest {
         assertThat(messages.get()).isEqualTo(before);
     }
 
+    /** More than once, because a communication thread that has not gone to sleep yet is quicker. */
+    @Test
+    void threadsThatWaitCarryTheStepOutThemselvesAndOneThatGoesOnDoesNot() throws Exception {
+        settle();
+        while (!carriers.containsAll(List.of("caller-1", "caller-2"))) {
+            List<CompletableFuture<Void>> callers = new ArrayList<>();
+            for (int rank = 0; rank < SIZE; rank++) {
+                int self = rank;
+                callers.add(CompletableFuture.runAsync(
+                        () -> call(self), task -> new Thread(task, "caller-" + self).start()));
+            }
+            for (CompletableFuture<Void> caller : callers) {
+                caller.get(20, TimeUnit.SECONDS);
+            }
+        }
+        assertThat(carriers).doesNotContain("caller-0");
+    }
+
+    private void call(int rank) {
+        CompletableFuture<Outcome> other = sum(rank, "b", false);
+        assertThat(sum(rank, "a", rank != 0).join().tensor().item()).isEqualTo(3);
+        assertThat(other.join().tensor().item()).isEqualTo(3);
+    }
+
+    /** A thread that was interrupted for its own reasons takes part all the same. */
+    @Test
+    void anInterruptedThreadWaitsOnAndKeepsItsMark() throws Exception {
+        settle();
+        CompletableFuture<Boolean> marked = CompletableFuture.supplyAsync(
+                () -> {
+                    Thread.currentThread().interrupt();
+                    sum(1, "b", false);
+                    sum(1, "a", true).join();
+                    return Thread.interrupted();
+                },
+                task -> new Thread(task).start());
+        for (int rank : new int[] {0, 2}) {
+            sum(rank, "b", false);
+            sum(rank, "a", false);
+        }
+        assertThat(marked.get(20, TimeUnit.SECONDS)).isTrue();
+    }
+
     /** The last step's plan is on its way to a rank that has announced its closing already. */
     @Test
     void ranksMayCloseAtTheVeryMomentWhenStepsSettle() throws Exception {
@@ -176,7 +229,7 @@ class EngineStepsTest {
         }
     }
 
-    record Counted(Backend inner, AtomicInteger messages) implements Backend, ControlChannel {
+    record Counted(Backend inner, AtomicInteger messages, Set<String> carriers) implements Backend, ControlChannel {
         @Override
         public void send(int rank, ByteBuffer message) {
             messages.incrementAndGet();
@@ -210,7 +263,13 @@ class EngineStepsTest {
 
         @Override
         public Collectives collectives() {
-            return inner.collectives();
+            return (Collectives) Proxy.newProxyInstance(
+                    Collectives.class.getClassLoader(), new Class<?>[] {Collectives.class}, (proxy, method, args) -> {
+                        if (method.getName().equals("allreduceUnlessVetoed")) {
+                            carriers.add(Thread.currentThread().getName());
+                        }
+                        return method.invoke(inner.collectives(), args);
+                    });
         }
 
         @Override

@@ -31,8 +31,8 @@ class TensorQueueTest {
 
     @Test
     void handsOverWhatIsFreshOnceAndInOrder() {
-        queue.submit(List.of(op("b", 4)), false);
-        queue.submit(List.of(op("a", 4), op("c", 4)), false);
+        queue.submit(List.of(op("b", 4)), false, false);
+        queue.submit(List.of(op("a", 4), op("c", 4)), false, false);
         assertThat(names(queue.drainFresh())).containsExactly("b", "a", "c");
         assertThat(queue.drainFresh()).isEmpty();
     }
@@ -40,7 +40,7 @@ class TensorQueueTest {
     @Test
     void anOperationStaysPendingUntilItIsTaken() {
         PendingOp a = op("a", 4);
-        queue.submit(List.of(a), false);
+        queue.submit(List.of(a), false, false);
         queue.drainFresh();
         assertThat(queue.take(0, "a")).isSameAs(a);
         assertThat(queue.takeIfPending(0, "a")).isEmpty();
@@ -52,23 +52,25 @@ class TensorQueueTest {
     @Test
     void aNameInUseIsRefusedBeforeAndAfterItIsAnnouncedAndTheFirstGoesOn() {
         PendingOp first = op("a", 4);
-        queue.submit(List.of(first), false);
+        queue.submit(List.of(first), false, false);
         for (int round = 0; round < 2; round++) {
-            assertThatThrownBy(() -> queue.submit(List.of(op("a", 8)), false))
+            assertThatThrownBy(() -> queue.submit(List.of(op("a", 8)), false, false))
                     .isInstanceOf(DuplicateNameException.class)
                     .hasMessageContainingAll("HVD-302", "\"a\"", "allreduce");
             assertThat(names(queue.drainFresh())).hasSize(1 - round);
         }
         assertThat(queue.take(0, "a")).isSameAs(first);
         assertThat(first.result()).isNotDone();
-        assertThat(queue.submit(List.of(op("a", 8)), false)).as("free again").isTrue();
+        assertThat(queue.submit(List.of(op("a", 8)), false, false))
+                .as("free again")
+                .isTrue();
     }
 
     @Test
     void ofAGroupWithANameInUseNothingIsTaken() {
-        queue.submit(List.of(op("b", 4)), false);
+        queue.submit(List.of(op("b", 4)), false, false);
         queue.drainFresh();
-        assertThatThrownBy(() -> queue.submit(List.of(op("a", 40), op("b", 40), op("c", 40)), true))
+        assertThatThrownBy(() -> queue.submit(List.of(op("a", 40), op("b", 40), op("c", 40)), true, false))
                 .isInstanceOf(DuplicateNameException.class)
                 .hasMessageContaining("\"b\"");
         assertThat(queue.drainFresh()).isEmpty();
@@ -80,7 +82,7 @@ class TensorQueueTest {
 
     @Test
     void aGroupThatNamesATensorTwiceIsRefusedAsAWhole() {
-        assertThatThrownBy(() -> queue.submit(List.of(op("a", 4), op("a", 4)), false))
+        assertThatThrownBy(() -> queue.submit(List.of(op("a", 4), op("a", 4)), false, false))
                 .isInstanceOf(DuplicateNameException.class);
         assertThat(queue.takeIfPending(0, "a")).isEmpty();
         assertThat(queue.drainFresh()).isEmpty();
@@ -90,7 +92,7 @@ class TensorQueueTest {
     void nothingIsDueWhenThereIsNothing() {
         assertThat(queue.nanosUntilDue()).isEqualTo(Long.MAX_VALUE);
         assertThat(queue.hurry()).isFalse();
-        queue.submit(List.of(op("a", 4)), false);
+        queue.submit(List.of(op("a", 4)), false, false);
         assertThat(queue.nanosUntilDue())
                 .as("the hurry before it came does not count")
                 .isPositive();
@@ -98,27 +100,56 @@ class TensorQueueTest {
 
     @Test
     void whatNobodyWaitsForMayLingerAndNoLonger() {
-        queue.submit(List.of(op("a", 4)), false);
+        queue.submit(List.of(op("a", 4)), false, false);
         assertThat(queue.nanosUntilDue()).isPositive().isLessThanOrEqualTo(HOUR);
         TensorQueue impatient = new TensorQueue(100, 0);
-        impatient.submit(List.of(op("a", 4)), false);
+        impatient.submit(List.of(op("a", 4)), false, false);
         assertThat(impatient.nanosUntilDue()).isZero();
     }
 
     @Test
+    void operationsOfAStaticPlanWakeNobodyUntilThereAreEnoughForItsNextBatch() {
+        assertThat(queue.rest(2)).isTrue();
+        assertThat(queue.submit(List.of(op("a", 4)), false, true)).isFalse();
+        assertThat(queue.submit(List.of(op("b", 4)), false, true)).isTrue();
+        assertThat(queue.submit(List.of(op("c", 4)), false, true))
+                .as("woken already")
+                .isFalse();
+        assertThat(queue.rest(2)).as("there are three").isFalse();
+        queue.drainFresh();
+        assertThat(queue.submit(List.of(op("d", 4), op("e", 4)), false, true))
+                .as("whoever has drained looks again before he sleeps")
+                .isFalse();
+    }
+
+    @Test
+    void whatIsNotPlannedOrAwaitedWakesAtOnceWhateverThePlanLacks() {
+        queue.rest(5);
+        assertThat(queue.submit(List.of(op("a", 4)), false, true)).isFalse();
+        assertThat(queue.submit(List.of(op("b", 4)), false, false)).isTrue();
+        queue.drainFresh();
+        queue.rest(5);
+        assertThat(queue.submit(List.of(op("c", 4)), false, true)).isFalse();
+        assertThat(queue.hurry()).isTrue();
+        queue.drainFresh();
+        queue.rest(5);
+        assertThat(queue.submit(List.of(op("d", 4)), true, true)).isTrue();
+    }
+
+    @Test
     void theFirstIsCountedNotTheLast() {
-        queue.submit(List.of(op("a", 4)), false);
+        queue.submit(List.of(op("a", 4)), false, false);
         long afterFirst = queue.nanosUntilDue();
-        queue.submit(List.of(op("b", 4)), false);
+        queue.submit(List.of(op("b", 4)), false, false);
         assertThat(queue.nanosUntilDue()).isLessThanOrEqualTo(afterFirst);
     }
 
     @Test
     void whatSomebodyWaitsForIsDueAtOnce() {
-        assertThat(queue.submit(List.of(op("a", 4)), true)).isTrue();
+        assertThat(queue.submit(List.of(op("a", 4)), true, false)).isTrue();
         assertThat(queue.nanosUntilDue()).isZero();
         queue.drainFresh();
-        queue.submit(List.of(op("b", 4)), false);
+        queue.submit(List.of(op("b", 4)), false, false);
         assertThat(queue.nanosUntilDue())
                 .as("the next one is not urgent by itself")
                 .isPositive();
@@ -129,21 +160,23 @@ class TensorQueueTest {
 
     @Test
     void aFullBufferIsDueAtOnceAndItsBytesAreForgottenWhenItIsDrained() {
-        queue.submit(List.of(op("a", 60)), false);
+        queue.submit(List.of(op("a", 60)), false, false);
         assertThat(queue.nanosUntilDue()).isPositive();
-        queue.submit(List.of(op("b", 40)), false);
+        queue.submit(List.of(op("b", 40)), false, false);
         assertThat(queue.nanosUntilDue()).isZero();
         queue.drainFresh();
-        queue.submit(List.of(op("c", 60)), false);
+        queue.submit(List.of(op("c", 60)), false, false);
         assertThat(queue.nanosUntilDue()).isPositive();
     }
 
     @Test
     void theCommunicationThreadIsWokenForTheFirstAndWhenItBecomesUrgentOnly() {
-        assertThat(queue.submit(List.of(op("a", 4)), false)).as("first").isTrue();
-        assertThat(queue.submit(List.of(op("b", 4)), false)).as("second").isFalse();
-        assertThat(queue.submit(List.of(op("c", 4)), true)).as("urgent").isTrue();
-        assertThat(queue.submit(List.of(op("d", 4)), true)).as("urgent already").isFalse();
+        assertThat(queue.submit(List.of(op("a", 4)), false, false)).as("first").isTrue();
+        assertThat(queue.submit(List.of(op("b", 4)), false, false)).as("second").isFalse();
+        assertThat(queue.submit(List.of(op("c", 4)), true, false)).as("urgent").isTrue();
+        assertThat(queue.submit(List.of(op("d", 4)), true, false))
+                .as("urgent already")
+                .isFalse();
     }
 
     @Test
@@ -151,10 +184,10 @@ class TensorQueueTest {
         PendingOp announced = op("announced", 4);
         PendingOp fresh = op("fresh", 4);
         PendingOp taken = op("taken", 4);
-        queue.submit(List.of(announced, taken), false);
+        queue.submit(List.of(announced, taken), false, false);
         queue.drainFresh();
         queue.take(0, "taken");
-        queue.submit(List.of(fresh), false);
+        queue.submit(List.of(fresh), false, false);
         ShutdownException cause = new ShutdownException("rank 3 is gone");
         queue.close(cause);
 
@@ -162,7 +195,8 @@ class TensorQueueTest {
             assertThatThrownBy(() -> op.result().join()).hasCause(cause);
         }
         assertThat(taken.result()).as("in other hands already").isNotDone();
-        assertThatThrownBy(() -> queue.submit(List.of(op("late", 4)), false)).hasCause(cause);
+        assertThatThrownBy(() -> queue.submit(List.of(op("late", 4)), false, false))
+                .hasCause(cause);
         assertThat(cause.id()).isEqualTo(ErrorId.SHUT_DOWN);
         assertThat(queue.drainFresh()).isEmpty();
         assertThat(queue.takeIfPending(0, "late")).isEmpty();
@@ -173,14 +207,15 @@ class TensorQueueTest {
         ShutdownException first = new ShutdownException("first");
         queue.close(first);
         queue.close(new ShutdownException("second"));
-        assertThatThrownBy(() -> queue.submit(List.of(op("a", 4)), false)).hasCause(first);
+        assertThatThrownBy(() -> queue.submit(List.of(op("a", 4)), false, false))
+                .hasCause(first);
     }
 
     @Test
     @Timeout(30)
     void callbacksOfFailedOperationsRunOutsideTheLock() throws Exception {
         PendingOp op = op("a", 4);
-        queue.submit(List.of(op), false);
+        queue.submit(List.of(op), false, false);
         ExecutorService other = Executors.newSingleThreadExecutor();
         try {
             List<Long> seen = new ArrayList<>();
@@ -207,7 +242,7 @@ class TensorQueueTest {
                 String name = "t" + round;
                 Callable<Boolean> submission = () -> {
                     try {
-                        queue.submit(List.of(op(name, 4)), false);
+                        queue.submit(List.of(op(name, 4)), false, false);
                         return true;
                     } catch (DuplicateNameException e) {
                         return false;

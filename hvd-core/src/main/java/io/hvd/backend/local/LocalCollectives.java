@@ -50,6 +50,11 @@ public final class LocalCollectives implements Collectives {
     }
 
     @Override
+    public boolean takesAnyThread(Device device) {
+        return reaches(device);
+    }
+
+    @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
         FlatView target = new FlatView(outputs, how.wire(), converter);

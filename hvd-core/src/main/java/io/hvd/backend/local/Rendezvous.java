@@ -33,17 +33,28 @@ public final class Rendezvous {
             notifyAll();
             return agreed;
         }
-        while (mine == round) {
-            refuseIfBroken();
-            try {
-                wait();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new ShutdownException("a rank's communication thread was interrupted in a collective", e);
-            }
-        }
+        awaitEndOf(mine);
         // The next round cannot end, and change this, before everybody has left this one.
         return agreed;
+    }
+
+    /** It may be a thread of the program's, whose interruption is not about this: the others would wait for ever. */
+    private void awaitEndOf(long mine) {
+        boolean interrupted = false;
+        try {
+            while (mine == round) {
+                refuseIfBroken();
+                try {
+                    wait();
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     synchronized void breakUp(String why) {
