@@ -1,9 +1,12 @@
 package io.hvd.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.hvd.tensor.Tensor;
 import io.hvd.testing.Job;
+import io.hvd.train.Checkpoint;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -89,6 +92,28 @@ class SlurmIT {
     @Test
     void digitsTrainsUnderSrun() {
         assertTrainedOnTwoNodes(onFirstNode(TWO_ON_EACH, DIGITS));
+    }
+
+    /** MPI adds up four ranks in an order of its own, which shows in the last bits. */
+    @Test
+    void oneProcessOnEachNodeWithTwoThreadsTrainsToTheWeightsOfFourTasks() throws IOException {
+        Map<String, Tensor> tasks = trained(TWO_ON_EACH);
+        List<String> oneOnEach = List.of("srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=1");
+        Map<String, Tensor> threads = trained(oneOnEach, "--threads", "2");
+
+        assertThat(threads.keySet()).isEqualTo(tasks.keySet());
+        tasks.forEach((name, tensor) -> assertThat(threads.get(name).toFloatArray())
+                .as(name)
+                .containsExactly(tensor.toFloatArray(), within(1e-5f)));
+    }
+
+    private static Map<String, Tensor> trained(List<String> launcher, String... flags) throws IOException {
+        Path file = folder.resolve("of-" + (flags.length == 0 ? "tasks" : "threads") + ".safetensors");
+        List<String> words = new ArrayList<>(List.of("java", "-jar", JAR, "digits", "--epochs", "1"));
+        words.addAll(List.of("--checkpoint", file.toString()));
+        words.addAll(Arrays.asList(flags));
+        assertTrainedOnTwoNodes(onFirstNode(launcher, words));
+        return Checkpoint.read(file).tensors();
     }
 
     @Test
