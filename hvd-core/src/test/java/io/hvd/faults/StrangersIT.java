@@ -73,7 +73,7 @@ class StrangersIT {
         }
         Job job = running.get();
         assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.lines("all right after many steps")).hasSize(RANKS);
+        assertThat(job.lines("all right in many steps")).hasSize(RANKS);
         assertThat(job.output()).doesNotContain("Exception", "OutOfMemory");
     }
 
