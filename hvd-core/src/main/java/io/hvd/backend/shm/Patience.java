@@ -3,8 +3,9 @@ package io.hvd.backend.shm;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * How a thread waits for another process: it spins for a moment where that takes no core from anybody, then gives way to
- * whoever wants the core, and after a while sleeps, longer and longer. By one thread at a time.
+ * How a thread waits for another process. It spins for a moment where that takes no core from anybody, then yields, and
+ * after a while sleeps, longer and longer. Where others want the core, whoever yields gets it back after a time slice of
+ * milliseconds, but whoever wakes up gets it at once: there it sleeps rather than yield. By one thread at a time.
  */
 final class Patience {
     /** Longer than a hand-over between two cores takes. */
@@ -13,6 +14,11 @@ final class Patience {
     private static final int LOOKS_PER_CLOCK = 32;
 
     private static final long YIELD_NANOS = 1_000_000;
+    /** A yield that takes so long has given the core to somebody who computes. */
+    private static final long LOST_CORE_NANOS = 500_000;
+    /** How long the core is taken to be wanted after that. */
+    private static final long CROWDED_NANOS = 20_000_000;
+
     private static final long SHORTEST_SLEEP_NANOS = 20_000;
     private static final long LONGEST_SLEEP_NANOS = 1_000_000;
 
@@ -25,6 +31,7 @@ final class Patience {
     private long begun;
     private boolean spins;
     private long sleep;
+    private long lastLostCore = System.nanoTime() - CROWDED_NANOS;
 
     /**
      * Made on the communication thread.
@@ -59,13 +66,29 @@ final class Patience {
             begun = now;
         }
         long waited = now - begun;
-        if (spins && waited < SPIN_NANOS) {
+        boolean crowded = now - lastLostCore < CROWDED_NANOS;
+        if (spins && !crowded && waited < SPIN_NANOS) {
             Thread.onSpinWait();
-        } else if (waited < YIELD_NANOS) {
+        } else if (!crowded && waited < YIELD_NANOS) {
             spins = false;
-            Thread.yield();
+            giveWay(now);
         } else {
-            LockSupport.parkNanos(sleep);
+            spins = false;
+            doze(waited);
+        }
+    }
+
+    private void giveWay(long now) {
+        Thread.yield();
+        long back = System.nanoTime();
+        if (back - now > LOST_CORE_NANOS) {
+            lastLostCore = back;
+        }
+    }
+
+    private void doze(long waited) {
+        LockSupport.parkNanos(sleep);
+        if (waited > YIELD_NANOS) {
             sleep = Math.min(LONGEST_SLEEP_NANOS, sleep * 2);
         }
     }
