@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
 import io.hvd.error.LauncherAddress;
+import io.hvd.spi.Interfaces;
 import io.hvd.spi.Lobby;
 import java.io.Closeable;
 import java.io.DataInputStream;
