@@ -17,7 +17,11 @@ public enum Setting {
     MPI_THREADS_DISABLE(
             "HOROVOD_MPI_THREADS_DISABLE", "0", JOB, "1 asks MPI for MPI_THREAD_SINGLE instead of MPI_THREAD_FUNNELED"),
     START_TIMEOUT("HOROVOD_START_TIMEOUT", "30", JOB, "seconds within which the ranks must have found each other"),
-    CONTROL_INTERFACE("HOROVOD_GLOO_IFACE", "", RANK, "network interface of the control plane between hosts"),
+    CONTROL_INTERFACE(
+            "HOROVOD_GLOO_IFACE",
+            "",
+            RANK,
+            "network interfaces of the control plane between hosts: names, networks such as 10.0.0.0/8"),
     FUSION_THRESHOLD(
             "HOROVOD_FUSION_THRESHOLD",
             "134217728",

@@ -77,6 +77,11 @@ public enum Diagnosis {
     NO_DOCTOR("D71", Area.HOSTS, ERROR, "hvd is not at the same path on the other host, or not built there"),
     NO_JAVA("D72", Area.HOSTS, ERROR, "there is no java on the PATH of the other host"),
     NO_ANSWER("D73", Area.HOSTS, ERROR, "hvd-doctor started on the other host and did not finish its work"),
+    ONE_NODE(
+            "D74",
+            Area.HOSTS,
+            NOTE,
+            "horovodrun takes all nodes of this Slurm job; without -H only this one has been looked at"),
 
     NO_INTERFACE("D80", Area.NETWORK, ERROR, "a host has none of the network interfaces that are to be used"),
     NO_CONNECTION("D81", Area.NETWORK, ERROR, "a firewall or a route keeps one host from connecting to another"),

@@ -11,6 +11,7 @@ import java.util.stream.Collectors;
 final class GpuCheck implements Check {
 
     private static final String SHARE = "HVD_SHARE_GPU";
+    private static final String PER_RANK = "HVD_GPUS_PER_RANK";
     private static final String DETAILS = "horovodrun --check-build";
 
     @Override
@@ -20,14 +21,16 @@ final class GpuCheck implements Check {
             return Check.each(patient, Diagnosis.NO_GPU, host -> gpu(host).obstacle(), DETAILS);
         }
         for (Host host : patient.hosts()) {
-            if (gpu(host).gpus() < host.ranks() && !host.facts().values().containsKey(SHARE)) {
+            int each = perRank(host);
+            if (gpu(host).gpus() < host.ranks() * each && !host.facts().values().containsKey(SHARE)) {
                 found.add(new Finding(
                         Diagnosis.FEW_GPUS,
                         List.of(host.name()),
-                        host.ranks() + " ranks and " + gpu(host).gpus() + " GPUs",
+                        host.ranks() + " ranks" + (each > 1 ? " of " + each + " GPUs each (" + PER_RANK + ")" : "")
+                                + " and " + gpu(host).gpus() + " GPUs",
                         "horovodrun -np "
                                 + patient.hosts().stream()
-                                        .mapToInt(one -> Math.min(one.ranks(), gpu(one).gpus()))
+                                        .mapToInt(one -> Math.min(one.ranks(), gpu(one).gpus() / perRank(one)))
                                         .sum()));
             }
         }
@@ -35,6 +38,11 @@ final class GpuCheck implements Check {
         found.addAll(Check.each(
                 patient, Diagnosis.NO_NCCL, host -> hasGpu(host) ? gpu(host).obstacle() : "", DETAILS));
         return found;
+    }
+
+    /** As the ranks compare it at init; not there where it is one. */
+    private static int perRank(Host host) {
+        return Integer.parseInt(host.facts().values().getOrDefault(PER_RANK, "1"));
     }
 
     private static GpuReport gpu(Host host) {

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -77,6 +78,7 @@ public final class HvdDoctor {
             patient = examination.examine();
             findings = new ArrayList<>(examination.failures());
         }
+        otherNodes(settings).ifPresent(findings::add);
         Check.ALL.forEach(check -> findings.addAll(check.findings(patient)));
         String selfTest = "";
         if (settings.selfTest()) {
@@ -89,6 +91,21 @@ public final class HvdDoctor {
         var report = new Report(patient, findings, selfTest);
         out.print(settings.json() ? report.json() + System.lineSeparator() : ReportText.of(report));
         return report.hasErrors() ? ERRORS : 0;
+    }
+
+    /** They are not asked unless they are named: a node of Slurm's need not let anybody in by ssh. */
+    private Optional<Finding> otherNodes(DoctorSettings settings) {
+        Machine machine = new MachineSurvey(root, environment).survey(List.of());
+        List<HostSlots> nodes = machine.allocated();
+        List<String> others = nodes.stream()
+                .map(HostSlots::host)
+                .filter(host -> !machine.is(host))
+                .toList();
+        if (!settings.hosts().isEmpty() || others.isEmpty()) {
+            return Optional.empty();
+        }
+        String list = HostSlots.join(nodes);
+        return Optional.of(new Finding(Diagnosis.ONE_NODE, others, "the job has " + list, "hvd-doctor -H " + list));
     }
 
     private static void end(Examination examination) {

@@ -11,12 +11,17 @@ final class SharedMemoryCheck implements Check {
     /** Twice the 4 MiB that a rank takes under Open MPI, which leaves room for NCCL and for what others left behind. */
     private static final long BYTES_PER_RANK = 8 * Sizes.MIB;
 
+    /** Set where it is off, which is not the default. */
+    private static final String SWITCH = "HVD_SHARED_MEMORY";
+
     @Override
     public List<Finding> findings(Patient patient) {
         List<Finding> found = new ArrayList<>(Check.each(
                 patient, Diagnosis.NO_SHM, SharedMemoryCheck::missing, "mount -t tmpfs -o size=1g tmpfs /dev/shm"));
+        boolean several =
+                patient.hosts().stream().filter(host -> host.ranks() > 0).count() > 1;
         found.addAll(Check.each(
-                patient, Diagnosis.SMALL_SHM, SharedMemoryCheck::small, "mount -o remount,size=1g /dev/shm"));
+                patient, Diagnosis.SMALL_SHM, host -> small(host, several), "mount -o remount,size=1g /dev/shm"));
         return found;
     }
 
@@ -25,9 +30,21 @@ final class SharedMemoryCheck implements Check {
         return shared.writable() ? "" : shared.path() + (shared.total() == 0 ? " is not there" : " cannot be written");
     }
 
-    private static String small(Host host) {
+    /**
+     * What the ranks of a host share for the set of all ranks: two stages of each and two results, of 128 KiB on one host,
+     * and where slices go on to other hosts of 512 KiB for each rank, up to 4 MiB.
+     */
+    private static long segment(Host host, boolean several) {
+        if (host.facts().values().containsKey(SWITCH)) {
+            return 0;
+        }
+        long stage = several ? Math.min(4 * Sizes.MIB, host.ranks() * Sizes.MIB / 2) : Sizes.MIB / 8;
+        return (2L * host.ranks() + 2) * stage;
+    }
+
+    private static String small(Host host, boolean several) {
         Folder shared = host.facts().folders().sharedMemory();
-        long needed = host.ranks() * BYTES_PER_RANK;
+        long needed = host.ranks() * BYTES_PER_RANK + segment(host, several);
         return host.ranks() < 2 || !shared.writable() || shared.free() >= needed
                 ? ""
                 : shared.path() + " has " + Sizes.of(shared.free()) + " free of " + Sizes.of(shared.total()) + ", "

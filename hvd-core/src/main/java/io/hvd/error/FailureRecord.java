@@ -12,6 +12,7 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.DateTimeException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -75,6 +76,11 @@ public record FailureRecord(
         Objects.requireNonNull(stack, "stack");
         reason = reason.substring(0, Math.min(LONGEST_REASON, reason.length()));
         stack = stack.substring(0, Math.min(LONGEST_STACK, stack.length()));
+    }
+
+    /** The same failure, by a clock that is ahead of its rank's by so much. */
+    public FailureRecord by(Duration ahead) {
+        return new FailureRecord(time.plus(ahead), rank, host, pid, thread, reason, stack, consequence, exitCode);
     }
 
     /**

@@ -7,20 +7,20 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Where a rank that does not see the launcher's folder hands in what belongs there. On the wire: the token's bytes, then
- * name and content, each with its length before it; the answer is one byte when the content is stored.
+ * Where a rank that does not see the launcher's folder hands in what belongs there. On the wire: the token's bytes, the
+ * sender's clock in milliseconds, then name and content, each with its length before it; the answer is one byte when the content is stored.
  *
  * @param token in hexadecimal: what tells this job's ranks from strangers
- * @param doors of the launcher's host, the most likely one first
+ * @param doors of the launcher's host; which of them leads there differs by host
  */
 public record LauncherAddress(String token, List<InetSocketAddress> doors) {
 
@@ -69,41 +69,40 @@ public record LauncherAddress(String token, List<InetSocketAddress> doors) {
     }
 
     /**
-     * Hands something in; returns when the launcher has stored it.
+     * Hands something in; returns when the launcher has stored it. All addresses are called at once, so that one which
+     * leads nowhere from here costs no time, and the first that answers gets it.
      *
      * @throws IOException if none of the addresses answers in time
      */
     public void send(String name, byte[] content) throws IOException {
-        IOException last = new IOException("no address of the launcher is known");
-        for (InetSocketAddress door : doors) {
-            try {
-                send(door, name, content);
-                return;
-            } catch (IOException e) {
-                last = e;
+        int limitMillis = name.equals(FAILURE) ? FAILING_MILLIS : RESULT_MILLIS;
+        try (var calls = Calls.to(doors)) {
+            IOException last = null;
+            long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
+            for (var line = calls.next(deadline); line.isPresent(); line = calls.next(deadline)) {
+                try {
+                    handIn(line.get(), limitMillis, name, content);
+                    return;
+                } catch (IOException e) {
+                    last = e;
+                }
             }
+            throw new IOException(this + " does not answer", last);
         }
-        throw last;
     }
 
-    private void send(InetSocketAddress door, String name, byte[] content) throws IOException {
-        try (Socket socket = new Socket()) {
-            int limitMillis = name.equals(FAILURE) ? FAILING_MILLIS : RESULT_MILLIS;
-            socket.connect(door, limitMillis);
-            socket.setSoTimeout(limitMillis);
-            var out = new DataOutputStream(socket.getOutputStream());
-            var message = new ByteArrayOutputStream();
-            var fields = new DataOutputStream(message);
-            fields.write(HexFormat.of().parseHex(token));
-            for (byte[] field : List.of(name.getBytes(StandardCharsets.UTF_8), content)) {
-                fields.writeInt(field.length);
-                fields.write(field);
-            }
-            message.writeTo(out);
-            new DataInputStream(socket.getInputStream()).readByte();
-        } catch (SocketTimeoutException e) {
-            throw new IOException(door + " does not answer", e);
+    private void handIn(Socket socket, int limitMillis, String name, byte[] content) throws IOException {
+        socket.setSoTimeout(limitMillis);
+        var message = new ByteArrayOutputStream();
+        var fields = new DataOutputStream(message);
+        fields.write(HexFormat.of().parseHex(token));
+        fields.writeLong(System.currentTimeMillis());
+        for (byte[] field : List.of(name.getBytes(StandardCharsets.UTF_8), content)) {
+            fields.writeInt(field.length);
+            fields.write(field);
         }
+        message.writeTo(socket.getOutputStream());
+        new DataInputStream(socket.getInputStream()).readByte();
     }
 
     private static InetSocketAddress door(String text) {

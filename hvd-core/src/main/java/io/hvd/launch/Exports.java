@@ -58,7 +58,7 @@ final class Exports {
     List<String> forwarded() {
         Set<String> set = new HashSet<>();
         job.settings().assignments().forEach(assignment -> set.add(assignment.variable()));
-        job.settings().network().interfaces().ifPresent(list -> set.add(InterfaceChoice.NCCL_INTERFACES));
+        job.settings().network().interfaces().ifPresent(list -> set.addAll(InterfaceChoice.variables(list)));
         return names().filter(name -> NAME.matcher(name).matches())
                 .filter(name -> !KEPT_BACK.matcher(name).matches())
                 .filter(name -> choices.source("-x " + name).isEmpty())

@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
 import io.hvd.error.LauncherAddress;
+import io.hvd.spi.Interfaces;
 import io.hvd.spi.Lobby;
 import java.io.Closeable;
 import java.io.DataInputStream;
@@ -16,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -38,6 +40,10 @@ final class FrontDesk implements Closeable {
     private static final int MOST_RESULT_BYTES = 1 << 30;
     private static final int SLOWEST_MILLIS = 10_000;
     private static final int WORKERS = 8;
+
+    /** Clocks that are kept in step differ by less, and a busy host answers within it. */
+    private static final int SLOW_WAY_MILLIS = 250;
+
     private static final int LONGEST_NAME = 32;
 
     private final Path folder;
@@ -113,8 +119,9 @@ final class FrontDesk implements Closeable {
         try (caller) {
             caller.setSoTimeout(SLOWEST_MILLIS);
             var in = new DataInputStream(caller.getInputStream());
+            Duration ahead = ahead(in.readLong());
             String name = new String(field(in, LONGEST_NAME), StandardCharsets.UTF_8);
-            if (store(name, in)) {
+            if (store(name, ahead, in)) {
                 caller.getOutputStream().write(1);
             }
         } catch (IOException e) {
@@ -122,12 +129,23 @@ final class FrontDesk implements Closeable {
         }
     }
 
-    private boolean store(String name, DataInputStream in) throws IOException {
+    /**
+     * How far this clock is ahead of the sender's, so that failures of all hosts are compared by one. On the way time only
+     * passes: a message from the future has a wrong clock, one from the past perhaps a slow network.
+     *
+     * @param sentMillis by the sender's clock
+     */
+    private static Duration ahead(long sentMillis) {
+        long millis = System.currentTimeMillis() - sentMillis;
+        return millis < 0 || millis > SLOW_WAY_MILLIS ? Duration.ofMillis(millis) : Duration.ZERO;
+    }
+
+    private boolean store(String name, Duration ahead, DataInputStream in) throws IOException {
         if (name.equals(LauncherAddress.FAILURE)) {
             Optional<FailureRecord> record =
                     FailureRecord.decode(new String(field(in, MOST_RECORD_BYTES), StandardCharsets.UTF_8));
             if (record.isPresent()) {
-                record.get().write(folder);
+                record.get().by(ahead).write(folder);
             }
             return record.isPresent();
         }

@@ -64,6 +64,7 @@ public final class Horovodrun {
     private int launch(LaunchSettings settings) throws IOException, InterruptedException {
         try (Launch launch = Launch.prepare(settings, Surroundings.of(environment), err)) {
             Runtime.getRuntime().addShutdownHook(new Thread(launch::end, "hvd-launch-end"));
+            UserSignals.handTo(launch::send);
             Launch.Outcome outcome = launch.run();
             outcome.failure().map(FailureReport::text).ifPresent(err::print);
             return outcome.exitCode();

@@ -1,10 +1,12 @@
 package io.hvd.launch;
 
 import io.hvd.config.Setting;
+import io.hvd.spi.Interfaces;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** The part of the mpirun line that says over which network interfaces bytes travel: those asked for, or all that lead out. */
@@ -33,20 +35,43 @@ final class InterfaceChoice {
                     Argument.of(asked + ", for start-up", job.version().startUpSwitch(), startUp("include"), list));
             addControl(arguments, list);
         }
-        if (choices.source("-x " + NCCL_INTERFACES).isEmpty()) {
-            arguments.add(Argument.of(asked + ", for NCCL", "-x", NCCL_INTERFACES + "=" + list));
-        }
+        addNccl(arguments, list);
         return arguments;
     }
 
-    /** hvd's own small messages take one interface by its name. */
+    /** The variables that {@code --network-interfaces} sets, so that what the environment says of them does not count. */
+    static Set<String> variables(String list) {
+        String control = Setting.CONTROL_INTERFACE.variable();
+        return Interfaces.names(list).isEmpty() ? Set.of(control) : Set.of(control, NCCL_INTERFACES);
+    }
+
+    /** hvd's own small messages; it reads such a list as Open MPI does. */
     private void addControl(List<Argument> arguments, String list) {
-        if (!list.matches(".*[,/].*")) {
+        String variable = Setting.CONTROL_INTERFACE.variable();
+        if (choices.source("-x " + variable).isEmpty()) {
+            arguments.add(
+                    Argument.of("network interfaces asked for, for hvd's own messages", "-x", variable + "=" + list));
+        }
+    }
+
+    /** NCCL knows names only: of networks, which may be other interfaces on every host, it gets what is left out. */
+    private void addNccl(List<Argument> arguments, String list) {
+        List<String> names = Interfaces.names(list);
+        if (choices.source("-x " + NCCL_INTERFACES).isPresent()) {
+            return;
+        }
+        if (!names.isEmpty()) {
+            boolean all = names.size() == list.split(",").length;
+            arguments.add(Argument.of(
+                    "network interfaces asked for, for NCCL" + (all ? "" : ", which takes no networks"),
+                    "-x",
+                    NCCL_INTERFACES + "=" + String.join(",", names)));
+        } else if (!job.allRanksHere()) {
             addUnlessSet(
                     arguments,
-                    Setting.CONTROL_INTERFACE.variable(),
-                    list,
-                    "network interface asked for, for hvd's own messages");
+                    NCCL_INTERFACES,
+                    "^" + String.join(",", Interfaces.leftOut(job.interfaces())),
+                    "NCCL takes no networks: interfaces that end inside a host are left out");
         }
     }
 

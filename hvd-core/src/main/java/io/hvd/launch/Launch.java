@@ -93,6 +93,11 @@ final class Launch implements AutoCloseable {
         return folder.path();
     }
 
+    /** Hands a signal on to the ranks. */
+    void send(String signal) {
+        job.send(signal);
+    }
+
     /** Ends the job, if it runs; what it has left can still be read. */
     void stop() {
         job.end();
@@ -114,6 +119,7 @@ final class Launch implements AutoCloseable {
             desk.get().close();
         }
         folder.close();
+        job.release();
     }
 
     static Machine machine(LaunchSettings settings, MpiInstall install) {

@@ -50,7 +50,7 @@ public record Machine(
     }
 
     /** The hosts that a resource manager has settled on, as far as they are known here. */
-    List<HostSlots> allocated() {
+    public List<HostSlots> allocated() {
         return SlurmAllocation.of(environment).map(SlurmAllocation::hosts).orElse(List.of());
     }
 }

@@ -44,6 +44,7 @@ final class MpiJob {
     private final Path folder;
     private final MpirunWords said = new MpirunWords();
     private Process mpirun;
+    private Optional<JobWatch> watch = Optional.empty();
     private boolean ending;
     private volatile Optional<Seen> died = Optional.empty();
 
@@ -82,7 +83,26 @@ final class MpiJob {
             throw new InterruptedException("ended before it began");
         }
         mpirun = builder.start();
+        try {
+            watch = Optional.of(JobWatch.over(mpirun, folder, builder.environment()));
+        } catch (IOException e) {
+            mpirun.destroy();
+            throw e;
+        }
         return mpirun;
+    }
+
+    /** Hands a signal on to mpirun, which hands it on to the ranks; before the start it is lost. */
+    synchronized void send(String signal) {
+        watch.ifPresent(open -> open.send(signal));
+    }
+
+    /** The job has ended, and its folder is gone: nothing is left to be done if this process is killed now. */
+    synchronized void release() throws IOException {
+        if (watch.isPresent()) {
+            watch.get().close();
+        }
+        watch = Optional.empty();
     }
 
     /** Where the ranks live on, it was mpirun that was killed: mpirun itself ends after them. */

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.spi.Interfaces;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;

@@ -14,11 +14,13 @@ public final class HostAddress {
     private HostAddress() {}
 
     /**
-     * Loopback when all ranks are on this host; otherwise the interface that was named or the first real one.
+     * Loopback when all ranks are on this host; otherwise an address of the interfaces that were asked for, or of the
+     * first that leads out of the host, by the rule that the launcher and hvd-doctor go by.
      *
+     * @param asked comma list of names and of networks such as 10.0.0.0/8; the first that this host has counts
      * @throws IOException if there is none; the message lists those that there are
      */
-    public static InetAddress of(Topology topology, Optional<String> interfaceName) throws IOException {
+    public static InetAddress of(Topology topology, Optional<String> asked) throws IOException {
         if (topology.localSize() == topology.size()) {
             return InetAddress.getLoopbackAddress();
         }
@@ -27,29 +29,37 @@ public final class HostAddress {
             candidates.add(new Candidate(
                     there.getName(),
                     there.isUp() && !there.isLoopback(),
-                    there.inetAddresses().filter(Inet4Address.class::isInstance).findFirst()));
+                    there.inetAddresses().filter(Inet4Address.class::isInstance).toList()));
         }
-        return choose(candidates, interfaceName);
+        return choose(candidates, asked.orElse(""));
     }
 
     /**
      * A network interface of this host.
      *
      * @param leadsOut whether it is up and more than the loopback
-     * @param address its first of version 4
+     * @param addresses of version 4
      */
-    record Candidate(String name, boolean leadsOut, Optional<InetAddress> address) {}
+    record Candidate(String name, boolean leadsOut, List<InetAddress> addresses) {}
 
-    static InetAddress choose(List<Candidate> candidates, Optional<String> interfaceName) throws IOException {
-        return candidates.stream()
-                .filter(candidate -> interfaceName
-                        .map(candidate.name()::equals)
-                        .orElse(candidate.leadsOut() && !isBridge(candidate.name())))
-                .flatMap(candidate -> candidate.address().stream())
-                .findFirst()
-                .orElseThrow(() -> new IOException("no usable network interface"
-                        + interfaceName.map(name -> " named " + name).orElse("") + " among "
-                        + candidates.stream().map(Candidate::name).toList()));
+    static InetAddress choose(List<Candidate> candidates, String asked) throws IOException {
+        for (String one : asked.split(",")) {
+            Optional<InetAddress> found = candidates.stream()
+                    .filter(candidate -> candidate.leadsOut() || isName(one))
+                    .flatMap(candidate -> candidate.addresses().stream()
+                            .filter(address -> Interfaces.isMeant(one, candidate.name(), address)))
+                    .findFirst();
+            if (found.isPresent()) {
+                return found.get();
+            }
+        }
+        throw new IOException("no usable network interface" + (asked.isEmpty() ? "" : " named " + asked) + " among "
+                + candidates.stream().map(Candidate::name).toList());
+    }
+
+    /** Who names an interface knows why, be it the loopback; a network may hold more than was thought of. */
+    private static boolean isName(String asked) {
+        return !asked.isEmpty() && !asked.contains("/");
     }
 
     /** What this host calls itself. */
@@ -59,10 +69,5 @@ public final class HostAddress {
         } catch (UnknownHostException e) {
             return "localhost";
         }
-    }
-
-    /** Bridges of containers and virtual machines lead nowhere else. */
-    private static boolean isBridge(String name) {
-        return name.startsWith("docker") || name.startsWith("virbr") || name.startsWith("br-");
     }
 }

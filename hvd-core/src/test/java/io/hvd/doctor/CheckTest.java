@@ -138,6 +138,16 @@ final class CheckTest {
     }
 
     @Test
+    void aRankMayNeedSeveralGpus() {
+        String two = "values.HVD_GPUS_PER_RANK='2'";
+        Finding finding = only(Diagnosis.FEW_GPUS, host(2, "a", two, "gpu.gpus=3"), host(1, "b", two, "gpu.gpus=3"));
+
+        assertThat(finding.hosts()).containsExactly("a");
+        assertThat(finding.found()).isEqualTo("2 ranks of 2 GPUs each (HVD_GPUS_PER_RANK) and 3 GPUs");
+        assertThat(finding.command()).isEqualTo("horovodrun -np 2");
+    }
+
+    @Test
     void differentGpusButNotDifferentSlots() {
         Host other = host("b", "gpu.rows=[{'item': 'GPU 0', 'found': 'A100, 0000:02:00.0, 40 GiB', 'missing': ''}]");
         Host elsewhere =
@@ -185,13 +195,24 @@ final class CheckTest {
 
     @Test
     void sharedMemoryThatIsTooSmallForTheRanksOfAHost() {
-        String small = "folders.sharedMemory.free=16777215";
+        String small = "folders.sharedMemory.free=17563647"; // 2 x 8 MiB and 6 x 128 KiB, less a byte
+        String across = "folders.sharedMemory.free=23068672"; // 2 x 8 MiB and 6 x 1 MiB, which two hosts want
+        String off = "values.HVD_SHARED_MEMORY='false'";
 
         assertThat(only(Diagnosis.SMALL_SHM, host("a", small)).found())
-                .isEqualTo("/dev/shm has 15 MiB free of 4.0 GiB, 2 ranks want 16 MiB");
+                .isEqualTo("/dev/shm has 16 MiB free of 4.0 GiB, 2 ranks want 16 MiB");
         assertThat(findings(patient(host(1, "a", small)))).isEmpty();
-        assertThat(findings(patient(host("a", "folders.sharedMemory.free=16777216"))))
+        assertThat(findings(patient(host("a", "folders.sharedMemory.free=17563648"))))
                 .isEmpty();
+        assertThat(findings(patient(host("a", "folders.sharedMemory.free=16777216", off))))
+                .isEmpty();
+        assertThat(findings(patient(host("a", across), host("b")))).isEmpty();
+        assertThat(only(Diagnosis.SMALL_SHM, host("a", across.replace("672", "671")), host("b"))
+                        .found())
+                .endsWith("2 ranks want 22 MiB");
+        assertThat(only(Diagnosis.SMALL_SHM, host("a", "folders.sharedMemory.free=17563648"), host("b"))
+                        .found())
+                .startsWith("/dev/shm has 16 MiB free");
     }
 
     @Test

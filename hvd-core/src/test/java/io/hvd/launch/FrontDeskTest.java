@@ -7,16 +7,21 @@ import io.hvd.error.FailureRecord;
 import io.hvd.error.LauncherAddress;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,7 +37,9 @@ final class FrontDeskTest {
             desk.address().send(LauncherAddress.FAILURE, bytes(record.encode()));
         }
 
-        assertThat(FailureRecord.readAll(folder)).containsExactly(record);
+        assertThat(FailureRecord.readAll(folder))
+                .usingRecursiveFieldByFieldElementComparatorIgnoringFields("time") // a busy machine is a slow way
+                .containsExactly(record);
     }
 
     @Test
@@ -58,6 +65,7 @@ final class FrontDeskTest {
                 Socket caller = call(desk)) {
             var out = new DataOutputStream(caller.getOutputStream());
             out.write(HexFormat.of().parseHex(desk.address().token()));
+            out.writeLong(System.currentTimeMillis());
             out.writeInt(Integer.MAX_VALUE);
 
             assertThat(caller.getInputStream().read()).isEqualTo(-1);
@@ -81,7 +89,81 @@ final class FrontDeskTest {
             }
         }
 
-        assertThat(FailureRecord.readAll(folder)).containsExactly(record);
+        assertThat(FailureRecord.readAll(folder))
+                .usingRecursiveFieldByFieldElementComparatorIgnoringFields("time") // a busy machine is a slow way
+                .containsExactly(record);
+    }
+
+    /** A door whose queue is full says neither yes nor no, as an address that leads to no host. */
+    @Test
+    void addressesThatLeadNowhereCostAFailingRankNoTime() throws IOException {
+        var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space", "", false, 1);
+        List<SocketChannel> queue = new ArrayList<>();
+        try (FrontDesk desk = open(false);
+                var full = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            for (int i = 0; i < 10; i++) {
+                queue.add(SocketChannel.open());
+                queue.get(i).configureBlocking(false);
+                queue.get(i).connect(full.getLocalSocketAddress());
+            }
+            List<InetSocketAddress> doors = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                doors.add((InetSocketAddress) full.getLocalSocketAddress());
+            }
+            doors.addAll(desk.address().doors());
+            long start = System.nanoTime();
+
+            new LauncherAddress(desk.address().token(), doors).send(LauncherAddress.FAILURE, bytes(record.encode()));
+
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+        } finally {
+            for (SocketChannel waiting : queue) {
+                waiting.close();
+            }
+        }
+
+        assertThat(FailureRecord.readAll(folder)).hasSize(1);
+    }
+
+    @Test
+    void whoeverAnswersWithoutBeingTheLauncherIsPassedOver() throws IOException {
+        try (FrontDesk desk = open(true);
+                var other = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            CompletableFuture<Void> hangsUp = CompletableFuture.runAsync(() -> {
+                try {
+                    other.accept().close();
+                } catch (IOException e) {
+                    throw new UncheckedIOException(e);
+                }
+            });
+            List<InetSocketAddress> doors = new ArrayList<>();
+            doors.add((InetSocketAddress) other.getLocalSocketAddress());
+            doors.addAll(desk.address().doors());
+
+            new LauncherAddress(desk.address().token(), doors).send("result-3", new byte[1000]);
+
+            hangsUp.join();
+        }
+        assertThat(Files.size(folder.resolve("result-3"))).isEqualTo(1000);
+    }
+
+    /** Rank 2's host is an hour behind, rank 1's an hour ahead, and rank 1 was first. */
+    @Test
+    void failuresOfHostsWhoseClocksAreWrongAreComparedByTheLaunchersClock() throws IOException {
+        Instant now = Instant.now();
+        Duration hour = Duration.ofHours(1);
+        var first = new FailureRecord(now.minusSeconds(5).plus(hour), 1, "a", 7, "main", "no space", "", false, 1);
+        var second = new FailureRecord(now.minusSeconds(1).minus(hour), 2, "b", 8, "main", "no space", "", false, 1);
+        try (FrontDesk desk = open(false)) {
+            send(desk, second, now.minus(hour));
+            send(desk, first, now.plus(hour));
+        }
+
+        List<FailureRecord> records = FailureRecord.readAll(folder);
+
+        assertThat(records).extracting(FailureRecord::rank).containsExactly(1, 2);
+        assertThat(records.get(0).time()).isBetween(now.minusSeconds(6), now.plusSeconds(15));
+        assertThat(records.get(1).time()).isBetween(now.minusSeconds(2), now.plusSeconds(19));
     }
 
     @Test
@@ -131,6 +213,20 @@ final class FrontDeskTest {
 
     private FrontDesk open(boolean takesResults) throws IOException {
         return FrontDesk.openAt(folder, takesResults, List.of(InetAddress.getLoopbackAddress()));
+    }
+
+    /** As a rank with such a clock does it. */
+    private static void send(FrontDesk desk, FailureRecord record, Instant clock) throws IOException {
+        try (Socket caller = call(desk)) {
+            var out = new DataOutputStream(caller.getOutputStream());
+            out.write(HexFormat.of().parseHex(desk.address().token()));
+            out.writeLong(clock.toEpochMilli());
+            for (byte[] field : List.of(bytes(LauncherAddress.FAILURE), bytes(record.encode()))) {
+                out.writeInt(field.length);
+                out.write(field);
+            }
+            assertThat(caller.getInputStream().read()).isEqualTo(1);
+        }
     }
 
     private static Socket call(FrontDesk desk) throws IOException {

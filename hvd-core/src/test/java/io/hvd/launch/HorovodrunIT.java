@@ -252,11 +252,55 @@ final class HorovodrunIT {
         assertThat(files).noneMatch(Files::exists);
     }
 
+    /** As the kernel does it for want of memory. */
+    @Test
+    void aLauncherThatIsKilledTakesItsJobAndItsFilesWithIt() throws Exception {
+        startRanksOfHvd();
+        Set<Path> files = openMpiFiles();
+
+        launcher.destroyForcibly();
+
+        assertFamilyGone();
+        assertThat(temporaryFiles()).isEmpty();
+        assertThat(files).noneMatch(Files::exists);
+    }
+
+    @Test
+    void whereTheLauncherIsKilledStubbornRanksAndAnMpirunThatAnswersNoSignalAreEndedByForce() throws Exception {
+        launcher = new ProcessBuilder(command(STUBBORN_RANKS)).start();
+        awaitReady(2);
+        new ProcessBuilder("sh", "-c", "kill -s STOP " + mpirun().pid()).start().waitFor();
+
+        launcher.destroyForcibly();
+
+        assertFamilyGone();
+        assertThat(temporaryFiles()).isEmpty();
+    }
+
+    /** As {@code sbatch --signal=B:USR1} sends it before the time of a job is up. */
+    @ParameterizedTest
+    @ValueSource(strings = {"USR1", "USR2"})
+    void aSignalOfTheUsersReachesEveryRank(String signal) throws Exception {
+        String rank = "trap 'touch " + folder + "/saved-$OMPI_COMM_WORLD_RANK; exit 0' " + signal
+                + "; echo ready; while :; do sleep 0.1; done";
+        launcher = new ProcessBuilder(command("-np", "2", "sh", "-c", rank)).start();
+        awaitReady(2);
+
+        signal(launcher, signal);
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(launcher.exitValue()).isZero();
+        assertThat(folder.resolve("saved-0")).exists();
+        assertThat(folder.resolve("saved-1")).exists();
+        assertFamilyGone();
+        assertThat(temporaryFiles()).isEmpty();
+    }
+
     @Test
     void anMpirunThatAnswersNoSignalIsEndedByForceAndItsFilesAreDeleted() throws Exception {
         startRanksOfHvd();
         Set<Path> files = openMpiFiles();
-        ProcessHandle mpirun = launcher.children().findFirst().orElseThrow();
+        ProcessHandle mpirun = mpirun();
         new ProcessBuilder("sh", "-c", "kill -s STOP " + mpirun.pid()).start().waitFor();
 
         launcher.destroy();
@@ -270,7 +314,7 @@ final class HorovodrunIT {
     void whereMpirunItselfIsKilledTheLauncherSaysSoAndEndsTheRanks() throws Exception {
         startRanksOfHvd();
         Set<Path> files = openMpiFiles();
-        ProcessHandle mpirun = launcher.children().findFirst().orElseThrow();
+        ProcessHandle mpirun = mpirun();
 
         mpirun.destroyForcibly();
 
@@ -504,6 +548,13 @@ final class HorovodrunIT {
         builder.environment().put("TMPDIR", folder.resolve("session").toString());
         launcher = builder.start();
         awaitReady(2);
+    }
+
+    private ProcessHandle mpirun() {
+        return launcher.children()
+                .filter(child -> child.info().command().orElse("").matches(".*(mpirun|orterun|prterun)"))
+                .findFirst()
+                .orElseThrow();
     }
 
     private static void signal(Process process, String name) throws Exception {

@@ -9,7 +9,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,6 +23,22 @@ final class HorovodrunPageTest {
     private static final Pattern NAME = Pattern.compile("(?<=`)--?[a-z][a-z-]*|(?<=`)-[a-zA-Z]+");
     private static final Pattern TEST = Pattern.compile("`(\\w+)\\.(\\w+)`");
     private static final int COLUMNS = 5;
+
+    /** Flags and command, MPI, and what is printed. */
+    private static final Pattern DRY_RUN = Pattern.compile(
+            "```text\n\\$ mpirun-scripts/horovodrun (--dry-run .*?) +# under (Open MPI[^\n]*)\n(.*?)```",
+            Pattern.DOTALL);
+
+    /** The machine on which the page says they were typed. */
+    private static final Machine NODE_1 = new Machine(
+            "n1",
+            16,
+            1000,
+            false,
+            Optional.empty(),
+            Set.of("localhost", "n1"),
+            Set.of("lo", "eth0", "docker0"),
+            Map.of("HOME", "/home/ada", "PATH", "/usr/bin:/bin", "PWD", "/home/ada/hvd"));
 
     /** The cells of a row. */
     private record Row(String flag, String meaning, String sets, String key, String test) {
@@ -75,6 +94,25 @@ final class HorovodrunPageTest {
         LaunchSettings settings = LaunchOptions.parse(Map.of(), "-np", "1", "--config-file", file.toString(), "true");
 
         assertThat(settings.assignments()).extracting(Assignment::value).contains("67108864", "2.5", "timeline.json");
+    }
+
+    @Test
+    void theDryRunsOnThePageAreWhatTheProgramPrints() throws IOException {
+        Matcher shown = DRY_RUN.matcher(page());
+        int count = 0;
+        for (; shown.find(); count++) {
+            MpiVersion version = MpiVersion.parse(shown.group(2).replace("Open MPI", "(Open MPI)"))
+                    .orElseThrow();
+            String[] args = ShellWords.split("page", shown.group(1)).toArray(String[]::new);
+            LaunchSettings settings = LaunchOptions.parse(NODE_1.environment(), args);
+            var job = new Job(settings, NODE_1, version, Map.of());
+
+            assertThat(settings.action()).isEqualTo(LaunchSettings.Action.DRY_RUN);
+            assertThat(shown.group(3))
+                    .as(shown.group(1))
+                    .isEqualTo(MpirunLine.of("mpirun", job).explained());
+        }
+        assertThat(count).isEqualTo(5);
     }
 
     private static Flag flag(Row row) {

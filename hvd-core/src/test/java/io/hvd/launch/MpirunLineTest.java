@@ -412,13 +412,37 @@ final class MpirunLineTest {
     }
 
     @Test
-    void oneInterfaceIsHvdsOwnToo() {
-        assertThat(line(V4, PLAIN, "-np", "1", "-H", "there:1", "--network-interfaces", "ib0", "true"))
-                .contains("-x HOROVOD_GLOO_IFACE=ib0 ", "-x NCCL_SOCKET_IFNAME=ib0 ")
-                .doesNotContain("exclude");
-        assertThat(line(V4, PLAIN, "-np", "1", "-H", "there:1", "--network-interfaces", "10.0.0.0/8", "true"))
-                .contains("btl_tcp_if_include 10.0.0.0/8")
-                .doesNotContain("HOROVOD_GLOO_IFACE");
+    void theInterfacesAreHvdsOwnToo() {
+        for (String list : List.of("ib0", "eth0,ib0", "eth0:1", "10.0.0.0/8", "ib0,10.0.0.0/8")) {
+            assertThat(line(V4, PLAIN, "-np", "1", "-H", "there:1", "--network-interfaces", list, "true"))
+                    .contains("-x HOROVOD_GLOO_IFACE=" + list + " ", "btl_tcp_if_include " + list + " ")
+                    .doesNotContain("if_exclude");
+        }
+    }
+
+    @Test
+    void ncclGetsNamesAndNoNetworks() {
+        assertThat(line(V4, PLAIN, "-np", "1", "-H", "there:1", "--network-interfaces", "eth0,ib0", "true"))
+                .contains("-x NCCL_SOCKET_IFNAME=eth0,ib0 ");
+        assertThat(explained(V4, PLAIN, "-np", "1", "-H", "there:1", "--network-interfaces", "ib0,fd00::/8", "true"))
+                .contains("-x NCCL_SOCKET_IFNAME=ib0 ", "takes no networks");
+        assertThat(explained(V4, PLAIN, "-np", "1", "-H", "there:1", "--network-interfaces", "10.0.0.0/8", "true"))
+                .contains("NCCL_SOCKET_IFNAME=^br-0123456789ab,docker0,lo,virbr0", "NCCL takes no networks");
+        assertThat(line(V4, PLAIN, "-np", "1", "--network-interfaces", "10.0.0.0/8", "true"))
+                .doesNotContain("NCCL_SOCKET_IFNAME");
+    }
+
+    @Test
+    void anInterfaceOfTheFlagWinsOverThatOfTheEnvironmentWhichStaysWhereTheFlagSaysNothingOfIt() {
+        Machine machine =
+                withEnvironment(withEnvironment(PLAIN, "NCCL_SOCKET_IFNAME", "ib7"), "HOROVOD_GLOO_IFACE", "e7");
+        String[] args = {"-np", "1", "-H", "there:1", "--network-interfaces", "eth0", "true"};
+
+        assertThat(line(V4, machine, args))
+                .contains("-x NCCL_SOCKET_IFNAME=eth0 ", "-x HOROVOD_GLOO_IFACE=eth0 ")
+                .doesNotContain("-x NCCL_SOCKET_IFNAME ", "-x HOROVOD_GLOO_IFACE ");
+        args[5] = "10.0.0.0/8";
+        assertThat(line(V4, machine, args)).contains("-x NCCL_SOCKET_IFNAME ").doesNotContain("-x NCCL_SOCKET_IFNAME=");
     }
 
     @ParameterizedTest

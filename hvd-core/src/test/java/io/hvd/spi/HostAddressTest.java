@@ -8,9 +8,12 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.UnknownHostException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class HostAddressTest {
     private static final Topology ONE_HOST = Topology.of(0, List.of("a", "a"), List.of("a", "a"));
@@ -18,13 +21,19 @@ class HostAddressTest {
 
     private static final Candidate LOOPBACK = new Candidate("lo", false, address(1));
     private static final Candidate DOWN = new Candidate("eth0", false, address(2));
-    private static final Candidate ONLY_VERSION_6 = new Candidate("eth1", true, Optional.empty());
+    private static final Candidate ONLY_VERSION_6 = new Candidate("eth1", true, List.of());
     private static final Candidate ETHERNET = new Candidate("eth2", true, address(3));
     private static final Candidate INFINIBAND = new Candidate("ib0", true, address(4));
     private static final List<Candidate> BRIDGES = List.of(
             new Candidate("docker0", true, address(5)),
             new Candidate("virbr0", true, address(6)),
-            new Candidate("br-5f2a", true, address(7)));
+            new Candidate("br-0123456789ab", true, address(7)),
+            new Candidate("podman1", true, address(8)),
+            new Candidate("cni0", true, address(9)),
+            new Candidate("lxdbr0", true, address(10)),
+            new Candidate("veth3a", true, address(11)),
+            new Candidate("cali12", true, address(12)),
+            new Candidate("vboxnet0", true, address(13)));
 
     @Test
     void ranksOfOneHostMeetOnTheLoopbackWhateverIsNamed() throws IOException {
@@ -36,10 +45,10 @@ class HostAddressTest {
 
     @Test
     void theFirstInterfaceThatLeadsToOtherHostsIsTaken() throws IOException {
-        List<Candidate> all = List.of(
-                LOOPBACK, BRIDGES.get(0), BRIDGES.get(1), BRIDGES.get(2), DOWN, ONLY_VERSION_6, ETHERNET, INFINIBAND);
+        List<Candidate> all = new ArrayList<>(BRIDGES);
+        all.addAll(List.of(LOOPBACK, DOWN, ONLY_VERSION_6, ETHERNET, INFINIBAND));
 
-        assertThat(Optional.of(HostAddress.choose(all, Optional.empty()))).isEqualTo(ETHERNET.address());
+        assertThat(List.of(HostAddress.choose(all, ""))).isEqualTo(ETHERNET.addresses());
     }
 
     /** Who names one knows why. */
@@ -48,17 +57,42 @@ class HostAddressTest {
         List<Candidate> all = List.of(ETHERNET, LOOPBACK, DOWN, BRIDGES.get(0), INFINIBAND);
 
         for (Candidate named : all) {
-            assertThat(Optional.of(HostAddress.choose(all, Optional.of(named.name()))))
+            assertThat(List.of(HostAddress.choose(all, named.name())))
                     .as(named.name())
-                    .isEqualTo(named.address());
+                    .isEqualTo(named.addresses());
         }
+    }
+
+    /** A bridge of Open vSwitch or a home router, which leads out. */
+    @Test
+    void aBridgeWithoutANumberOfDockersIsNoneOfDockers() throws IOException {
+        var bridge = new Candidate("br-ex", true, address(14));
+
+        assertThat(List.of(HostAddress.choose(List.of(bridge), ""))).isEqualTo(bridge.addresses());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "'eth9,ib0', 10.0.0.4",
+        "'ib0,eth2', 10.0.0.4",
+        "'eth2,ib0', 10.0.0.3",
+        "ib0:1, 10.0.0.4",
+        "10.0.0.4/30, 10.0.0.4",
+        "'10.9.0.0/16,10.0.0.3/32', 10.0.0.3",
+        "10.0.0.0/8, 10.0.0.3",
+        "0.0.0.0/0, 10.0.0.3"
+    })
+    void theFirstOfAListThatThisHostHasIsTaken(String asked, String address) throws IOException {
+        List<Candidate> all = List.of(LOOPBACK, DOWN, ETHERNET, INFINIBAND);
+
+        assertThat(HostAddress.choose(all, asked).getHostAddress()).isEqualTo(address);
     }
 
     @Test
     void bridgesAloneLeadNowhereAndAreListed() {
-        assertThatThrownBy(() -> HostAddress.choose(BRIDGES, Optional.empty()))
+        assertThatThrownBy(() -> HostAddress.choose(BRIDGES, ""))
                 .isInstanceOf(IOException.class)
-                .hasMessageContainingAll("no usable network interface", "docker0", "virbr0", "br-5f2a");
+                .hasMessageContainingAll("no usable network interface", "docker0", "virbr0", "br-0123456789ab");
     }
 
     @Test
@@ -73,9 +107,9 @@ class HostAddressTest {
                 .hasMessageContainingAll(there);
     }
 
-    private static Optional<InetAddress> address(int last) {
+    private static List<InetAddress> address(int last) {
         try {
-            return Optional.of(InetAddress.getByAddress(new byte[] {10, 0, 0, (byte) last}));
+            return List.of(InetAddress.getByAddress(new byte[] {10, 0, 0, (byte) last}));
         } catch (UnknownHostException e) {
             throw new AssertionError(e);
         }

@@ -1,4 +1,4 @@
-package io.hvd.launch;
+package io.hvd.spi;
 
 import java.math.BigInteger;
 import java.net.InetAddress;
@@ -48,7 +48,7 @@ public final class Interfaces {
      *
      * @param asked comma list of names and of networks such as 10.0.0.0/8; empty for all that lead out of the host
      */
-    static boolean isMeant(String asked, String name, InetAddress address) {
+    public static boolean isMeant(String asked, String name, InetAddress address) {
         if (asked.isEmpty()) {
             return !used(List.of(name)).isEmpty();
         }
@@ -74,10 +74,14 @@ public final class Interfaces {
         }
     }
 
+    /** Names of a list, without its networks. */
+    public static List<String> names(String asked) {
+        return Arrays.stream(asked.split(",")).filter(one -> !one.contains("/")).toList();
+    }
+
     /** Names of a list that a host has not; networks such as 10.0.0.0/8 are not looked at, nor what follows a colon. */
-    static List<String> missing(String asked, Collection<String> present) {
-        return Arrays.stream(asked.split(","))
-                .filter(name -> !name.contains("/"))
+    public static List<String> missing(String asked, Collection<String> present) {
+        return names(asked).stream()
                 .filter(name -> !present.contains(name.replaceFirst(":.*", "")))
                 .toList();
     }

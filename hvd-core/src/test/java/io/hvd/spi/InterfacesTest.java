@@ -1,4 +1,4 @@
-package io.hvd.launch;
+package io.hvd.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,0 +1,108 @@
+package io.hvd.error;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/** Calls to several addresses at the same time, given out as they are answered. Of one thread. */
+final class Calls implements Closeable {
+
+    private final Selector selector;
+    private final List<SocketChannel> channels = new ArrayList<>();
+    private final Deque<SocketChannel> answered = new ArrayDeque<>();
+
+    private Calls(Selector selector) {
+        this.selector = selector;
+    }
+
+    static Calls to(List<InetSocketAddress> addresses) throws IOException {
+        var calls = new Calls(Selector.open());
+        try {
+            for (InetSocketAddress address : addresses) {
+                calls.call(address);
+            }
+            return calls;
+        } catch (IOException e) {
+            calls.close();
+            throw e;
+        }
+    }
+
+    /**
+     * The next one that was answered; it is closed with the others.
+     *
+     * @param deadline by System.nanoTime(); what has been answered before is given out after it, too
+     * @return empty if no other address answers in time
+     */
+    Optional<Socket> next(long deadline) throws IOException {
+        selector.selectNow(); // also lets go of channels that have been answered
+        take();
+        while (answered.isEmpty() && isWaiting()) {
+            long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+            if (millis <= 0) {
+                break;
+            }
+            selector.select(millis);
+            take();
+        }
+        return answered.isEmpty() ? Optional.empty() : Optional.of(opened(answered.remove()));
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (SocketChannel channel : channels) {
+            channel.close();
+        }
+        selector.close();
+    }
+
+    private void call(InetSocketAddress address) throws IOException {
+        SocketChannel channel = SocketChannel.open();
+        channels.add(channel);
+        channel.configureBlocking(false);
+        try {
+            if (channel.connect(address)) {
+                answered.add(channel);
+            } else {
+                channel.register(selector, SelectionKey.OP_CONNECT);
+            }
+        } catch (IOException e) {
+            channel.close(); // no way leads there from here; another address may be better
+        }
+    }
+
+    private void take() throws IOException {
+        for (SelectionKey key : selector.selectedKeys()) {
+            var channel = (SocketChannel) key.channel();
+            key.cancel();
+            try {
+                channel.finishConnect();
+                answered.add(channel);
+            } catch (IOException e) {
+                channel.close();
+            }
+        }
+        selector.selectedKeys().clear();
+    }
+
+    private boolean isWaiting() {
+        return selector.keys().stream().anyMatch(SelectionKey::isValid);
+    }
+
+    /** As the streams of a socket want it. */
+    private Socket opened(SocketChannel channel) throws IOException {
+        selector.selectNow();
+        channel.configureBlocking(true);
+        return channel.socket();
+    }
+}

@@ -1,0 +1,84 @@
+package io.hvd.launch;
+
+import io.hvd.error.FailureRecord;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A shell beside mpirun that outlives the launcher: whoever kills the launcher closes the pipe between them, and the
+ * shell ends mpirun, what is left of its ranks on this machine, and the folder of their records. While the launcher
+ * lives, the shell sends mpirun the signals that it is told to.
+ */
+final class JobWatch implements Closeable {
+
+    private static final String OVER = "over";
+
+    /**
+     * Its words are mpirun's process and the folder. A process of the job is told by the folder in its environment: one
+     * that has ended has none, nor has a stranger with the same number. mpirun has ten seconds to end, as under
+     * {@link MpiJob#end}.
+     */
+    private static final String SCRIPT = """
+            trap '' HUP INT QUIT TERM USR1 USR2
+            mpirun=$1 folder=$2
+            of_job() { grep -qszFx "%s=$folder" "/proc/$1/environ"; }
+            while read -r word; do
+                [ "$word" != %s ] || exit 0
+                of_job "$mpirun" && kill -s "$word" "$mpirun"
+            done
+            of_job "$mpirun" && kill "$mpirun"
+            left=100
+            while of_job "$mpirun" && [ $left -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
+            for process in /proc/[0-9]*; do
+                of_job "${process#/proc/}" && kill -9 "${process#/proc/}"
+            done
+            rm -f -- "$folder"/*
+            rmdir -- "$folder"
+            """.formatted(FailureRecord.DIRECTORY_VARIABLE, OVER);
+
+    private final OutputStream pipe;
+
+    private JobWatch(OutputStream pipe) {
+        this.pipe = pipe;
+    }
+
+    /** @param environment says where programs are; the shell itself gets nothing else of it */
+    static JobWatch over(Process mpirun, Path folder, Map<String, String> environment) throws IOException {
+        List<String> words = new ArrayList<>(
+                List.of("sh", "-c", SCRIPT, "hvd-watch", Long.toString(mpirun.pid()), folder.toString()));
+        MpiInstall.onPath("setsid", environment).ifPresent(setsid -> words.add(0, setsid.toString()));
+        var builder = new ProcessBuilder(words)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .redirectError(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().keySet().retainAll(Set.of("PATH"));
+        return new JobWatch(builder.start().getOutputStream());
+    }
+
+    /** @param signal its name, such as USR1, which mpirun hands on to the ranks */
+    void send(String signal) {
+        say(signal);
+    }
+
+    /** The job is over: the shell ends and does nothing. */
+    @Override
+    public void close() throws IOException {
+        say(OVER);
+        pipe.close();
+    }
+
+    private void say(String word) {
+        try {
+            pipe.write((word + "\n").getBytes(StandardCharsets.UTF_8));
+            pipe.flush();
+        } catch (IOException e) {
+            return; // somebody has killed the shell
+        }
+    }
+}

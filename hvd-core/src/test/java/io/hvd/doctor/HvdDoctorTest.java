@@ -1,0 +1,33 @@
+package io.hvd.doctor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+final class HvdDoctorTest {
+
+    private static final Map<String, String> SLURM =
+            Map.of("SLURM_JOB_ID", "7", "SLURM_JOB_NODELIST", "n[1-2].invalid", "SLURM_TASKS_PER_NODE", "2(x2)");
+
+    /** As horovodrun would start there; but it is not known whether they let anybody in. */
+    @Test
+    void insideASlurmJobTheOtherNodesAreNamed() throws Exception {
+        assertThat(examined(SLURM)).contains("HVD-D74 note").contains("hvd-doctor -H n1.invalid:2,n2.invalid:2");
+        assertThat(examined(Map.of())).doesNotContain("HVD-D74");
+    }
+
+    private static String examined(Map<String, String> slurm) throws Exception {
+        Map<String, String> environment = new HashMap<>(Map.of("PATH", System.getenv("PATH")));
+        environment.putAll(slurm);
+        var out = new ByteArrayOutputStream();
+        var to = new PrintStream(out, true, StandardCharsets.UTF_8);
+        new HvdDoctor(environment, Path.of("/"), to, to).run("--only", "limits", "-np", "1");
+        return out.toString(StandardCharsets.UTF_8);
+    }
+}
