@@ -34,7 +34,14 @@ class TimelineIT {
 
     private static Job job(Path file, String how) {
         Map<String, String> environment = Map.of(
-                "HOROVOD_TIMELINE", file.toString(), "HOROVOD_TIMELINE_MARK_CYCLES", "1", "HVD_STATIC_PLAN_STEPS", "0");
+                "HOROVOD_TIMELINE",
+                file.toString(),
+                "HOROVOD_TIMELINE_MARK_CYCLES",
+                "1",
+                "HVD_STATIC_PLAN_STEPS",
+                "0",
+                "HVD_SHARED_MEMORY",
+                "0");
         return Job.horovodrun(RANKS, environment, TimelineProgram.class, how);
     }
 
@@ -42,7 +49,7 @@ class TimelineIT {
     void theFileHasTheEventsOfAllRanks() {
         assertThat(trace.ranks()).containsExactly(0, 1, 2, 3);
         assertThat(trace.names())
-                .contains("NEGOTIATE_ALLREDUCE", "0", "1", "2", "3", "ALLREDUCE", "SHM_ALLREDUCE", "QUEUE")
+                .contains("NEGOTIATE_ALLREDUCE", "0", "1", "2", "3", "ALLREDUCE", "MPI_ALLREDUCE", "QUEUE")
                 .contains("MEMCPY_IN_FUSION_BUFFER", "MEMCPY_OUT_FUSION_BUFFER", "SYNCHRONIZE", "CYCLE_START");
         assertThat(trace.runningBackwards()).isEmpty();
         // Every rank runs every operation to its end.
@@ -56,7 +63,7 @@ class TimelineIT {
     void everyOperationShowsTheMpiCallsThatItConsistsOf() {
         assertThat(trace.nesting())
                 .contains(
-                        "SHM_ALLREDUCE in ALLREDUCE",
+                        "MPI_ALLREDUCE in ALLREDUCE",
                         "MPI_BCAST in BROADCAST",
                         "MPI_ALLGATHER in ALLGATHER",
                         "MPI_ALLTOALL in ALLTOALL",
