@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Hvd;
 import io.hvd.optimizer.DistributedOptimizer;
+import java.util.concurrent.TimeUnit;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
@@ -83,7 +84,11 @@ class TorchHookLifeTest {
             assertThat(GradientHook.living()).isPositive().isLessThanOrEqualTo(before + 2);
             return null;
         });
-        Garbage.collect();
+        // JavaCPP gives memory back on a thread of its own; one that is kept for good lets this end by its limit.
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (GradientHook.living() > before && System.nanoTime() < end) {
+            Garbage.collect();
+        }
         assertThat(GradientHook.living()).isLessThanOrEqualTo(before);
     }
 
