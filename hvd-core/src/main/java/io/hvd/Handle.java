@@ -82,7 +82,7 @@ public final class Handle {
         }
     }
 
-    /** Calls back on the communication thread when the result is there or the operation has failed; must not wait. */
+    /** Calls back on hvd's thread, or on one that waits for a result, when the result is there or the operation has failed; must not wait. */
     public void whenDone(Runnable action) {
         result.whenComplete((value, error) -> action.run());
     }

@@ -8,7 +8,7 @@ import java.util.Objects;
 
 /**
  * Says whose batch the data plane is working on. A batch's activities are reported once, on behalf of
- * its first operation. Used on the communication thread only.
+ * its first operation. Used by whoever has the turn in the data plane.
  */
 final class DataLog implements Activities {
     private final FlightRecorder recorder;

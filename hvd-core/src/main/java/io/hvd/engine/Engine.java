@@ -254,14 +254,6 @@ public final class Engine {
 
     private Plan cycleUntilTheEnd() {
         shortcut.begin();
-        try {
-            return cycles();
-        } finally {
-            shortcut.end();
-        }
-    }
-
-    private Plan cycles() {
         while (true) {
             recorder.cycle();
             if (shortcut.wasVetoed()) {

@@ -1,6 +1,5 @@
 package io.hvd.engine;
 
-import io.hvd.error.HvdException;
 import io.hvd.spi.ControlChannel;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
@@ -16,19 +15,15 @@ final class Shortcut {
     private final ReentrantLock turn = new ReentrantLock();
     private final StepFollower steps;
     private boolean vetoed;
-    private RuntimeException broken;
+    private Throwable broken;
 
     Shortcut(StepFollower steps) {
         this.steps = steps;
     }
 
-    /** The communication thread begins to work. */
+    /** The communication thread begins to work. It keeps the turn when it ends: nobody works in the data plane after it. */
     void begin() {
         turn.lock();
-    }
-
-    void end() {
-        turn.unlock();
     }
 
     /** The communication thread sleeps until there is something to do. */
@@ -65,7 +60,8 @@ final class Shortcut {
                     vetoed = true;
                     return false;
                 }
-            } catch (HvdException e) {
+            } catch (RuntimeException | Error e) {
+                // Those who wait have been told; it is the job's end as well, which is not this thread's business.
                 broken = e;
                 return false;
             }
@@ -75,8 +71,11 @@ final class Shortcut {
 
     /** Whether a plan has been left on another thread since; throws what has gone wrong there. The communication thread asks. */
     boolean wasVetoed() {
-        if (broken != null) {
-            throw broken;
+        if (broken instanceof Error error) {
+            throw error;
+        }
+        if (broken instanceof RuntimeException failed) {
+            throw failed;
         }
         boolean was = vetoed;
         vetoed = false;

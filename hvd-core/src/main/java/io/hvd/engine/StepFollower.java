@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 
 /**
  * Takes this rank through the steps of a static plan: what the program submits goes into the steps,
- * whatever else it wants makes the rank leave them. Used by the communication thread.
+ * whatever else it wants makes the rank leave them. Used by whoever has the turn in the data plane.
  */
 final class StepFollower {
     /** So long an operation may lie in an incomplete batch before it is negotiated. */

@@ -8,7 +8,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Operations that have been carried out as far as the communication thread is concerned, while a device
- * is still at work on them. The thread goes on meanwhile, and so hears of a rank that dies. One thread.
+ * is still at work on them. The thread goes on meanwhile, and so hears of a rank that dies. One thread at a time.
  */
 final class Unfinished {
     /** A look costs less than a microsecond, and a message of another rank wakes the thread anyway. */

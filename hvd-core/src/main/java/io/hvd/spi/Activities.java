@@ -1,7 +1,7 @@
 package io.hvd.spi;
 
 /**
- * Hears what a data plane is doing, piece by piece, on the communication thread:
+ * Hears what a data plane is doing, piece by piece, on the thread that does it:
  *
  * <pre>{@code
  * long begun = activities.begin();

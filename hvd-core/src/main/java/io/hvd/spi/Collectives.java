@@ -9,7 +9,7 @@ import java.util.Optional;
 
 /**
  * The data plane of one process set. Every member makes the same calls in the same order with agreed
- * types and sizes, all of them on the communication thread; a call returns when the outputs may be
+ * types and sizes, all of them on the communication thread but for what {@link #takesAnyThread}; a call returns when the outputs may be
  * read, or leaves a {@link Completion} behind. Ranks are numbered within the set here, and arrays of
  * counts go by these numbers. Where a call names a device, {@code cuda:n} is each rank's n-th GPU of its own,
  * whatever its place among those that the rank sees.

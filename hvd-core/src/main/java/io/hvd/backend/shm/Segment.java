@@ -10,7 +10,7 @@ import java.util.List;
 
 /**
  * One rank's view of memory that the ranks of a host share. Counters only grow; whoever sees a counter's value sees
- * everything that its rank wrote before. Communication thread.
+ * everything that its rank wrote before. By one thread at a time.
  */
 final class Segment {
     private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
