@@ -92,9 +92,13 @@ final class Coordinator {
         }
     }
 
-    /** All ranks have left the static plan of a set. */
-    void unlock(int set) {
-        sets.get(set).unlock();
+    /**
+     * All ranks have left the static plan of a set.
+     *
+     * @param cut the batches for the next one of the same operations; empty to find them anew
+     */
+    void unlock(int set, List<List<String>> cut) {
+        sets.get(set).unlock(cut);
     }
 
     /** Everything that can be decided now, without empty plans. */

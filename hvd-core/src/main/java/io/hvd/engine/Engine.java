@@ -60,6 +60,9 @@ public final class Engine {
     private final SteadyCalls calls;
     private final Unfinished unfinished = new Unfinished();
     private final Queue<Plan> plans = new ArrayDeque<>();
+    /** What the coordinator has not heard yet of other ranks. */
+    private final Queue<Runnable> news = new ArrayDeque<>();
+
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final ControlChannel.Inbox inbox = new EngineInbox();
     private volatile boolean closing;
@@ -95,7 +98,8 @@ public final class Engine {
         this.onFailure = onFailure;
         List<Integer> all = IntStream.range(0, size).boxed().toList();
         sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
-        this.steps = new StepFollower(sets.get(ALL), queue, log, unfinished);
+        this.steps = new StepFollower(
+                sets.get(ALL), queue, log, unfinished, coordinator == null ? null : new StepStudy(settings));
         this.shortcut = new Shortcut(steps);
         this.calls = new SteadyCalls(recorder, steps);
         for (int i = 0; i < processSets.size(); i++) {
@@ -135,7 +139,7 @@ public final class Engine {
         List<PendingOp> ops = submissions.stream().map(this::pending).toList();
         try {
             if (!ops.isEmpty() && queue.submit(ops, hurry, steps.plans(submissions))) {
-                boolean done = waits && shortcut.take(ops.get(ops.size() - 1).result());
+                boolean done = waits && shortcut.take(ops.get(ops.size() - 1).result()) == Shortcut.Taken.ALL;
                 if (!done) {
                     backend.control().wakeUp();
                 }
@@ -154,8 +158,12 @@ public final class Engine {
 
     /** Waits for a result, of which it tells the caller nothing; it is announced at once. */
     public void await(int set, String name, CompletableFuture<Outcome> result) {
-        if (shortcut.take(result)) {
-            return;
+        switch (shortcut.take(result)) {
+            case ALL -> {
+                return;
+            }
+            case PART -> backend.control().wakeUp();
+            case NOTHING -> {}
         }
         hurry(set, name);
         long begun = recorder.isHeard() ? System.nanoTime() : 0;
@@ -259,6 +267,7 @@ public final class Engine {
             if (shortcut.wasVetoed()) {
                 negotiateAgain();
             }
+            hear();
             unfinished.look();
             takeIn();
             publish();
@@ -271,6 +280,13 @@ public final class Engine {
             } else if (!tookStep() && steps.rest()) {
                 shortcut.sleep(backend.control(), nanosUntilDue(), inbox);
             }
+        }
+    }
+
+    /** Not at once: another rank may have known that a plan has been left before this thread did. */
+    private void hear() {
+        for (Runnable next = news.poll(); next != null; next = news.poll()) {
+            next.run();
         }
     }
 
@@ -388,7 +404,7 @@ public final class Engine {
     /** A rank has vetoed a step of the static plan. */
     private void negotiateAgain() {
         if (coordinator != null) {
-            coordinator.unlock(ALL);
+            coordinator.unlock(ALL, steps.proposal());
         }
         announce(queue.drainAll());
     }
@@ -496,7 +512,9 @@ public final class Engine {
         @Override
         public void message(int fromRank, ByteBuffer message) {
             if (coordinator != null) {
-                coordinator.announce(fromRank, PlanCodec.decodeAnnouncement(message), System.nanoTime());
+                Announcement announcement = PlanCodec.decodeAnnouncement(message);
+                long now = System.nanoTime();
+                news.add(() -> coordinator.announce(fromRank, announcement, now));
             } else {
                 plans.add(PlanCodec.decodePlan(message));
             }
@@ -506,7 +524,7 @@ public final class Engine {
         public void lost(int lostRank, String why) {
             String named = why + " (host " + backend.topology().hosts().get(lostRank) + ")";
             if (coordinator != null) {
-                coordinator.lose(lostRank, named);
+                news.add(() -> coordinator.lose(lostRank, named));
             } else {
                 plans.add(Plan.failed("rank " + lostRank + " is gone: " + named));
             }

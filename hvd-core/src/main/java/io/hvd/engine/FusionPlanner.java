@@ -2,6 +2,8 @@ package io.hvd.engine;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiPredicate;
+import java.util.function.Function;
 
 /**
  * Puts operations that may share one buffer together, in the order in which they became ready,
@@ -23,42 +25,54 @@ final class FusionPlanner {
      *     alone, and with 0 all do
      */
     static List<Fused> fuse(List<Slot> ready, long thresholdBytes) {
-        List<Open> open = new ArrayList<>();
-        for (Slot slot : ready) {
-            Open batch = open.stream()
-                    .filter(candidate -> candidate.takes(slot, thresholdBytes))
+        // Ranks that have joined stand in for all of a batch or for none of it: scale factors go by batch.
+        return fuse(ready, thresholdBytes, Slot::first, Slot::isMissingTheSame).stream()
+                .map(Fused::new)
+                .toList();
+    }
+
+    /**
+     * @param asked what each of them is
+     * @param alike whether two of them may go together for all that is not in the request
+     */
+    static <T> List<List<T>> fuse(
+            List<T> ready, long thresholdBytes, Function<T, Request> asked, BiPredicate<T, T> alike) {
+        List<Open<T>> open = new ArrayList<>();
+        for (T one : ready) {
+            Request request = asked.apply(one);
+            Open<T> batch = open.stream()
+                    .filter(candidate -> candidate.takes(request, thresholdBytes) && alike.test(candidate.first(), one))
                     .findFirst()
                     .orElse(null);
             if (batch == null) {
-                batch = new Open(slot);
+                batch = new Open<>(request);
                 open.add(batch);
             }
-            batch.add(slot);
+            batch.add(one, request);
         }
-        return open.stream().map(batch -> new Fused(List.copyOf(batch.slots))).toList();
+        return open.stream().map(batch -> List.copyOf(batch.members)).toList();
     }
 
-    private static final class Open {
-        private final Slot first;
-        private final List<Slot> slots = new ArrayList<>();
+    private static final class Open<T> {
+        private final Request request;
+        private final List<T> members = new ArrayList<>();
         private long bytes;
 
-        Open(Slot first) {
-            this.first = first;
+        Open(Request request) {
+            this.request = request;
         }
 
-        /** Ranks that have joined stand in for all of a batch or for none of it: scale factors go by batch. */
-        boolean takes(Slot slot, long thresholdBytes) {
-            Request request = slot.first();
-            return thresholdBytes > 0
-                    && first.first().fusesWith(request)
-                    && bytes + request.wireBytes() <= thresholdBytes
-                    && first.isMissingTheSame(slot);
+        T first() {
+            return members.get(0);
         }
 
-        void add(Slot slot) {
-            slots.add(slot);
-            bytes += slot.first().wireBytes();
+        boolean takes(Request other, long thresholdBytes) {
+            return thresholdBytes > 0 && request.fusesWith(other) && bytes + other.wireBytes() <= thresholdBytes;
+        }
+
+        void add(T one, Request its) {
+            members.add(one);
+            bytes += its.wireBytes();
         }
     }
 }

@@ -100,10 +100,14 @@ final class Negotiation {
         }
     }
 
-    /** All ranks have left the static plan. */
-    void unlock() {
+    /**
+     * All ranks have left the static plan.
+     *
+     * @param cut the batches for the next one of the same operations; empty to find them anew
+     */
+    void unlock(List<List<String>> cut) {
         epoch++;
-        steps.startOver();
+        steps.startOver(cut);
     }
 
     /** Everything that can be decided now; empty when there is nothing new. */

@@ -36,18 +36,27 @@ final class Shortcut {
         }
     }
 
-    /**
-     * A thread that is going to wait for this result carries out what is due, up to it.
-     *
-     * @return true if there is nothing left to wake the communication thread for
-     */
-    boolean take(CompletableFuture<Outcome> result) {
+    /** How far a thread has come with what is due. */
+    enum Taken {
+        /** Nothing was its business; all is as it was. */
+        NOTHING,
+        /** The communication thread must be woken for the rest. */
+        PART,
+        /** Nothing is left to be done. */
+        ALL
+    }
+
+    /** A thread that is going to wait for this result carries out what is due, up to it. */
+    Taken take(CompletableFuture<Outcome> result) {
         // Nor may a callback, which runs within such a step, begin another one.
         if (!steps.follows() || turn.isHeldByCurrentThread() || turn.hasQueuedThreads() || !turn.tryLock()) {
-            return false;
+            return Taken.NOTHING;
         }
         try {
-            return steps.follows() && steps.takeInHere() && carriesOut(result);
+            if (!steps.follows() || !steps.takeInHere()) {
+                return Taken.NOTHING;
+            }
+            return carriesOut(result) ? Taken.ALL : Taken.PART;
         } finally {
             turn.unlock();
         }

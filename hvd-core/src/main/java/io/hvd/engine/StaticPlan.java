@@ -78,6 +78,11 @@ final class StaticPlan {
         return batches.get(next);
     }
 
+    /** All of a step. */
+    List<List<String>> batches() {
+        return batches;
+    }
+
     List<Request> nextRequests() {
         return next().stream().map(requests::get).toList();
     }

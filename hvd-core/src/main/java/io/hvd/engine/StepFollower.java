@@ -20,6 +20,10 @@ final class StepFollower {
     private final TensorQueue queue;
     private final DataLog log;
     private final Unfinished unfinished;
+    /** Rank 0's; null elsewhere. */
+    private final StepStudy study;
+
+    private List<List<String>> proposal = List.of();
     private long lastSubmissionNanos;
     private volatile boolean follows;
     private volatile Set<String> planned = Set.of();
@@ -27,9 +31,11 @@ final class StepFollower {
     /**
      * @param set of all ranks
      * @param unfinished gets what has been carried out
+     * @param study of rank 0; null elsewhere
      */
-    StepFollower(SetMember set, TensorQueue queue, DataLog log, Unfinished unfinished) {
+    StepFollower(SetMember set, TensorQueue queue, DataLog log, Unfinished unfinished, StepStudy study) {
         this.unfinished = unfinished;
+        this.study = study;
         this.set = set;
         this.queue = queue;
         this.log = log;
@@ -60,7 +66,16 @@ final class StepFollower {
         set.lock(batches, queue.announced(set.id()));
         planned = batches.stream().flatMap(List::stream).collect(Collectors.toUnmodifiableSet());
         lastSubmissionNanos = System.nanoTime();
+        proposal = List.of();
+        if (study != null) {
+            study.begin(batches);
+        }
         follows = true;
+    }
+
+    /** The cut for which the plan has been left; empty if it was for another reason. */
+    List<List<String>> proposal() {
+        return proposal;
     }
 
     /**
@@ -158,7 +173,8 @@ final class StepFollower {
      */
     boolean next() {
         StaticPlan steps = set.steps();
-        if (steps.isLeft()) {
+        // Only with a batch that is due: then the other ranks come as well.
+        if (steps.isLeft() || !proposal.isEmpty()) {
             veto(steps);
         } else if (run(steps)) {
             return true;
@@ -183,9 +199,13 @@ final class StepFollower {
                 set.size(),
                 false);
         Execution execution = new Execution(set, ops, batch);
+        long begun = System.nanoTime();
         Optional<List<Outcome>> outcomes = execution.runUnlessVetoed();
         if (outcomes.isEmpty()) {
             return false;
+        }
+        if (study != null) {
+            study.ran(ops, begun, System.nanoTime(), steps.batches()).ifPresent(better -> proposal = better);
         }
         steps.advance();
         // Off the queue first: whoever waits may submit the same name as soon as it is done.

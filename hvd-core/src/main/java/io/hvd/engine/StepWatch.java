@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * Watches the batches of a process set for steps that repeat. A step is a run of operations of which
@@ -17,6 +18,9 @@ final class StepWatch {
     private Set<Integer> before = Set.of();
     /** The finest cut seen, because it lets the first gradients go earliest. */
     private List<List<Plan.Op>> finest = List.of();
+
+    /** What a step of the same operations has been found to be best cut into. */
+    private List<List<String>> preferred = List.of();
 
     private int repeats;
 
@@ -48,7 +52,13 @@ final class StepWatch {
         return settled();
     }
 
-    void startOver() {
+    /** @param cut the batches of a step of these operations, whatever is seen; may be empty */
+    void startOver(List<List<String>> cut) {
+        preferred = cut;
+        startOver();
+    }
+
+    private void startOver() {
         step = new ArrayList<>();
         numbers = new HashSet<>();
         before = Set.of();
@@ -75,8 +85,13 @@ final class StepWatch {
             return List.of();
         }
         List<List<Plan.Op>> best = step.size() > finest.size() ? step : finest;
-        return best.stream()
+        List<List<String>> seen = best.stream()
                 .map(ops -> ops.stream().map(Plan.Op::name).toList())
                 .toList();
+        return names(seen).equals(names(preferred)) ? preferred : seen;
+    }
+
+    private static Set<String> names(List<List<String>> batches) {
+        return batches.stream().flatMap(List::stream).collect(Collectors.toSet());
     }
 }

@@ -130,7 +130,7 @@ final class TensorQueue {
 
     /** Hands over what has not been announced yet if all of it is of this kind; else nothing. */
     synchronized List<PendingOp> drainFreshIf(Predicate<PendingOp> kind) {
-        return fresh.stream().allMatch(kind) ? drainFresh() : List.of();
+        return !fresh.isEmpty() && fresh.stream().allMatch(kind) ? drainFresh() : List.of();
     }
 
     /**

@@ -123,7 +123,7 @@ class CoordinatorPlansTest {
         coordinator.announce(1, known(0, 4, 0), 0);
         assertThat(coordinator.next(0)).as("of the epoch before").isEmpty();
 
-        coordinator.unlock(0);
+        coordinator.unlock(0, List.of());
         coordinator.announce(0, known(2, 4, 0), 0);
         coordinator.announce(1, known(2, 4, 0), 0);
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
@@ -133,7 +133,7 @@ class CoordinatorPlansTest {
     @Test
     void aBarrierWithALimitCountsInEveryEpoch() {
         Coordinator coordinator = two(settings(8, 0, false));
-        coordinator.unlock(0);
+        coordinator.unlock(0, List.of());
         bothWant(coordinator, Request.barrier("limited", 100));
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("limited"));
         bothWant(coordinator, Request.barrier("unlimited", 0));

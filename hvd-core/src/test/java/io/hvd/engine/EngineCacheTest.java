@@ -19,10 +19,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,14 +35,13 @@ class EngineCacheTest {
     private static final int STEPS = 150;
     private static final List<String> NAMES = List.of("a", "b", "c", "d", "e", "f");
 
-    private final AtomicInteger messages = new AtomicInteger();
+    private final CountedBackend.Seen seen = new CountedBackend.Seen();
     private final List<Engine> engines = new ArrayList<>();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
     private void start(int cacheCapacity) {
         for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
-            Backend backend = new EngineStepsTest.Counted(
-                    provider.open(HvdConfig.from(Map.of()), List.of()), messages, ConcurrentHashMap.newKeySet());
+            Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             EngineSettings settings = new EngineSettings(16, true, 0, cacheCapacity, SETTLES_AFTER, true, false);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
             engines.add(engine);
@@ -75,9 +72,9 @@ class EngineCacheTest {
         start(capacity);
         List<Integer> sent = new ArrayList<>();
         for (int i = 0; i < 3 * SETTLES_AFTER; i++) {
-            int before = messages.get();
+            int before = seen.messages.get();
             onAll(rank -> step(rank, 1, List.of("a", "b")));
-            sent.add(messages.get() - before);
+            sent.add(seen.messages.get() - before);
         }
         assertThat(sent.get(sent.size() - 1) == 0)
                 .as("messages per step: %s", sent)

@@ -8,26 +8,19 @@ import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.BarrierTimeoutException;
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
-import io.hvd.spi.ControlChannel;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
-import io.hvd.spi.Topology;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
-import java.lang.reflect.Proxy;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,17 +33,14 @@ class EngineStepsTest {
     private static final int SIZE = 3;
     private static final int SETTLES_AFTER = 4;
 
-    private final AtomicInteger messages = new AtomicInteger();
-    /** Threads that have worked in the data plane. */
-    private final Set<String> carriers = ConcurrentHashMap.newKeySet();
-
+    private final CountedBackend.Seen seen = new CountedBackend.Seen();
     private final List<Engine> engines = new ArrayList<>();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
     @BeforeEach
     void start() {
         for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
-            Backend backend = new Counted(provider.open(HvdConfig.from(Map.of()), List.of()), messages, carriers);
+            Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             EngineSettings settings =
                     new EngineSettings(1 << 20, true, TimeUnit.HOURS.toNanos(1), 1024, SETTLES_AFTER, true, false);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
@@ -109,24 +99,64 @@ class EngineStepsTest {
     @Test
     void stepsThatRepeatCostNoMessagesAfterAWhile() throws Exception {
         settle();
-        int before = messages.get();
+        int before = seen.messages.get();
         assertThat(before).isPositive();
         for (int i = 0; i < 20; i++) {
             step("a", "b");
         }
-        assertThat(messages.get()).isEqualTo(before);
+        assertThat(seen.messages.get()).isEqualTo(before);
     }
 
     @Test
     void aTensorLeftOutByAllIsNegotiatedAtOnceAndTheOldStepsSettleAgain() throws Exception {
         settle();
-        int before = messages.get();
+        int before = seen.messages.get();
         step("b");
-        assertThat(messages.get()).isGreaterThan(before);
+        assertThat(seen.messages.get()).isGreaterThan(before);
         settle();
-        int after = messages.get();
+        int after = seen.messages.get();
         step("a", "b");
-        assertThat(messages.get()).isEqualTo(after);
+        assertThat(seen.messages.get()).isEqualTo(after);
+    }
+
+    /** In the first steps each tensor is carried out before the next one is there, and later all of them come at once. */
+    @Test
+    void thePlanIsCutAnewAsItsStepsHaveBeenSeenToRun() throws Exception {
+        for (int i = 0; i <= SETTLES_AFTER; i++) {
+            step("a");
+            step("b");
+            step("c");
+            step("d");
+        }
+        seen.batches.set(0);
+        step("a", "b", "c", "d");
+        assertThat(seen.batches.get()).isEqualTo(4 * SIZE);
+        int before = seen.messages.get();
+        int steps = 0;
+        while (seen.messages.get() == before) {
+            step("a", "b", "c", "d");
+            assertThat(++steps).isLessThan(100);
+        }
+        for (int i = 0; i <= SETTLES_AFTER; i++) {
+            step("a", "b", "c", "d");
+        }
+        int after = seen.messages.get();
+        seen.batches.set(0);
+        step("a", "b", "c", "d");
+        assertThat(seen.messages.get()).as("by the new plan").isEqualTo(after);
+        assertThat(seen.batches.get()).isLessThan(4 * SIZE);
+    }
+
+    @Test
+    void tensorsThatNeedOneAnothersResultAreNeverPutTogether() throws Exception {
+        for (int i = 0; i < SETTLES_AFTER + 100; i++) {
+            step("a");
+            step("b");
+        }
+        int before = seen.messages.get();
+        step("a");
+        step("b");
+        assertThat(seen.messages.get()).isEqualTo(before);
     }
 
     /** One rank is missing, and the others do not wait in the data plane for it. */
@@ -141,9 +171,9 @@ class EngineStepsTest {
         }
         assertThatThrownBy(() -> barrier(2, 20_000).get(20, TimeUnit.SECONDS))
                 .hasCauseInstanceOf(BarrierTimeoutException.class);
-        int before = messages.get();
+        int before = seen.messages.get();
         step("a", "b");
-        assertThat(messages.get()).as("the plan still holds").isEqualTo(before);
+        assertThat(seen.messages.get()).as("the plan still holds").isEqualTo(before);
     }
 
     private CompletableFuture<Outcome> barrier(int rank, long limitMillis) {
@@ -160,16 +190,16 @@ class EngineStepsTest {
         step("c");
         step("a", "b");
         settle();
-        int before = messages.get();
+        int before = seen.messages.get();
         step("a", "b");
-        assertThat(messages.get()).isEqualTo(before);
+        assertThat(seen.messages.get()).isEqualTo(before);
     }
 
     /** More than once, because a communication thread that has not gone to sleep yet is quicker. */
     @Test
     void threadsThatWaitCarryTheStepOutThemselvesAndOneThatGoesOnDoesNot() throws Exception {
         settle();
-        while (!carriers.containsAll(List.of("caller-1", "caller-2"))) {
+        while (!seen.carriers.containsAll(List.of("caller-1", "caller-2"))) {
             List<CompletableFuture<Void>> callers = new ArrayList<>();
             for (int rank = 0; rank < SIZE; rank++) {
                 int self = rank;
@@ -180,13 +210,45 @@ class EngineStepsTest {
                 caller.get(20, TimeUnit.SECONDS);
             }
         }
-        assertThat(carriers).doesNotContain("caller-0");
+        assertThat(seen.carriers).doesNotContain("caller-0");
     }
 
     private void call(int rank) {
         CompletableFuture<Outcome> other = sum(rank, "b", false);
         assertThat(sum(rank, "a", rank != 0).join().tensor().item()).isEqualTo(3);
         assertThat(other.join().tensor().item()).isEqualTo(3);
+    }
+
+    /**
+     * Rank 1 leaves the plan while a caller of rank 0 carries a step out: what rank 1 then announces reaches rank 0 before
+     * its communication thread knows.
+     */
+    @Test
+    void whatIsAnnouncedAfterAVetoCountsThoughTheCoordinatorHearsOfTheVetoLater() throws Exception {
+        for (int round = 0; round < 20; round++) {
+            for (int i = 0; i <= SETTLES_AFTER; i++) {
+                step("a");
+            }
+            CompletableFuture<Outcome> other = sum(1, "c");
+            engines.get(1).hurry(0, "c");
+            seen.late.set(new CountDownLatch(SIZE - 1));
+            List<CompletableFuture<Outcome>> results = new ArrayList<>(List.of(other));
+            CompletableFuture<Outcome> caller = CompletableFuture.supplyAsync(
+                    () -> sum(0, "a", true).join(), task -> new Thread(task, CountedBackend.LATE_CALLER).start());
+            for (int rank : new int[] {1, 2}) {
+                results.add(sum(rank, "a"));
+                engines.get(rank).hurry(0, "a");
+            }
+            caller.get(20, TimeUnit.SECONDS);
+            seen.late.set(null);
+            for (int rank : new int[] {0, 2}) {
+                results.add(sum(rank, "c"));
+                engines.get(rank).hurry(0, "c");
+            }
+            for (CompletableFuture<Outcome> result : results) {
+                assertThat(result.get(20, TimeUnit.SECONDS).tensor().item()).isEqualTo(3);
+            }
+        }
     }
 
     /** A thread that was interrupted for its own reasons takes part all the same. */
@@ -226,70 +288,6 @@ class EngineStepsTest {
         }
         for (CompletableFuture<Outcome> result : last) {
             assertThat(result.get(20, TimeUnit.SECONDS).tensor().item()).isEqualTo(3);
-        }
-    }
-
-    record Counted(Backend inner, AtomicInteger messages, Set<String> carriers) implements Backend, ControlChannel {
-        @Override
-        public void send(int rank, ByteBuffer message) {
-            messages.incrementAndGet();
-            inner.control().send(rank, message);
-        }
-
-        @Override
-        public void receive(long nanos, Inbox inbox) {
-            inner.control().receive(nanos, inbox);
-        }
-
-        @Override
-        public void wakeUp() {
-            inner.control().wakeUp();
-        }
-
-        @Override
-        public ControlChannel control() {
-            return this;
-        }
-
-        @Override
-        public String description() {
-            return inner.description();
-        }
-
-        @Override
-        public Topology topology() {
-            return inner.topology();
-        }
-
-        @Override
-        public Collectives collectives() {
-            return (Collectives) Proxy.newProxyInstance(
-                    Collectives.class.getClassLoader(), new Class<?>[] {Collectives.class}, (proxy, method, args) -> {
-                        if (method.getName().equals("allreduceUnlessVetoed")) {
-                            carriers.add(Thread.currentThread().getName());
-                        }
-                        return method.invoke(inner.collectives(), args);
-                    });
-        }
-
-        @Override
-        public Collectives collectives(List<Integer> members) {
-            return inner.collectives(members);
-        }
-
-        @Override
-        public List<byte[]> exchange(byte[] mine) {
-            return inner.exchange(mine);
-        }
-
-        @Override
-        public void abort(int exitCode, String reason) {
-            inner.abort(exitCode, reason);
-        }
-
-        @Override
-        public void close() {
-            inner.close();
         }
     }
 }

@@ -40,6 +40,18 @@ class StepWatchTest {
     }
 
     @Test
+    void aCutFoundBetterIsTakenForTheSameOperationsOnly() {
+        three.startOver(List.of(List.of("t2"), List.of("t1")));
+        see(1, 2);
+        see(1, 2);
+        assertThat(see(1, 2)).containsExactly(List.of("t2"), List.of("t1"));
+        three.startOver(List.of(List.of("t2"), List.of("t1")));
+        see(1);
+        see(1);
+        assertThat(see(1)).containsExactly(List.of("t1"));
+    }
+
+    @Test
     void stepsOfOtherOperationsAreNotEqual() {
         see(1);
         see(2);

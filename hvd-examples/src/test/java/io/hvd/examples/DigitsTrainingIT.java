@@ -33,6 +33,9 @@ class DigitsTrainingIT {
         assertThat(onTwoRanks.steps()).isEqualTo(EPOCHS * STEPS_ON_TWO_RANKS);
         assertThat(onTwoRanks.samplesPerSecond()).isPositive();
         assertThat(onTwoRanks.overlap()).isBetween(0.0, 1.0);
+        assertThat(onTwoRanks.exposedMillis())
+                .as("from the end of backward to the last averaged gradient")
+                .isPositive();
         assertThat(onTwoRanks.accuracy()).isBetween(FAIR, 1.0);
     }
 

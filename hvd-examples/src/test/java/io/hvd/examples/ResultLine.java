@@ -21,7 +21,8 @@ public record ResultLine(
         OptionalDouble top5,
         OptionalLong evaluated,
         double samplesPerSecond,
-        double overlap) {
+        double overlap,
+        double exposedMillis) {
 
     private static final String START = "RESULT ";
 
@@ -40,8 +41,16 @@ public record ResultLine(
             String[] pair = field.split("=", 2);
             fields.put(pair[0], pair[1]);
         }
-        List<String> known =
-                List.of("example", "ranks", "epochs", "steps", "loss", "accuracy", "samples_per_second", "overlap");
+        List<String> known = List.of(
+                "example",
+                "ranks",
+                "epochs",
+                "steps",
+                "loss",
+                "accuracy",
+                "samples_per_second",
+                "overlap",
+                "exposed_ms");
         if (fields.get("example").equals("cifar10")) {
             known = new ArrayList<>(known);
             known.addAll(List.of("top5", "evaluated"));
@@ -61,6 +70,7 @@ public record ResultLine(
                         ? OptionalLong.of(Long.parseLong(fields.get("evaluated")))
                         : OptionalLong.empty(),
                 Double.parseDouble(fields.get("samples_per_second")),
-                Double.parseDouble(fields.get("overlap")));
+                Double.parseDouble(fields.get("overlap")),
+                Double.parseDouble(fields.get("exposed_ms")));
     }
 }

@@ -140,7 +140,7 @@ final class MlpTraining implements AutoCloseable {
             optimizer.gradientReady(parameter.name());
         });
         optimizer.step();
-        totals.stepped(optimizer.lastStep().overlap());
+        totals.stepped(optimizer.lastStep());
         totals.saw(samples.size());
     }
 

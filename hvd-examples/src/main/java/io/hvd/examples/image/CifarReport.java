@@ -86,7 +86,7 @@ final class CifarReport {
     void result(int epochs, Evaluation evaluation, RunTotals totals) {
         print(
                 "RESULT example=cifar10 ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.5f top5=%.5f evaluated=%d"
-                        + " samples_per_second=%.1f overlap=%.2f",
+                        + " samples_per_second=%.1f overlap=%.2f exposed_ms=%.3f",
                 hvd.size(),
                 epochs,
                 totals.steps(),
@@ -95,7 +95,8 @@ final class CifarReport {
                 evaluation.top5(),
                 evaluation.samples(),
                 totals.samplesPerSecond(hvd.size()),
-                totals.overlap(hvd.size()));
+                totals.overlap(hvd.size()),
+                totals.exposedMillis(hvd.size()));
     }
 
     private void print(String format, Object... values) {

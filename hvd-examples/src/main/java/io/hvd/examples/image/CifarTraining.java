@@ -168,7 +168,7 @@ final class CifarTraining {
             results.add(pass(part, (double) part.size() / batch.size()));
         }
         optimizer.step();
-        totals.stepped(optimizer.lastStep().overlap());
+        totals.stepped(optimizer.lastStep());
         totals.saw(batch.size());
         return results;
     }

@@ -128,7 +128,7 @@ final class ImageTraining {
             nll_loss(output, device.onto(batch.targets())).backward();
             if (lastPass) {
                 optimizer.step();
-                totals.stepped(optimizer.lastStep().overlap());
+                totals.stepped(optimizer.lastStep());
             }
         }
         totals.saw(batch.size());

@@ -1,19 +1,19 @@
 package io.hvd.examples.image;
 
+import io.hvd.optimizer.StepStats;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.ToDoubleFunction;
 
 /** What this rank has done in a whole training, for the line with which it ends. */
 public final class RunTotals {
-    private final List<Double> overlaps = new ArrayList<>();
+    private final List<StepStats> steps = new ArrayList<>();
     private long samples;
     private double trainingSeconds;
 
-    /** @param overlap share of the gradient bytes that were averaged before backward ended */
-    public void stepped(double overlap) {
-        overlaps.add(overlap);
+    public void stepped(StepStats step) {
+        steps.add(step);
     }
 
     public void saw(int moreSamples) {
@@ -26,7 +26,7 @@ public final class RunTotals {
 
     /** Steps of the optimizer. */
     long steps() {
-        return overlaps.size();
+        return steps.size();
     }
 
     /** Of all ranks, each of which has seen as many. */
@@ -34,21 +34,31 @@ public final class RunTotals {
         return trainingSeconds > 0 ? samples * ranks / trainingSeconds : 0;
     }
 
-    /** Median over the steps; 0 where there was nobody to average with. */
+    /** Share of the gradient bytes that were averaged before backward ended; the median of the steps. */
     double overlap(int ranks) {
-        if (overlaps.isEmpty() || ranks == 1) {
+        return median(ranks, StepStats::overlap);
+    }
+
+    /** Milliseconds from the end of backward until all gradients were averaged; the median of the steps. */
+    double exposedMillis(int ranks) {
+        return median(ranks, step -> step.exposedNanos() / 1e6);
+    }
+
+    /** 0 where there was nobody to average with. */
+    private double median(int ranks, ToDoubleFunction<StepStats> figure) {
+        if (steps.isEmpty() || ranks == 1) {
             return 0;
         }
-        List<Double> sorted = new ArrayList<>(overlaps);
-        Collections.sort(sorted);
-        return sorted.get(sorted.size() / 2);
+        double[] sorted = steps.stream().mapToDouble(figure).sorted().toArray();
+        return sorted[sorted.length / 2];
     }
 
     /** The line with which an example ends. @param loss exact over all ranks, like accuracy */
     public String result(String example, int ranks, int epochs, double loss, double accuracy) {
         return String.format(
                 Locale.ROOT,
-                "RESULT example=%s ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.4f samples_per_second=%.1f overlap=%.2f",
+                "RESULT example=%s ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.4f samples_per_second=%.1f"
+                        + " overlap=%.2f exposed_ms=%.3f",
                 example,
                 ranks,
                 epochs,
@@ -56,6 +66,7 @@ public final class RunTotals {
                 loss,
                 accuracy,
                 samplesPerSecond(ranks),
-                overlap(ranks));
+                overlap(ranks),
+                exposedMillis(ranks));
     }
 }

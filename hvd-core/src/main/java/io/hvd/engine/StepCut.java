@@ -1,0 +1,133 @@
+package io.hvd.engine;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Cuts a step into the batches with which it ends earliest: few, because each has a price of its own, but not so few
+ * that early gradients wait for late ones while nothing else is under way. Of cuts that end at the same time it is the one
+ * with the fewest batches.
+ *
+ * <p>Batches run one after the other, in the order in which their operations become ready, and each begins when the last
+ * of its operations is ready. The best cut is found among all of those by dynamic programming. A pure function.
+ */
+final class StepCut {
+    private final Pace pace;
+    private final long threshold;
+    private final boolean groupFusion;
+
+    /**
+     * @param threshold most bytes of a batch, as in {@link FusionPlanner}
+     * @param groupFusion whether a group is one batch, whatever its size
+     */
+    StepCut(Pace pace, long threshold, boolean groupFusion) {
+        this.pace = pace;
+        this.threshold = threshold;
+        this.groupFusion = groupFusion;
+    }
+
+    /**
+     * When an operation was submitted and when it was done, in nanoseconds since the step's begin. What is submitted after
+     * another one was done may need its result, so the two never share a batch.
+     */
+    record Ready(Request request, long nanos, long doneNanos) {}
+
+    /** What is not cut: one operation, or a group, which is ready when the last of it is. */
+    private record Piece(List<Request> requests, long nanos, long doneNanos, long bytes) {
+        static Piece of(List<Ready> members) {
+            return new Piece(
+                    members.stream().map(Ready::request).toList(),
+                    members.stream().mapToLong(Ready::nanos).max().orElseThrow(),
+                    members.stream().mapToLong(Ready::doneNanos).min().orElseThrow(),
+                    members.stream().mapToLong(one -> one.request().wireBytes()).sum());
+        }
+    }
+
+    /** The best cut, by names. */
+    List<List<String>> best(List<Ready> step) {
+        List<Piece> pieces = pieces(step);
+        int[] begins = begins(pieces);
+        List<List<String>> batches = new ArrayList<>();
+        for (int end = pieces.size(); end > 0; end = begins[end]) {
+            batches.addAll(0, fused(pieces.subList(begins[end], end)));
+        }
+        return batches;
+    }
+
+    /** When the step would end with these batches, in nanoseconds since its begin. */
+    double end(List<Ready> step, List<List<String>> batches) {
+        Map<String, Ready> byName = new LinkedHashMap<>();
+        step.forEach(one -> byName.put(one.request().name(), one));
+        double end = 0;
+        for (List<String> batch : batches) {
+            List<Ready> members = batch.stream().map(byName::get).toList();
+            Piece piece = Piece.of(members);
+            end = Math.max(end, piece.nanos()) + pace.nanosFor(piece.bytes());
+        }
+        return end;
+    }
+
+    private List<Piece> pieces(List<Ready> step) {
+        Map<String, List<Ready>> together = new LinkedHashMap<>();
+        for (Ready one : step) {
+            Request.Group group = one.request().group();
+            String key = group.isNone() ? "operation " + one.request().name() : "group " + group.name();
+            together.computeIfAbsent(key, name -> new ArrayList<>()).add(one);
+        }
+        return together.values().stream()
+                .map(Piece::of)
+                .sorted(Comparator.comparingLong(Piece::nanos))
+                .toList();
+    }
+
+    /** For every number of pieces from the first on: where the last batch begins if they end earliest. */
+    private int[] begins(List<Piece> pieces) {
+        double[] ends = new double[pieces.size() + 1];
+        int[] begins = new int[pieces.size() + 1];
+        int[] counts = new int[pieces.size() + 1];
+        for (int end = 1; end <= pieces.size(); end++) {
+            ends[end] = Double.MAX_VALUE;
+            Piece last = pieces.get(end - 1);
+            long bytes = 0;
+            for (int begin = end - 1; begin >= 0; begin--) {
+                bytes += pieces.get(begin).bytes();
+                boolean fits = bytes <= threshold && pieces.get(begin).doneNanos() > last.nanos();
+                if (!fits && begin < end - 1) {
+                    break;
+                }
+                double then = Math.max(ends[begin], last.nanos()) + pace.nanosFor(bytes);
+                int count = counts[begin] + 1;
+                if (then < ends[end] || (then == ends[end] && count < counts[end])) {
+                    ends[end] = then;
+                    begins[end] = begin;
+                    counts[end] = count;
+                }
+            }
+        }
+        return begins;
+    }
+
+    /** What is ready together but of different types takes a batch for each. */
+    private List<List<String>> fused(List<Piece> pieces) {
+        List<List<String>> batches = new ArrayList<>();
+        List<Request> loose = new ArrayList<>();
+        for (Piece piece : pieces) {
+            if (piece.requests().get(0).group().isNone()) {
+                loose.addAll(piece.requests());
+            } else {
+                batches.addAll(fused(piece.requests(), groupFusion ? Long.MAX_VALUE : threshold));
+            }
+        }
+        batches.addAll(fused(loose, threshold));
+        return batches;
+    }
+
+    private static List<List<String>> fused(List<Request> requests, long threshold) {
+        return FusionPlanner.fuse(requests, threshold, request -> request, (one, other) -> true).stream()
+                .map(batch -> batch.stream().map(Request::name).toList())
+                .toList();
+    }
+}

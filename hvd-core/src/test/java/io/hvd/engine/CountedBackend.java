@@ -1,0 +1,119 @@
+package io.hvd.engine;
+
+import io.hvd.spi.Backend;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.ControlChannel;
+import io.hvd.spi.Topology;
+import java.lang.reflect.Proxy;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** A back end that tells what goes through it. */
+record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChannel {
+    static final String LATE_CALLER = "late-caller";
+
+    static final class Seen {
+        final AtomicInteger messages = new AtomicInteger();
+        /** Carried out by a static plan, counted on every rank. */
+        final AtomicInteger batches = new AtomicInteger();
+        /** Threads that have worked in the data plane for a static plan. */
+        final Set<String> carriers = ConcurrentHashMap.newKeySet();
+        /** Counts what rank 0 hears while the late caller is kept from waking its communication thread; or null. */
+        final AtomicReference<CountDownLatch> late = new AtomicReference<>();
+    }
+
+    @Override
+    public void send(int rank, ByteBuffer message) {
+        seen.messages.incrementAndGet();
+        inner.control().send(rank, message);
+    }
+
+    @Override
+    public void receive(long nanos, Inbox inbox) {
+        inner.control().receive(nanos, new Inbox() {
+            @Override
+            public void message(int fromRank, ByteBuffer message) {
+                inbox.message(fromRank, message);
+                CountDownLatch heard = seen.late.get();
+                if (heard != null && topology().rank() == 0) {
+                    heard.countDown();
+                }
+            }
+
+            @Override
+            public void lost(int rank, String why) {
+                inbox.lost(rank, why);
+            }
+        });
+    }
+
+    @Override
+    public void wakeUp() {
+        CountDownLatch heard = seen.late.get();
+        if (heard != null && Thread.currentThread().getName().equals(LATE_CALLER)) {
+            awaitWithin200Millis(heard);
+        }
+        inner.control().wakeUp();
+    }
+
+    private static void awaitWithin200Millis(CountDownLatch heard) {
+        try {
+            heard.await(200, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Override
+    public ControlChannel control() {
+        return this;
+    }
+
+    @Override
+    public String description() {
+        return inner.description();
+    }
+
+    @Override
+    public Topology topology() {
+        return inner.topology();
+    }
+
+    @Override
+    public Collectives collectives() {
+        return (Collectives) Proxy.newProxyInstance(
+                Collectives.class.getClassLoader(), new Class<?>[] {Collectives.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("allreduceUnlessVetoed")) {
+                        seen.carriers.add(Thread.currentThread().getName());
+                        seen.batches.incrementAndGet();
+                    }
+                    return method.invoke(inner.collectives(), args);
+                });
+    }
+
+    @Override
+    public Collectives collectives(List<Integer> members) {
+        return inner.collectives(members);
+    }
+
+    @Override
+    public List<byte[]> exchange(byte[] mine) {
+        return inner.exchange(mine);
+    }
+
+    @Override
+    public void abort(int exitCode, String reason) {
+        inner.abort(exitCode, reason);
+    }
+
+    @Override
+    public void close() {
+        inner.close();
+    }
+}

@@ -1,0 +1,114 @@
+package io.hvd.engine;
+
+import static io.hvd.engine.Requests.sum;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.engine.StepCut.Ready;
+import io.hvd.tensor.DType;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Times are in nanoseconds: a batch costs 100 and a byte 1. */
+class StepCutTest {
+    private static final Pace PACE = new Pace(100, 1);
+    private static final long PLENTY = 1 << 20;
+    private static final long LATE = 1_000_000;
+
+    private final StepCut cut = new StepCut(PACE, PLENTY, true);
+
+    private static Ready ready(String name, long bytes, long nanos) {
+        return new Ready(sum(name, bytes), nanos, LATE);
+    }
+
+    @Test
+    void whatIsReadyAtOnceGoesAsOne() {
+        assertThat(cut.best(List.of(ready("a", 40, 0), ready("b", 40, 0), ready("c", 40, 0))))
+                .containsExactly(List.of("a", "b", "c"));
+    }
+
+    @Test
+    void whatIsReadyEarlyGoesWhileTheRestIsAwaited() {
+        assertThat(cut.best(List.of(ready("early", 400, 0), ready("late", 40, 500), ready("last", 40, 520))))
+                .containsExactly(List.of("early"), List.of("late", "last"));
+    }
+
+    @Test
+    void aBatchOfItsOwnMustBringMoreThanItCosts() {
+        assertThat(cut.best(List.of(ready("early", 40, 0), ready("late", 40, 50))))
+                .as("40 ns hidden would cost 100")
+                .containsExactly(List.of("early", "late"));
+    }
+
+    @Test
+    void theOrderIsThatInWhichTheyBecomeReady() {
+        assertThat(cut.best(List.of(ready("first-layer", 400, 900), ready("last-layer", 400, 0))))
+                .containsExactly(List.of("last-layer"), List.of("first-layer"));
+    }
+
+    @Test
+    void noBatchIsLargerThanTheThreshold() {
+        StepCut small = new StepCut(PACE, 100, true);
+        assertThat(small.best(List.of(ready("a", 60, 0), ready("b", 60, 0), ready("c", 400, 0))))
+                .containsExactly(List.of("a"), List.of("b"), List.of("c"));
+    }
+
+    @Test
+    void whatIsSubmittedWhenAnotherIsDoneMayNeedItsResultAndGoesAlone() {
+        List<Ready> oneByOne = List.of(new Ready(sum("a", 4), 0, 90), new Ready(sum("b", 4), 95, 190));
+        assertThat(cut.best(oneByOne)).containsExactly(List.of("a"), List.of("b"));
+    }
+
+    @Test
+    void aGroupIsNotCutAndIsReadyWhenItsLastMemberIs() {
+        Request.Group group = new Request.Group("g", 2);
+        List<Ready> step = List.of(
+                new Ready(sum("g.0", 400).in(group), 0, LATE),
+                ready("alone", 400, 10),
+                new Ready(sum("g.1", 400).in(group), 700, LATE));
+        assertThat(cut.best(step)).containsExactly(List.of("alone"), List.of("g.0", "g.1"));
+    }
+
+    @Test
+    void differentTypesReadyTogetherTakeABatchEach() {
+        List<Ready> step = List.of(
+                ready("a", 40, 0), new Ready(Requests.wired("half", DType.FLOAT16), 0, LATE), ready("b", 40, 0));
+        assertThat(cut.best(step)).containsExactlyInAnyOrder(List.of("a", "b"), List.of("half"));
+    }
+
+    @Test
+    void noOtherCutEndsSooner() {
+        Random random = new Random(7);
+        for (int round = 0; round < 200; round++) {
+            List<Ready> step = new ArrayList<>();
+            long nanos = 0;
+            for (int i = 0; i < 8; i++) {
+                step.add(ready("t" + i, 4L * (1 + random.nextInt(100)), nanos));
+                nanos += random.nextInt(200);
+            }
+            double best = cut.end(step, cut.best(step));
+            assertThat(best).isEqualTo(quickest(step));
+        }
+    }
+
+    /** Of all ways to cut it. */
+    private double quickest(List<Ready> step) {
+        return IntStream.range(0, 1 << (step.size() - 1))
+                .mapToDouble(cuts -> cut.end(step, batches(step, cuts)))
+                .min()
+                .orElseThrow();
+    }
+
+    private static List<List<String>> batches(List<Ready> step, int cuts) {
+        List<List<String>> batches = new ArrayList<>();
+        for (int i = 0; i < step.size(); i++) {
+            if (i == 0 || (cuts >> (i - 1) & 1) == 1) {
+                batches.add(new ArrayList<>());
+            }
+            batches.get(batches.size() - 1).add(step.get(i).request().name());
+        }
+        return batches;
+    }
+}
