@@ -43,7 +43,8 @@ public enum Setting {
             "HVD_STATIC_PLAN_STEPS",
             "10",
             JOB,
-            "identical steps after which the ranks stop negotiating and follow a fixed plan; 0 always negotiates"),
+            "identical steps after which the ranks stop negotiating and follow a fixed plan, which is cut into new batches"
+                    + " after 32 and 512 more where rank 0 has seen that a step would end sooner so; 0 always negotiates"),
     DYNAMIC_PROCESS_SETS(
             "HOROVOD_DYNAMIC_PROCESS_SETS", "0", JOB, "1 allows process sets to be added and removed after init"),
     STAGE_BYTES("HVD_STAGE_BYTES", "4194304", JOB, "bytes of the staging buffer through which host tensors stream"),
