@@ -96,7 +96,7 @@ public final class Engine {
         List<Integer> all = IntStream.range(0, size).boxed().toList();
         sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
         this.steps = new StepFollower(sets.get(ALL), queue, log, unfinished);
-        this.shortcut = new Shortcut(steps);
+        this.shortcut = new Shortcut(steps, () -> backend.control().wakeUp());
         this.calls = new SteadyCalls(recorder, steps);
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
@@ -231,6 +231,9 @@ public final class Engine {
             }
             orderly = last.stop();
             why = orderly ? why : last.failure();
+        } catch (ShutdownException consequence) {
+            why = consequence.words();
+            onFailure.accept(why);
         } catch (Throwable e) {
             why = "rank " + rank + " (" + backend.topology().host() + "): the communication thread failed: " + e;
             onFailure.accept(why);

@@ -14,11 +14,14 @@ import java.util.concurrent.locks.ReentrantLock;
 final class Shortcut {
     private final ReentrantLock turn = new ReentrantLock();
     private final StepFollower steps;
+    private final Runnable wakeUp;
     private boolean vetoed;
     private Throwable broken;
 
-    Shortcut(StepFollower steps) {
+    /** @param wakeUp ends a sleep of the communication thread */
+    Shortcut(StepFollower steps, Runnable wakeUp) {
         this.steps = steps;
+        this.wakeUp = wakeUp;
     }
 
     /** The communication thread begins to work. It keeps the turn when it ends: nobody works in the data plane after it. */
@@ -58,11 +61,13 @@ final class Shortcut {
             try {
                 if (!steps.next()) {
                     vetoed = true;
+                    wakeUp.run();
                     return false;
                 }
             } catch (RuntimeException | Error e) {
                 // Those who wait have been told; it is the job's end as well, which is not this thread's business.
                 broken = e;
+                wakeUp.run();
                 return false;
             }
         }
