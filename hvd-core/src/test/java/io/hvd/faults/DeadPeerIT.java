@@ -71,14 +71,20 @@ class DeadPeerIT {
     }
 
     private Job mpirun(int ranks, int culprit, String how, int elements) throws IOException {
+        List<Path> before = segments();
         Job job = Job.run(
                 Mpirun.command(ranks, DeadPeerProgram.class, "" + culprit, how, "" + elements),
                 Map.of(FailureRecord.DIRECTORY_VARIABLE, records.toString()));
         assertThat(job.exitCode()).as(job.output()).isEqualTo(137);
-        try (Stream<Path> left = Files.list(Path.of("/dev/shm"))) {
-            assertThat(left).noneMatch(file -> file.getFileName().toString().contains("hvd"));
-        }
+        assertThat(segments()).isSubsetOf(before);
         return job;
+    }
+
+    private static List<Path> segments() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("/dev/shm"))) {
+            return files.filter(file -> file.getFileName().toString().contains("hvd"))
+                    .toList();
+        }
     }
 
     private static List<String> notices(Job job) {
