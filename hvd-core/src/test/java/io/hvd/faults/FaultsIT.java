@@ -267,7 +267,9 @@ class FaultsIT {
         assertNothingIsLeft(job);
         assertThat(names(temporary))
                 .noneMatch(name -> !OF_OPEN_MPI.matcher(name).matches());
-        assertThat(names(SHARED_MEMORY)).filteredOn(name -> name.contains("hvd")).isSubsetOf(thereBefore);
+        assertThat(names(SHARED_MEMORY))
+                .filteredOn(name -> name.contains("hvd"))
+                .isSubsetOf(thereBefore);
         return job;
     }
 

@@ -12,8 +12,11 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 
 /** Ranks that die while others wait for them; time goes on only while somebody waits. */
+@Timeout(value = 20, threadMode = ThreadMode.SEPARATE_THREAD)
 class RoundsTest {
     private static final long MILLI = 1_000_000;
     private static final Layout THREE = new Layout(3, 4096);
