@@ -210,8 +210,10 @@ class ShortcutTest {
             return order.add("step");
         };
 
+        PendingOp next = op("b");
+
         assertThat(shortcut.take(submit("a"))).isTrue();
-        assertThat(shortcut.take(submit("b")))
+        assertThat(shortcut.take(submit(next)))
                 .as("another turn, before the communication thread's")
                 .isFalse();
 
