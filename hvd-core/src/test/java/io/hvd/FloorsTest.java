@@ -104,6 +104,7 @@ class FloorsTest {
                     FACADE,
                     MPI,
                     NCCL,
+                    "io.hvd.backend.shm",
                     SPI,
                     TENSOR,
                     ERROR,

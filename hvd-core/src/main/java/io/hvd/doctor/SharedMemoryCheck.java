@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.backend.shm.SegmentSize;
 import io.hvd.doctor.Facts.Folder;
 import io.hvd.doctor.Patient.Host;
 import java.util.ArrayList;
@@ -30,16 +31,9 @@ final class SharedMemoryCheck implements Check {
         return shared.writable() ? "" : shared.path() + (shared.total() == 0 ? " is not there" : " cannot be written");
     }
 
-    /**
-     * What the ranks of a host share for the set of all ranks: two stages of each and two results, of 128 KiB on one host,
-     * and where slices go on to other hosts of 512 KiB for each rank, up to 4 MiB.
-     */
+    /** What the ranks of a host share for the set of all ranks. */
     private static long segment(Host host, boolean several) {
-        if (host.facts().values().containsKey(SWITCH)) {
-            return 0;
-        }
-        long stage = several ? Math.min(4 * Sizes.MIB, host.ranks() * Sizes.MIB / 2) : Sizes.MIB / 8;
-        return (2L * host.ranks() + 2) * stage;
+        return host.facts().values().containsKey(SWITCH) ? 0 : SegmentSize.bytes(host.ranks(), !several);
     }
 
     private static String small(Host host, boolean several) {

@@ -239,6 +239,9 @@ public final class Engine {
             }
             orderly = last.stop();
             why = orderly ? why : last.failure();
+        } catch (ShutdownException consequence) {
+            why = consequence.words();
+            onFailure.accept(why);
         } catch (Throwable e) {
             why = "rank " + rank + " (" + backend.topology().host() + "): the communication thread failed: " + e;
             onFailure.accept(why);

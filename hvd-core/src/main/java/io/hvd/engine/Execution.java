@@ -88,7 +88,8 @@ final class Execution {
         try {
             return body.get();
         } catch (ShutdownException consequence) {
-            fail(consequence);
+            String words = first.kind() + " of " + batch.names() + " can never be complete: " + consequence.words();
+            fail(new ShutdownException(words, consequence));
             throw consequence;
         } catch (Throwable cause) {
             HvdException error = new HvdException(

@@ -32,4 +32,9 @@ public class HvdException extends RuntimeException {
     public ErrorId id() {
         return id;
     }
+
+    /** The message without the identifier in front. */
+    public String words() {
+        return getMessage().substring(id.code().length() + 3);
+    }
 }

@@ -195,22 +195,24 @@ final class CheckTest {
 
     @Test
     void sharedMemoryThatIsTooSmallForTheRanksOfAHost() {
-        String small = "folders.sharedMemory.free=17563647"; // 2 x 8 MiB and 6 x 128 KiB, less a byte
-        String across = "folders.sharedMemory.free=23068672"; // 2 x 8 MiB and 6 x 1 MiB, which two hosts want
+        String small =
+                "folders.sharedMemory.free=17567743"; // 2 x 8 MiB, 6 x 128 KiB and a page of counters, less a byte
+        String across =
+                "folders.sharedMemory.free=23072768"; // 2 x 8 MiB, 6 x 1 MiB, which two hosts want, and the page
         String off = "values.HVD_SHARED_MEMORY='false'";
 
         assertThat(only(Diagnosis.SMALL_SHM, host("a", small)).found())
                 .isEqualTo("/dev/shm has 16 MiB free of 4.0 GiB, 2 ranks want 16 MiB");
         assertThat(findings(patient(host(1, "a", small)))).isEmpty();
-        assertThat(findings(patient(host("a", "folders.sharedMemory.free=17563648"))))
+        assertThat(findings(patient(host("a", "folders.sharedMemory.free=17567744"))))
                 .isEmpty();
         assertThat(findings(patient(host("a", "folders.sharedMemory.free=16777216", off))))
                 .isEmpty();
         assertThat(findings(patient(host("a", across), host("b")))).isEmpty();
-        assertThat(only(Diagnosis.SMALL_SHM, host("a", across.replace("672", "671")), host("b"))
+        assertThat(only(Diagnosis.SMALL_SHM, host("a", across.replace("768", "767")), host("b"))
                         .found())
                 .endsWith("2 ranks want 22 MiB");
-        assertThat(only(Diagnosis.SMALL_SHM, host("a", "folders.sharedMemory.free=17563648"), host("b"))
+        assertThat(only(Diagnosis.SMALL_SHM, host("a", "folders.sharedMemory.free=17567744"), host("b"))
                         .found())
                 .startsWith("/dev/shm has 16 MiB free");
     }

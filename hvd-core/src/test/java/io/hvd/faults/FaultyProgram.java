@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
 public final class FaultyProgram {
     /** Too few for a static plan. */
     private static final int FEW_STEPS = 3;
-    /** Then the ranks no longer negotiate, and wait for each other inside MPI. */
+    /** Then the ranks no longer negotiate, and wait for each other in the data plane. */
     private static final int MANY_STEPS = 15;
 
     private static final List<long[]> HOARD = new ArrayList<>();
@@ -22,11 +22,11 @@ public final class FaultyProgram {
 
     private FaultyProgram() {}
 
-    /** The fault, the culprit's rank, and {@code settled} if there are to be many healthy steps before. */
+    /** The fault, the culprit's rank, and {@code negotiating} if there are to be few healthy steps before. */
     public static void main(String[] args) {
         String fault = args[0];
         int culprit = Integer.parseInt(args[1]);
-        int steps = args.length > 2 && args[2].equals("settled") ? MANY_STEPS : FEW_STEPS;
+        int steps = args.length > 2 && !args[2].equals("negotiating") ? MANY_STEPS : FEW_STEPS;
         if (fault.equals("unclosed")) {
             train(Hvd.init(), steps, fault, culprit);
             return;

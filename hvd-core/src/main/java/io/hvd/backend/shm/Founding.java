@@ -1,9 +1,10 @@
 package io.hvd.backend.shm;
 
 import io.hvd.spi.Collectives;
+import io.hvd.spi.Topology;
 import io.hvd.tensor.Tensor;
 import java.io.IOException;
-import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,7 +15,7 @@ import java.util.Optional;
 
 /**
  * How the ranks of each host come to share a segment: the first of them makes the file, all map it, and it loses its
- * name. What goes wrong on one rank is told to all, on all hosts, and all try with a smaller one or do without.
+ * name. From then on each shows by a lock that it lives. What goes wrong on one rank is told to all, on all hosts, and all try with a smaller one or do without.
  * Communication thread.
  */
 final class Founding {
@@ -29,24 +30,29 @@ final class Founding {
     private final List<Integer> members;
     private final List<Integer> inside;
     private final int rank;
+    private final String host;
 
     /**
      * @param folder in memory, such as /dev/shm
      * @param beneath of all members
      * @param members all that found segments together
      * @param inside those of this host, as many as on every other
-     * @param rank this one
+     * @param topology says which rank this is, and where
      */
-    Founding(Path folder, Collectives beneath, List<Integer> members, List<Integer> inside, int rank) {
+    Founding(Path folder, Collectives beneath, List<Integer> members, List<Integer> inside, Topology topology) {
         this.folder = folder;
         this.beneath = beneath;
         this.members = members;
         this.inside = inside;
-        this.rank = rank;
+        this.rank = topology.rank();
+        this.host = topology.host();
     }
 
+    /** What this rank has of a segment. */
+    record Share(Segment segment, Company company) {}
+
     /** A segment, or why there is none; on all ranks alike. */
-    record Result(Optional<Segment> segment, String note) {}
+    record Result(Optional<Share> share, String note) {}
 
     /**
      * All ranks call it together.
@@ -59,7 +65,7 @@ final class Founding {
         for (int bytes = stageBytes; bytes >= leastBytes; bytes /= 2) {
             Attempt attempt = attempt(new Layout(inside.size(), bytes));
             if (attempt.failure().isEmpty()) {
-                return new Result(Optional.of(attempt.segment()), note);
+                return new Result(Optional.of(attempt.share()), note);
             }
             note = attempt.failure();
         }
@@ -67,7 +73,7 @@ final class Founding {
     }
 
     /** @param failure of any rank; empty if there was none */
-    private record Attempt(Segment segment, String failure) {}
+    private record Attempt(Share share, String failure) {}
 
     private Attempt attempt(Layout layout) {
         Path[] file = new Path[1];
@@ -80,16 +86,30 @@ final class Founding {
             if (!failure.isEmpty()) {
                 return new Attempt(null, failure);
             }
-            Segment[] segment = new Segment[1];
+            Share[] share = new Share[1];
             List<String> mapped = tell(() -> {
-                String ours = made.get(members.indexOf(inside.get(0)));
-                ByteBuffer memory = SegmentFile.map(Path.of(ours), layout.bytes());
-                segment[0] = new Segment(layout, inside.indexOf(rank), memory);
+                share[0] = take(Path.of(made.get(members.indexOf(inside.get(0)))), layout);
                 return "";
             });
-            return new Attempt(segment[0], failure(mapped));
+            failure = failure(mapped);
+            if (!failure.isEmpty() && share[0] != null) {
+                share[0].company().lives().close();
+            }
+            return new Attempt(share[0], failure);
         } finally {
             delete(file[0]);
+        }
+    }
+
+    private Share take(Path file, Layout layout) throws IOException {
+        int place = inside.indexOf(rank);
+        FileChannel open = SegmentFile.open(file, layout.bytes());
+        try {
+            Segment segment = new Segment(layout, place, SegmentFile.map(open));
+            return new Share(segment, new Company(inside, host, LifeLocks.hold(open, place)));
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
+            open.close();
+            throw e;
         }
     }
 

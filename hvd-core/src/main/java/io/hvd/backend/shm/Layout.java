@@ -23,7 +23,9 @@ record Layout(int ranks, int stageBytes) {
         /** Rounds of which it has reduced its slice. */
         REDUCED,
         /** The latest even and the latest odd round that it has vetoed. */
-        VETOED
+        VETOED,
+        /** The place of a rank that it has found dead, counted from 1. */
+        LOST
     }
 
     int counter(Counter counter, int rank) {
@@ -32,18 +34,22 @@ record Layout(int ranks, int stageBytes) {
 
     /** @param parity of the round */
     int stage(int parity, int rank) {
-        return Math.addExact(head(), Math.multiplyExact(parity * ranks + rank, stageBytes));
+        return Math.addExact(head(ranks), Math.multiplyExact(parity * ranks + rank, stageBytes));
     }
 
     int result(int parity) {
-        return Math.addExact(head(), Math.multiplyExact(2 * ranks + parity, stageBytes));
+        return Math.addExact(head(ranks), Math.multiplyExact(2 * ranks + parity, stageBytes));
     }
 
     int bytes() {
-        return result(2);
+        return Math.toIntExact(bytes(ranks, stageBytes));
     }
 
-    private int head() {
+    static long bytes(int ranks, int stageBytes) {
+        return head(ranks) + (2L * ranks + 2) * stageBytes;
+    }
+
+    private static int head(int ranks) {
         return (Counter.values().length * ranks * LINE + PAGE - 1) / PAGE * PAGE;
     }
 }

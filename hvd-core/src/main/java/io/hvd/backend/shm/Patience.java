@@ -21,17 +21,55 @@ final class Patience {
 
     private static final long SHORTEST_SLEEP_NANOS = 20_000;
     private static final long LONGEST_SLEEP_NANOS = 1_000_000;
+    /** Far longer than a wait for somebody who lives, and a fifth of the time in which a death is to be noticed. */
+    private static final long DOUBT_NANOS = 20_000_000;
 
     /** The program's own threads compute while it waits; they do not while one of them does. */
     private final Thread communication = Thread.currentThread();
 
     private final int ranks;
     private final int cores;
+    private final Core core;
     private int looks;
     private long begun;
     private boolean spins;
     private long sleep;
-    private long lastLostCore = System.nanoTime() - CROWDED_NANOS;
+    private long doubted;
+    private long lastLostCore;
+
+    /** What a thread can do with the core that it runs on. */
+    interface Core {
+        Core REAL = new Core() {
+            @Override
+            public long nanoTime() {
+                return System.nanoTime();
+            }
+
+            @Override
+            public void spin() {
+                Thread.onSpinWait();
+            }
+
+            @Override
+            public void giveWay() {
+                Thread.yield();
+            }
+
+            @Override
+            public void sleep(long nanos) {
+                LockSupport.parkNanos(nanos);
+            }
+        };
+
+        long nanoTime();
+
+        void spin();
+
+        /** To whoever wants it. */
+        void giveWay();
+
+        void sleep(long nanos);
+    }
 
     /**
      * Made on the communication thread.
@@ -39,12 +77,14 @@ final class Patience {
      * @param ranks of this host
      */
     Patience(int ranks) {
-        this(ranks, Runtime.getRuntime().availableProcessors());
+        this(ranks, Runtime.getRuntime().availableProcessors(), Core.REAL);
     }
 
-    Patience(int ranks, int cores) {
+    Patience(int ranks, int cores, Core core) {
         this.ranks = ranks;
         this.cores = cores;
+        this.core = core;
+        this.lastLostCore = core.nanoTime() - CROWDED_NANOS;
     }
 
     /** A new wait. */
@@ -56,19 +96,26 @@ final class Patience {
         sleep = SHORTEST_SLEEP_NANOS;
     }
 
-    void pause() {
+    /** @return true if it has become so long, once more, that the other one may be dead */
+    boolean pause() {
         if (spins && ++looks % LOOKS_PER_CLOCK != 0) {
-            Thread.onSpinWait();
-            return;
+            core.spin();
+            return false;
         }
-        long now = System.nanoTime();
+        long now = core.nanoTime();
         if (begun == 0) {
             begun = now;
+            doubted = now;
         }
+        rest(now);
+        return doubts(now);
+    }
+
+    private void rest(long now) {
         long waited = now - begun;
         boolean crowded = now - lastLostCore < CROWDED_NANOS;
         if (spins && !crowded && waited < SPIN_NANOS) {
-            Thread.onSpinWait();
+            core.spin();
         } else if (!crowded && waited < YIELD_NANOS) {
             spins = false;
             giveWay(now);
@@ -79,17 +126,25 @@ final class Patience {
     }
 
     private void giveWay(long now) {
-        Thread.yield();
-        long back = System.nanoTime();
+        core.giveWay();
+        long back = core.nanoTime();
         if (back - now > LOST_CORE_NANOS) {
             lastLostCore = back;
         }
     }
 
     private void doze(long waited) {
-        LockSupport.parkNanos(sleep);
+        core.sleep(sleep);
         if (waited > YIELD_NANOS) {
             sleep = Math.min(LONGEST_SLEEP_NANOS, sleep * 2);
         }
+    }
+
+    private boolean doubts(long now) {
+        boolean again = now - doubted >= DOUBT_NANOS;
+        if (again) {
+            doubted = now;
+        }
+        return again;
     }
 }

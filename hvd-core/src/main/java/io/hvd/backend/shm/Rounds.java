@@ -1,6 +1,7 @@
 package io.hvd.backend.shm;
 
 import io.hvd.backend.shm.Layout.Counter;
+import io.hvd.error.ShutdownException;
 import io.hvd.spi.Activities;
 import java.nio.ByteBuffer;
 
@@ -14,12 +15,14 @@ import java.nio.ByteBuffer;
  */
 final class Rounds {
     private final Segment segment;
+    private final Company company;
     private final Patience patience;
     private Activities activities = Activities.UNHEARD;
     private long round;
 
-    Rounds(Segment segment, Patience patience) {
+    Rounds(Segment segment, Company company, Patience patience) {
         this.segment = segment;
+        this.company = company;
         this.patience = patience;
     }
 
@@ -62,7 +65,16 @@ final class Rounds {
         segment.publish(Counter.REDUCED, of);
     }
 
-    /** Until every rank has come so far. */
+    /** This rank has come to its last round. */
+    void close() {
+        company.lives().close();
+    }
+
+    /**
+     * Until every rank has come so far.
+     *
+     * @throws ShutdownException if that will never be, because a rank has died
+     */
     void await(Counter counter, long of) {
         for (int other = 0; other < segment.ranks(); other++) {
             await(counter, other, of);
@@ -75,9 +87,28 @@ final class Rounds {
             long begun = activities.begin();
             patience.begin();
             while (segment.read(counter, other) < of) {
-                patience.pause();
+                if (patience.pause()) {
+                    look(counter, other, of);
+                }
             }
             activities.end(Activities.WAIT_FOR_DATA, begun);
         }
+    }
+
+    /** Whoever finds a rank dead tells the others of it, who may be waiting for him. */
+    private void look(Counter counter, int other, long of) {
+        boolean ended = company.lives().hasEnded(other);
+        if (segment.read(counter, other) >= of) {
+            return; // it has ended after that
+        }
+        segment.lost().ifPresent(this::lose);
+        if (ended) {
+            lose(other);
+        }
+    }
+
+    private void lose(int place) {
+        segment.tellLost(place);
+        throw company.without(place);
     }
 }

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 
 /**
  * One rank's view of memory that the ranks of a host share. Counters only grow; whoever sees a counter's value sees
@@ -89,6 +90,22 @@ final class Segment {
             }
         }
         return false;
+    }
+
+    /** Tells the others that a rank has died. */
+    void tellLost(int place) {
+        publish(Counter.LOST, place + 1L);
+    }
+
+    /** The place of a rank that this one or another has found dead. */
+    OptionalInt lost() {
+        for (int other = 0; other < layout.ranks(); other++) {
+            long told = read(Counter.LOST, other);
+            if (told > 0) {
+                return OptionalInt.of((int) told - 1);
+            }
+        }
+        return OptionalInt.empty();
     }
 
     private int vetoPlace(int of, long round) {

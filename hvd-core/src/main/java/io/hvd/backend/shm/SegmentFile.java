@@ -41,13 +41,19 @@ final class SegmentFile {
         }
     }
 
-    /** The memory stays as long as the buffer is reachable, with or without a name. */
-    static MappedByteBuffer map(Path file, int bytes) throws IOException {
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            if (channel.size() != bytes) {
-                throw new IOException(file + " has " + channel.size() + " bytes, expected " + bytes);
-            }
-            return channel.map(MapMode.READ_WRITE, 0, bytes);
+    /** @param bytes that it has */
+    static FileChannel open(Path file, int bytes) throws IOException {
+        FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        if (channel.size() != bytes) {
+            String found = file + " has " + channel.size() + " bytes, expected " + bytes;
+            channel.close();
+            throw new IOException(found);
         }
+        return channel;
+    }
+
+    /** The memory stays as long as the buffer is reachable, with or without a name. */
+    static MappedByteBuffer map(FileChannel file) throws IOException {
+        return file.map(MapMode.READ_WRITE, 0, file.size());
     }
 }

@@ -60,6 +60,9 @@ final class SharedBackend implements Backend {
 
     @Override
     public void close() {
+        if (all instanceof SharedCollectives shared) {
+            shared.leave();
+        }
         beneath.close();
     }
 }

@@ -32,8 +32,8 @@ final class SharedCollectives implements Collectives {
      * @param beneath of the same ranks
      * @param across null where all of them are on one host
      */
-    SharedCollectives(Segment segment, Collectives beneath, Crossing across, Patience patience) {
-        this.rounds = new Rounds(segment, patience);
+    SharedCollectives(Rounds rounds, Collectives beneath, Crossing across) {
+        this.rounds = rounds;
         this.allreduce = new SharedAllreduce(rounds, across);
         this.movement = new SharedMovement(rounds);
         this.beneath = beneath;
@@ -160,8 +160,14 @@ final class SharedCollectives implements Collectives {
         beneath.receive(tensor, from);
     }
 
+    /** Gives back what the segment takes; the back end beneath stays. */
+    void leave() {
+        rounds.close();
+    }
+
     @Override
     public void close() {
+        leave();
         if (!isOneHost()) {
             across.close();
         }

@@ -13,14 +13,6 @@ import java.util.stream.IntStream;
  * more than one. Communication thread.
  */
 final class SharedPlanes {
-    /** A stage of every rank, both parities of it and the result stay in a core's cache. */
-    private static final int STAGE_BYTES = 128 << 10;
-    /** Where a slice goes to other hosts: so much that a message takes longer than to begin one. */
-    private static final int CROSSING_BYTES = 512 << 10;
-
-    private static final int MOST_STAGE_BYTES = 4 << 20;
-    private static final int LEAST_STAGE_BYTES = 16 << 10;
-
     private final Backend beneath;
     private final Topology topology;
     private final Path folder;
@@ -55,20 +47,17 @@ final class SharedPlanes {
         if (members.size() == 1 || (!oneHost && obstacle(members))) {
             return ofMembers;
         }
-        int stage = oneHost
-                ? STAGE_BYTES
-                : Math.min(MOST_STAGE_BYTES, CROSSING_BYTES * groups.inside().size());
-        Founding.Result result = new Founding(folder, ofMembers, members, groups.inside(), topology.rank())
-                .found(stage, LEAST_STAGE_BYTES);
+        int stage = SegmentSize.stageBytes(groups.inside().size(), oneHost);
+        Founding.Result result = new Founding(folder, ofMembers, members, groups.inside(), topology)
+                .found(stage, SegmentSize.LEAST_STAGE_BYTES);
         if (note.isEmpty()) {
             note = words(result, oneHost);
         }
-        return result.segment()
-                .<Collectives>map(segment -> new SharedCollectives(
-                        segment,
+        return result.share()
+                .<Collectives>map(share -> new SharedCollectives(
+                        new Rounds(share.segment(), share.company(), patience),
                         ofMembers,
-                        oneHost ? null : new Crossing(beneath.collectives(groups.across())),
-                        patience))
+                        oneHost ? null : new Crossing(beneath.collectives(groups.across()))))
                 .orElse(ofMembers);
     }
 
@@ -77,9 +66,9 @@ final class SharedPlanes {
     }
 
     private static String words(Founding.Result result, boolean oneHost) {
-        return result.segment()
-                .map(segment -> "shared memory " + (oneHost ? "" : "in each host ") + "("
-                        + segment.stageBytes() / 1024 + " KiB per rank"
+        return result.share()
+                .map(share -> "shared memory " + (oneHost ? "" : "in each host ") + "("
+                        + share.segment().stageBytes() / 1024 + " KiB per rank"
                         + (result.note().isEmpty() ? "" : ", as more could not be had: " + result.note())
                         + ") over ")
                 .orElse("no shared memory (" + result.note() + "), ");

@@ -1,6 +1,7 @@
 package io.hvd.backend.shm;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
@@ -15,7 +16,9 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.OnNodes;
+import java.io.IOException;
 import java.lang.reflect.Array;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -26,6 +29,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -363,8 +367,47 @@ class SharedCollectivesTest {
         Path file = SegmentFile.create(folder, 3_000_000);
         assertThat(Files.size(file)).isEqualTo(3_000_000);
         assertThat(Files.getPosixFilePermissions(file)).hasSize(2);
-        assertThat(SegmentFile.map(file, 3_000_000).get(2_999_999)).isZero();
-        org.assertj.core.api.Assertions.assertThatThrownBy(() -> SegmentFile.map(file, 4096))
+        try (FileChannel open = SegmentFile.open(file, 3_000_000)) {
+            assertThat(SegmentFile.map(open).get(2_999_999)).isZero();
+        }
+        assertThatThrownBy(() -> SegmentFile.open(file, 4096))
                 .hasMessageContainingAll("3000000 bytes", "expected 4096");
+    }
+
+    @Test
+    void theSizeThatTheDoctorIsToldIsThatOfTheSegment() {
+        for (int ranks : new int[] {1, 2, 3, 64}) {
+            Layout layout = new Layout(ranks, SegmentSize.stageBytes(ranks, true));
+            assertThat(SegmentSize.bytes(ranks, true)).isEqualTo(layout.bytes()).isEqualTo(layout.result(2));
+        }
+        assertThat(SegmentSize.bytes(2, false)).isEqualTo(6 * (1 << 20) + 4096);
+        assertThat(SegmentSize.bytes(1000, false)).isGreaterThan(Integer.MAX_VALUE);
+    }
+
+    /** A lock that goes early would be taken for a death, and a file that stays open would keep its memory for ever. */
+    @Test
+    void aSegmentStaysOpenUntilItsRanksLeaveItAndNoLonger() throws Exception {
+        run(2, (shared, beneath) -> {
+            Collectives set = shared.collectives(List.of(0, 1));
+            beneath.allgather(Tensor.of(0f), Tensor.of(new float[2]), new long[] {1, 1});
+            assertThat(openSegments()).isEqualTo(4);
+            beneath.allgather(Tensor.of(0f), Tensor.of(new float[2]), new long[] {1, 1});
+            set.close();
+        });
+        assertThat(openSegments()).isZero();
+    }
+
+    private long openSegments() throws IOException {
+        try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {
+            return files.filter(this::isSegment).count();
+        }
+    }
+
+    private boolean isSegment(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).startsWith(folder);
+        } catch (IOException gone) {
+            return false;
+        }
     }
 }

@@ -1,0 +1,59 @@
+package io.hvd.backend.shm;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+
+/**
+ * Locks by which the processes that share a file see that one of them has died: each holds the byte at its place, and the
+ * kernel takes it back when the process ends. Nobody ever waits for one.
+ *
+ * <p>A process loses its locks on a file as soon as it closes any channel to it, so it opens no second one. Ranks that are
+ * threads of one process have all ended when it has, or have left.
+ */
+final class LifeLocks implements Company.Lives {
+    private final FileChannel file;
+    /** Only kept from the garbage collector: the JVM would forget that the byte is its own. */
+    private final FileLock own;
+
+    private LifeLocks(FileChannel file, FileLock own) {
+        this.file = file;
+        this.own = own;
+    }
+
+    /**
+     * Before anybody looks, all hold theirs.
+     *
+     * @param file open for reading and writing; from here on closed together with this
+     */
+    static LifeLocks hold(FileChannel file, int place) throws IOException {
+        FileLock own = file.tryLock(place, 1, false);
+        if (own == null) {
+            throw new IOException("another process holds the lock at place " + place + " of a new segment");
+        }
+        return new LifeLocks(file, own);
+    }
+
+    /** Looks by a shared lock, so that those who look at the same time do not take each other for the owner. */
+    @Override
+    public boolean hasEnded(int place) {
+        try (FileLock free = file.tryLock(place, 1, true)) {
+            return free != null;
+        } catch (OverlappingFileLockException sameProcess) {
+            return false;
+        } catch (IOException unknown) {
+            return false;
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            file.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException("a segment of shared memory could not be closed", e);
+        }
+    }
+}

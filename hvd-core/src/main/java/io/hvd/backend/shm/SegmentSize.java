@@ -1,0 +1,30 @@
+package io.hvd.backend.shm;
+
+/** How much memory the ranks of a host share. */
+public final class SegmentSize {
+    /** A stage of every rank, both parities of it and the result stay in a core's cache. */
+    private static final int STAGE_BYTES = 128 << 10;
+    /** Where a slice goes to other hosts: so much that a message takes longer than to begin one. */
+    private static final int CROSSING_BYTES = 512 << 10;
+
+    private static final int MOST_STAGE_BYTES = 4 << 20;
+    /** A smaller one is not worth it. */
+    static final int LEAST_STAGE_BYTES = 16 << 10;
+
+    private SegmentSize() {}
+
+    /** @param ranks of this host */
+    static int stageBytes(int ranks, boolean oneHost) {
+        return oneHost ? STAGE_BYTES : (int) Math.min(MOST_STAGE_BYTES, (long) CROSSING_BYTES * ranks);
+    }
+
+    /**
+     * What a segment of the set of all ranks takes, where it can be had.
+     *
+     * @param ranks of this host
+     * @param oneHost whether there is no other
+     */
+    public static long bytes(int ranks, boolean oneHost) {
+        return Layout.bytes(ranks, stageBytes(ranks, oneHost));
+    }
+}

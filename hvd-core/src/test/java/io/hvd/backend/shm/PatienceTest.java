@@ -1,0 +1,135 @@
+package io.hvd.backend.shm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+class PatienceTest {
+    private static final long MILLI = 1_000_000;
+
+    private final ManualCore core = new ManualCore();
+
+    /** @return what it did in so long a wait */
+    private List<String> pauses(Patience patience, long nanos) {
+        core.did.clear();
+        patience.begin();
+        for (long end = core.now + nanos; core.now < end; ) {
+            patience.pause();
+        }
+        return List.copyOf(core.did);
+    }
+
+    /** @return how long each wait had lasted when it doubted */
+    private List<Long> doubtsAfterMillis(Patience patience, long nanos) {
+        List<Long> doubts = new ArrayList<>();
+        patience.begin();
+        long begin = core.now;
+        while (core.now < begin + nanos) {
+            if (patience.pause()) {
+                doubts.add((core.now - begin) / MILLI);
+            }
+        }
+        return doubts;
+    }
+
+    private static List<String> kinds(List<String> did) {
+        List<String> kinds = new ArrayList<>();
+        for (String one : did) {
+            if (kinds.isEmpty() || !kinds.get(kinds.size() - 1).equals(one)) {
+                kinds.add(one);
+            }
+        }
+        return kinds;
+    }
+
+    @Test
+    void withACoreForEveryThreadItSpinsThenYieldsThenSleepsLongerAndLonger() {
+        List<String> did = pauses(new Patience(2, 4, core), 5 * MILLI);
+
+        assertThat(kinds(did))
+                .startsWith("spin", "yield", "sleep 20", "sleep 40", "sleep 80", "sleep 160", "sleep 320", "sleep 640")
+                .endsWith("sleep 640", "sleep 1000");
+        long spins = did.stream().filter("spin"::equals).count();
+        assertThat(spins * ManualCore.SPIN_NANOS).as("spun for").isBetween(50_000L, 60_000L);
+        long yields = did.stream().filter("yield"::equals).count();
+        assertThat(yields * core.yieldNanos).as("yielded for").isBetween(900_000L, MILLI);
+    }
+
+    @Test
+    void aSpinThatIsOverDoesNotBeginAgainInTheSameWait() {
+        List<String> did = pauses(new Patience(2, 4, core), 5 * MILLI);
+
+        assertThat(did.lastIndexOf("spin")).isLessThan(did.indexOf("yield"));
+        assertThat(did.lastIndexOf("yield")).isLessThan(did.indexOf("sleep 20"));
+    }
+
+    @Test
+    void whileItSpinsItLooksAtTheClockOnceInThirtyTwo() {
+        Patience patience = new Patience(2, 4, core);
+        patience.begin();
+        core.clockLooks = 0;
+        for (int i = 0; i < 320; i++) {
+            patience.pause();
+        }
+
+        assertThat(core.did).containsOnly("spin").hasSize(320);
+        assertThat(core.clockLooks).isEqualTo(10);
+    }
+
+    @Test
+    void whereTheProgramsThreadsWantTheCoresTooItYieldsAtOnce() {
+        assertThat(kinds(pauses(new Patience(2, 3, core), MILLI / 2))).containsExactly("yield");
+        assertThat(kinds(pauses(new Patience(4, 2, core), MILLI / 2))).containsExactly("yield");
+    }
+
+    /** The program's thread waits itself, and so computes nothing. */
+    @Test
+    void onACallersThreadHalfTheCoresAreEnoughToSpin() {
+        Patience callers = CompletableFuture.supplyAsync(
+                        () -> new Patience(2, 2, core), task -> new Thread(task, "communication").start())
+                .join();
+
+        assertThat(kinds(pauses(callers, MILLI / 2))).containsExactly("spin", "yield");
+        assertThat(kinds(pauses(new Patience(2, 2, core), MILLI / 2))).containsExactly("yield");
+    }
+
+    @Test
+    void whoGetsTheCoreBackAfterATimeSliceSleepsInsteadOfYieldingForAWhile() {
+        Patience patience = new Patience(4, 2, core);
+        core.yieldNanos = 3 * MILLI;
+        assertThat(kinds(pauses(patience, 4 * MILLI))).startsWith("yield", "sleep 20");
+        core.yieldNanos = 1_000;
+
+        assertThat(kinds(pauses(patience, MILLI / 2))).as("in the next wait").containsExactly("sleep 20");
+        core.now += 20 * MILLI;
+        assertThat(kinds(pauses(patience, MILLI / 2))).as("much later").containsExactly("yield");
+    }
+
+    /** It would not get the core in time either if it spun. */
+    @Test
+    void onACrowdedHostNobodySpins() {
+        Patience patience = new Patience(2, 4, core);
+        core.yieldNanos = 3 * MILLI;
+        pauses(patience, 4 * MILLI);
+
+        assertThat(pauses(patience, MILLI / 2))
+                .doesNotContain("yield")
+                .filteredOn("spin"::equals)
+                .hasSizeLessThan(32);
+    }
+
+    @Test
+    void aLongWaitDoubtsEveryTwentyMillisecondsAndEachWaitForItself() {
+        for (Patience patience : List.of(new Patience(2, 4, core), new Patience(4, 2, core))) {
+            assertThat(doubtsAfterMillis(patience, 19 * MILLI)).isEmpty();
+            List<Long> doubts = doubtsAfterMillis(patience, 100 * MILLI);
+            assertThat(doubts).hasSize(4);
+            for (int i = 0; i < doubts.size(); i++) {
+                assertThat(doubts.get(i)).isBetween((i + 1) * 20L, (i + 1) * 20L + 2 * (i + 1));
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+package io.hvd.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Op;
+import io.hvd.engine.Plan.Verdict;
+import io.hvd.engine.Shortcut.Taken;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.ControlChannel;
+import io.hvd.tensor.Tensor;
+import io.hvd.trace.Call;
+import io.hvd.trace.FlightRecorder;
+import io.hvd.trace.TraceListener;
+import java.lang.reflect.Proxy;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
+
+/** Callers' threads and a communication thread around a static plan of two batches, with a made-up data plane. */
+@Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+class ShortcutTest {
+    private final FlightRecorder recorder = new FlightRecorder(16);
+    private final TensorQueue queue = new TensorQueue(1 << 20, TimeUnit.HOURS.toNanos(1));
+    /** The threads that have been in the data plane, in order. */
+    private final List<Thread> carriers = Collections.synchronizedList(new ArrayList<>());
+
+    private final CountDownLatch message = new CountDownLatch(1);
+    private final StepFollower steps = follower();
+    private final Shortcut shortcut = new Shortcut(steps);
+    /** What a collective does; false for a veto. */
+    private volatile BooleanSupplier collective = () -> true;
+
+    private volatile boolean takesAnyThread = true;
+    private volatile Thread communication;
+    private volatile boolean hasHeard;
+
+    private StepFollower follower() {
+        SetMember set =
+                new SetMember(0, List.of(0, 1), 0, dataPlane(), Requests.settings(1 << 20, 0), new DataLog(recorder));
+        StepFollower follower = new StepFollower(set, queue, new DataLog(recorder), new Unfinished(), null);
+        queue.submit(List.of(op("a"), op("b")), false, false);
+        set.arrived(new Plan(0, List.of(batch("a"), batch("b")), List.of(), false, ""), queue);
+        queue.drainFresh().forEach(op -> queue.take(0, op.name()));
+        follower.begin(List.of(List.of("a"), List.of("b")));
+        return follower;
+    }
+
+    private static Batch batch(String name) {
+        return new Batch(List.of(Op.named(name)), Verdict.RUN, "", List.of(), List.of(), 2, true);
+    }
+
+    private Collectives dataPlane() {
+        return (Collectives) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Collectives.class}, (proxy, method, args) -> {
+                    return switch (method.getName()) {
+                        case "report", "completion" -> null;
+                        case "takesAnyThread" -> takesAnyThread;
+                        case "allreduceUnlessVetoed" -> {
+                            carriers.add(Thread.currentThread());
+                            yield collective.getAsBoolean();
+                        }
+                        default -> throw new UnsupportedOperationException(method.getName());
+                    };
+                });
+    }
+
+    private PendingOp op(String name) {
+        Tensor tensor = Tensor.of(1f);
+        Call call = recorder.submitted(new Call.Operation("allreduce", name, "float32[1]", 0, List.of(0, 1)));
+        return new PendingOp(0, Requests.sum(name, 4), tensor, tensor, call, recorder);
+    }
+
+    private CompletableFuture<Outcome> submit(String name) {
+        return submit(op(name));
+    }
+
+    private CompletableFuture<Outcome> submit(PendingOp op) {
+        queue.submit(List.of(op), true, true);
+        return op.result();
+    }
+
+    /** Sleeps until the message comes. */
+    private final class Control implements ControlChannel {
+        private final CountDownLatch asleep = new CountDownLatch(1);
+
+        @Override
+        public void receive(long nanos, Inbox inbox) {
+            asleep.countDown();
+            try {
+                message.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            hasHeard = true;
+        }
+
+        @Override
+        public void send(int rank, ByteBuffer words) {}
+
+        @Override
+        public void wakeUp() {}
+    }
+
+    /** @return what the communication thread comes to after its sleep, which has begun */
+    private <T> CompletableFuture<T> asleep(Supplier<T> afterwards) throws InterruptedException {
+        Control control = new Control();
+        CompletableFuture<T> result = CompletableFuture.supplyAsync(
+                () -> {
+                    shortcut.begin();
+                    shortcut.sleep(control, Long.MAX_VALUE, null);
+                    return afterwards.get();
+                },
+                this::onCommunicationThread);
+        control.asleep.await();
+        return result;
+    }
+
+    private void onCommunicationThread(Runnable task) {
+        communication = new Thread(task, "communication");
+        communication.start();
+    }
+
+    private static <T> T get(CompletableFuture<T> result) throws Exception {
+        return result.get(20, TimeUnit.SECONDS);
+    }
+
+    @BeforeEach
+    void followsThePlan() {
+        assertThat(steps.follows()).isTrue();
+    }
+
+    @AfterEach
+    void letGo() {
+        message.countDown();
+    }
+
+    @Test
+    void whileTheCommunicationThreadSleepsWhoeverWaitsCarriesHisStepOut() throws Exception {
+        asleep(() -> true);
+        CompletableFuture<Outcome> a = submit("a");
+
+        assertThat(shortcut.take(a)).isEqualTo(Taken.ALL);
+
+        assertThat(carriers).containsExactly(Thread.currentThread());
+        assertThat(a.join().tensor().item()).isEqualTo(1);
+    }
+
+    @Test
+    void batchesBeforeHisOwnAreCarriedOutOnTheWay() throws Exception {
+        asleep(() -> true);
+        CompletableFuture<Outcome> a = submit("a");
+        CompletableFuture<Outcome> b = submit("b");
+
+        assertThat(shortcut.take(b)).isEqualTo(Taken.ALL);
+
+        assertThat(carriers).hasSize(2);
+        assertThat(a).isCompleted();
+    }
+
+    @Test
+    void whileTheCommunicationThreadWorksNobodyElseDoes() throws Exception {
+        CountDownLatch works = new CountDownLatch(1);
+        CompletableFuture<Boolean> communicating = CompletableFuture.supplyAsync(
+                () -> {
+                    shortcut.begin();
+                    works.countDown();
+                    try {
+                        return message.await(20, TimeUnit.SECONDS);
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                },
+                this::onCommunicationThread);
+        works.await();
+
+        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.NOTHING);
+        assertThat(carriers).isEmpty();
+        message.countDown();
+        assertThat(get(communicating)).isTrue();
+        assertThat(shortcut.take(submit("b"))).as("after its end").isEqualTo(Taken.NOTHING);
+        assertThat(carriers).isEmpty();
+    }
+
+    /** It wakes up in the middle of a step on another thread. */
+    @Test
+    void theCommunicationThreadWaitsForItsTurnAndIsTheNextToHaveIt() throws Exception {
+        List<String> order = Collections.synchronizedList(new ArrayList<>());
+        CompletableFuture<Boolean> woken = asleep(() -> order.add("communication thread"));
+        collective = () -> {
+            message.countDown();
+            while (!hasHeard || communication.getState() == Thread.State.RUNNABLE) {
+                Thread.onSpinWait();
+            }
+            return order.add("step");
+        };
+
+        PendingOp next = op("b");
+
+        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        assertThat(shortcut.take(submit(next)))
+                .as("another turn, before the communication thread's")
+                .isEqualTo(Taken.NOTHING);
+
+        assertThat(get(woken)).isTrue();
+        assertThat(order).containsExactly("step", "communication thread");
+    }
+
+    @Test
+    void aVetoOnACallersThreadLeavesThePlanAndTheCommunicationThreadIsToldOnce() throws Exception {
+        CompletableFuture<List<Boolean>> told = asleep(() -> List.of(shortcut.wasVetoed(), shortcut.wasVetoed()));
+        collective = () -> false;
+        CompletableFuture<Outcome> a = submit("a");
+
+        assertThat(shortcut.take(a)).isEqualTo(Taken.PART);
+
+        assertThat(steps.follows()).isFalse();
+        assertThat(a).as("is negotiated, and carried out then").isNotDone();
+        assertThat(queue.drainAll()).extracting(PendingOp::name).containsExactly("a");
+        message.countDown();
+        assertThat(get(told)).containsExactly(true, false);
+    }
+
+    @Test
+    void whatTheDataPlaneThrowsFailsTheOperationAndReachesTheCommunicationThread() throws Exception {
+        CompletableFuture<Boolean> told = asleep(shortcut::wasVetoed);
+        collective = () -> {
+            throw new IllegalStateException("the memory is gone");
+        };
+        CompletableFuture<Outcome> a = submit("a");
+
+        assertThat(shortcut.take(a)).isEqualTo(Taken.PART);
+
+        assertThatThrownBy(() -> get(a)).hasMessageContainingAll("allreduce of [a]", "the memory is gone");
+        message.countDown();
+        assertThatThrownBy(() -> get(told))
+                .hasCauseInstanceOf(HvdException.class)
+                .hasMessageContaining("the memory is gone");
+    }
+
+    /** Not even the operation hears of it, until the communication thread ends all of them. */
+    @Test
+    void anErrorAroundTheStepReachesTheCommunicationThreadAsItIs() throws Exception {
+        CompletableFuture<Boolean> told = asleep(shortcut::wasVetoed);
+        StackOverflowError deep = new StackOverflowError("too deep");
+        recorder.listen((TraceListener) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {TraceListener.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("started")) {
+                        throw deep;
+                    }
+                    return null;
+                }));
+        CompletableFuture<Outcome> a = submit("a");
+
+        assertThat(shortcut.take(a)).isEqualTo(Taken.PART);
+
+        assertThat(a).isNotDone();
+        message.countDown();
+        assertThatThrownBy(() -> get(told)).hasCause(deep);
+    }
+
+    @Test
+    void aCallbackThatWaitsDoesNotBeginAnotherStepInsideTheFirst() throws Exception {
+        asleep(() -> true);
+        CompletableFuture<Outcome> a = submit("a");
+        CompletableFuture<Taken> inside = a.thenApply(done -> shortcut.take(submit("b")));
+
+        assertThat(shortcut.take(a)).as("b is left to the communication thread").isEqualTo(Taken.PART);
+
+        assertThat(get(inside)).isEqualTo(Taken.NOTHING);
+        assertThat(carriers).hasSize(1);
+    }
+
+    @Test
+    void whatIsNoStepOfThePlanIsLeftToTheCommunicationThread() throws Exception {
+        asleep(() -> true);
+        PendingOp limited = new PendingOp(0, Request.barrier("meet", 1_000), null, null, null, recorder);
+        submit("a");
+
+        assertThat(shortcut.take(submit(limited))).isEqualTo(Taken.NOTHING);
+
+        assertThat(carriers).isEmpty();
+        assertThat(queue.drainFresh()).hasSize(2);
+    }
+
+    @Test
+    void aDataPlaneThatKeepsToItsThreadIsLeftToTheCommunicationThread() throws Exception {
+        takesAnyThread = false;
+        asleep(() -> true);
+
+        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.PART);
+
+        assertThat(carriers).isEmpty();
+    }
+}
