@@ -20,7 +20,7 @@ class WireTypesTest {
     private static final List<String> TWO_HOSTS = List.of("a", "a", "b", "b");
     private static final List<Integer> ALL = List.of(0, 1, 2, 3);
     private static final Tensor FLOATS = Tensor.of(1f);
-    private static final Tensor ON_GPU = 
+    private static final Tensor ON_GPU =
             Tensor.onDevice(0x7f00_dead_0000L, Device.cuda(0), 0, DType.FLOAT32, Shape.of(1));
 
     /** The answer of each of four ranks. */
@@ -78,7 +78,9 @@ class WireTypesTest {
                 AllreduceOptions fp16 = AllreduceOptions.sum().withCompression(Compression.FP16);
                 Tensor floats = Tensor.of(100_000, 1 + 0x1p-12f);
                 assertThat(hvd.allreduce("a", floats, fp16).toFloatArray()).isEqualTo(expected);
-                assertThat(hvd.groupedAllreduce("g", List.of(floats), fp16).get(0).toFloatArray())
+                assertThat(hvd.groupedAllreduce("g", List.of(floats), fp16)
+                                .get(0)
+                                .toFloatArray())
                         .isEqualTo(expected);
                 assertThat(hvd.reducescatter("r", floats, fp16).toFloatArray()).containsExactly(expected[hvd.rank()]);
                 Tensor reduced = hvd.reduce("root", floats, fp16, 0);

@@ -20,8 +20,7 @@ final class HalfRuns {
     /** Null where this JDK has no such method. */
     private static MethodHandle ofTheJdk(String name, Class<?> result, Class<?> argument) {
         try {
-            return MethodHandles.publicLookup()
-                    .findStatic(Float.class, name, MethodType.methodType(result, argument));
+            return MethodHandles.publicLookup().findStatic(Float.class, name, MethodType.methodType(result, argument));
         } catch (NoSuchMethodException e) {
             return null;
         } catch (IllegalAccessException e) {
@@ -94,8 +93,9 @@ final class HalfRuns {
     }
 
     private static void fromFloat16(short[] from, float[] to, int count) {
+        float[] floats = Table.FLOATS;
         for (int i = 0; i < count; i++) {
-            to[i] = HalfFloat.fromFloat16(from[i]);
+            to[i] = floats[from[i] & 0xffff];
         }
     }
 
@@ -108,6 +108,17 @@ final class HalfRuns {
     private static void fromBfloat16(short[] from, float[] to, int count) {
         for (int i = 0; i < count; i++) {
             to[i] = HalfFloat.fromBfloat16(from[i]);
+        }
+    }
+
+    /** The float of each float16, 256 KiB, made when it is first asked for. */
+    private static final class Table {
+        static final float[] FLOATS = new float[1 << Short.SIZE];
+
+        static {
+            for (int bits = 0; bits < FLOATS.length; bits++) {
+                FLOATS[bits] = HalfFloat.fromFloat16((short) bits);
+            }
         }
     }
 }

@@ -42,9 +42,7 @@ class HalfRunsTest {
     private static void requireSame(DType type, float value, short found) {
         short expected = one(type, value);
         boolean nan = Float.isNaN(value);
-        boolean same = nan
-                ? Float.isNaN(one(type, found)) && (found ^ expected) >= 0
-                : found == expected;
+        boolean same = nan ? Float.isNaN(one(type, found)) && (found ^ expected) >= 0 : found == expected;
         if (!same) {
             assertThat(String.format("%04x", found & 0xffff))
                     .as("%s of %a, bits %08x", type, value, Float.floatToRawIntBits(value))
