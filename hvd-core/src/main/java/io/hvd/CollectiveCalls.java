@@ -25,6 +25,7 @@ final class CollectiveCalls {
     private final int id;
     private final List<Integer> ranks;
     private final int globalRank;
+    private final WireTypes wireTypes;
     /** How many operations of each kind have had no name so far. */
     private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
 
@@ -35,6 +36,7 @@ final class CollectiveCalls {
         this.id = id;
         this.ranks = ranks;
         this.globalRank = membership.topology().rank();
+        this.wireTypes = membership.wireTypes(ranks);
     }
 
     /** After a join the ranks have called a different number of operations; from here on they count alike again. */
@@ -89,7 +91,7 @@ final class CollectiveCalls {
 
     Request reductionRequest(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
         requireReduces(name, kind, input, options);
-        DType wire = options.compression().wireFor(input.dtype());
+        DType wire = wireTypes.of(input, options.compression());
         Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
         return Request.reduction(nameOr(name, kind.toString()), kind, input, how, root);
     }

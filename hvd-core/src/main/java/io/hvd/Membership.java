@@ -37,6 +37,7 @@ final class Membership {
     private final Object givingUp = new Object();
     private final Backend backend;
     private final int divergenceSteps;
+    private final boolean compressOnOneHost;
     private final FlightRecorder recorder;
     private final UnreadResults unreadResults = new UnreadResults();
     private final List<List<Integer>> processSets;
@@ -70,6 +71,7 @@ final class Membership {
         this.provider = place.provider;
         this.backend = backend;
         this.divergenceSteps = config.debug().divergenceSteps();
+        this.compressOnOneHost = config.compressOnOneHost();
         this.recorder = new FlightRecorder(config.debug().flightRecorderCalls());
         EngineSettings settings = settingsFor(backend.topology(), config.engine());
         this.processSets = StartingSets.agreed(processSets, backend);
@@ -175,6 +177,11 @@ final class Membership {
 
     int divergenceSteps() {
         return divergenceSteps;
+    }
+
+    /** How the tensors of a process set travel. */
+    WireTypes wireTypes(List<Integer> ranks) {
+        return new WireTypes(topology(), ranks, compressOnOneHost);
     }
 
     UnreadResults unreadResults() {

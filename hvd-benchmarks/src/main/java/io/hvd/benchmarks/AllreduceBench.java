@@ -1,6 +1,7 @@
 package io.hvd.benchmarks;
 
 import io.hvd.benchmarks.rank.AllreduceRank;
+import io.hvd.config.HvdConfig;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -73,6 +74,7 @@ final class AllreduceBench implements Benchmark {
             String name = "best:" + best.name();
             results.add(raw(ranks, bytes, run, name));
             results.add(result("allreduce-engine", "engine", "mpi", ranks, bytes, run, named(run, name)));
+            results.add(compressed(ranks, bytes, run));
         });
         best(bytes, runs, "mpi-heap").ifPresent(best -> {
             Samples run = runs.get(best);
@@ -101,6 +103,13 @@ final class AllreduceBench implements Benchmark {
     private static Result heap(int ranks, long bytes, Samples run, String setting) {
         String opponent = "pack+" + named(run, setting) + "+unpack";
         return result("allreduce-heap", "heap", "mpi-heap", ranks, bytes, run, opponent);
+    }
+
+    /** What asking for compression costs or saves, and whether there was any. */
+    private static Result compressed(int ranks, long bytes, Samples run) {
+        boolean halves = HvdConfig.fromEnvironment().compressOnOneHost();
+        return result("allreduce-fp16", "fp16", "plain", ranks, bytes, run, "hvd[uncompressed]")
+                .with("wire", halves ? "float16" : "float32");
     }
 
     private static String named(Samples run, String setting) {

@@ -23,7 +23,7 @@ class BenchmarksIT {
         List<Result> results = allreduce("segmented");
 
         assertThat(results.stream().map(Result::bench).distinct())
-                .containsExactlyInAnyOrder("allreduce-raw", "allreduce-heap", "allreduce-engine");
+                .containsExactlyInAnyOrder("allreduce-raw", "allreduce-heap", "allreduce-engine", "allreduce-fp16");
         assertThat(results.stream().map(Result::bytes).distinct()).containsExactly(4L, 4096L, 1L << 20);
         assertThat(results).allSatisfy(result -> {
             assertThat(result.ranks()).isEqualTo(2);
@@ -34,7 +34,8 @@ class BenchmarksIT {
                 .containsExactlyInAnyOrder(
                         "mpi.jar-N[segmented-ring-256k]",
                         "mpi.jar-N[best:segmented-ring-256k]",
-                        "pack+mpi.jar-N[best:segmented-ring-256k]+unpack");
+                        "pack+mpi.jar-N[best:segmented-ring-256k]+unpack",
+                        "hvd[uncompressed]");
     }
 
     @Test
@@ -46,6 +47,7 @@ class BenchmarksIT {
                         "mpi.jar-N[best:default]",
                         "pack+mpi.jar-N[default]+unpack",
                         "pack+mpi.jar-N[best:default]+unpack",
+                        "hvd[uncompressed]",
                         "gloo-torch-N");
     }
 

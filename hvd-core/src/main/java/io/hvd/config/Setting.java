@@ -53,6 +53,12 @@ public enum Setting {
             "1",
             JOB,
             "0 has the ranks of a host go through MPI instead of memory that they share"),
+    COMPRESS_ON_ONE_HOST(
+            "HVD_COMPRESS_ON_ONE_HOST",
+            "0",
+            JOB,
+            "1 compresses also where all ranks are on one host, whose memory is faster than the conversion; tensors on"
+                    + " GPUs are compressed anyway"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
     GPUS_PER_RANK(
             "HVD_GPUS_PER_RANK",

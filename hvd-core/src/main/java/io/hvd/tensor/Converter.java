@@ -104,12 +104,14 @@ public final class Converter {
     }
 
     private float[] toFloats(Object block, DType from, int count) {
-        switch (from) {
-            case FLOAT32 -> System.arraycopy(block, 0, floats, 0, count);
-            case FLOAT16, BFLOAT16 -> HalfFloat.fromHalf(from, (short[]) block, floats, count);
+        return switch (from) {
+            case FLOAT32 -> (float[]) block;
+            case FLOAT16, BFLOAT16 -> {
+                HalfRuns.fromHalf(from, (short[]) block, floats, count);
+                yield floats;
+            }
             default -> throw new IllegalArgumentException("no conversion from " + from + " to a floating type");
-        }
-        return floats;
+        };
     }
 
     private Object fromFloats(float[] values, DType from, DType to, int count) {
@@ -117,7 +119,7 @@ public final class Converter {
             return values;
         }
         requireHalf(from, to);
-        HalfFloat.toHalf(to, values, halves, count);
+        HalfRuns.toHalf(to, values, halves, count);
         return halves;
     }
 
@@ -130,7 +132,7 @@ public final class Converter {
             return floats;
         }
         requireHalf(DType.FLOAT64, to);
-        HalfFloat.toHalf(to, values, halves, count);
+        HalfRuns.toHalf(to, values, halves, count);
         return halves;
     }
 

@@ -80,40 +80,4 @@ public final class HalfFloat {
         int cutOff = Math.abs((double) nearest) > Math.abs(value) ? bits - 1 : bits;
         return Float.intBitsToFloat(cutOff | 1);
     }
-
-    static void toHalf(DType type, double[] from, short[] to, int count) {
-        if (type == DType.FLOAT16) {
-            for (int i = 0; i < count; i++) {
-                to[i] = toFloat16(from[i]);
-            }
-        } else {
-            for (int i = 0; i < count; i++) {
-                to[i] = toBfloat16(from[i]);
-            }
-        }
-    }
-
-    static void toHalf(DType type, float[] from, short[] to, int count) {
-        if (type == DType.FLOAT16) {
-            for (int i = 0; i < count; i++) {
-                to[i] = toFloat16(from[i]);
-            }
-        } else {
-            for (int i = 0; i < count; i++) {
-                to[i] = toBfloat16(from[i]);
-            }
-        }
-    }
-
-    static void fromHalf(DType type, short[] from, float[] to, int count) {
-        if (type == DType.FLOAT16) {
-            for (int i = 0; i < count; i++) {
-                to[i] = fromFloat16(from[i]);
-            }
-        } else {
-            for (int i = 0; i < count; i++) {
-                to[i] = fromBfloat16(from[i]);
-            }
-        }
-    }
 }

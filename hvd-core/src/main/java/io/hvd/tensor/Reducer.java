@@ -52,13 +52,13 @@ public final class Reducer {
     private void reduceHalves(ReduceOp op, DType type, List<ByteBuffer> sources, int at, int run, ByteBuffer target) {
         short[] halves = (short[]) block(operands, type);
         Bulk.get(sources.get(0), type, at, halves, 0, run);
-        HalfFloat.fromHalf(type, halves, left, run);
+        HalfRuns.fromHalf(type, halves, left, run);
         for (ByteBuffer source : sources.subList(1, sources.size())) {
             Bulk.get(source, type, at, halves, 0, run);
-            HalfFloat.fromHalf(type, halves, right, run);
+            HalfRuns.fromHalf(type, halves, right, run);
             combineFloats(op, left, right, run);
         }
-        HalfFloat.toHalf(type, left, halves, run);
+        HalfRuns.toHalf(type, left, halves, run);
         Bulk.put(target, type, at, halves, 0, run);
     }
 

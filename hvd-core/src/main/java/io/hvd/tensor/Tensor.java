@@ -220,7 +220,7 @@ public final class Tensor {
         }
         Object raw = toArray();
         if (dtype.isHalf()) {
-            HalfFloat.fromHalf(dtype, (short[]) raw, floats, floats.length);
+            HalfRuns.fromHalf(dtype, (short[]) raw, floats, floats.length);
             return floats;
         }
         for (int i = 0; i < floats.length; i++) {

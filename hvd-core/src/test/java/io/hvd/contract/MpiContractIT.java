@@ -87,6 +87,7 @@ class MpiContractIT {
 
     private static Job contract(int processes, Map<String, String> settings, Stream<String> flags) {
         Map<String, String> environment = new HashMap<>(settings);
+        environment.putAll(Ranks.SETTINGS);
         environment.put("HOROVOD_DYNAMIC_PROCESS_SETS", "1");
         return Job.horovodrun(
                 processes,

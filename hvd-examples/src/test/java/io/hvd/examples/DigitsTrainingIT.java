@@ -52,7 +52,8 @@ class DigitsTrainingIT {
     @ParameterizedTest
     @ValueSource(strings = {"--fp16-allreduce", "--bf16-allreduce"})
     void gradientsMayTravelInHalfPrecision(String flag) {
-        ResultLine result = digits(2, flag);
+        ResultLine result =
+                ResultLine.of(TrainJar.horovodrunWith("HVD_COMPRESS_ON_ONE_HOST", "1", 2, withEpochs(flag)));
 
         assertThat(result.loss()).isNotEqualTo(onTwoRanks.loss()).isCloseTo(onTwoRanks.loss(), within(0.1));
         assertThat(result.accuracy()).isBetween(FAIR, 1.0);
@@ -67,11 +68,15 @@ class DigitsTrainingIT {
     }
 
     private static ResultLine digits(int ranks, String... flags) {
+        return ResultLine.of(TrainJar.horovodrun(ranks, withEpochs(flags)));
+    }
+
+    private static String[] withEpochs(String... flags) {
         String[] all = new String[flags.length + 3];
         all[0] = "digits";
         all[1] = "--epochs";
         all[2] = String.valueOf(EPOCHS);
         System.arraycopy(flags, 0, all, 3, flags.length);
-        return ResultLine.of(TrainJar.horovodrun(ranks, all));
+        return all;
     }
 }

@@ -4,9 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Compression;
 import io.hvd.Hvd;
+import io.hvd.InitOptions;
+import io.hvd.LocalRanks;
+import io.hvd.RankBody;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,7 +28,7 @@ class GradientCompressionTest {
         "1e-7, 4, 0",
     })
     void predividingDecidesBetweenOverflowAndUnderflowInFloat16(float gradient, double factor, float expected) {
-        List<Float> averages = Hvd.spawn(4, hvd -> {
+        List<Float> averages = compressing(4, hvd -> {
             float[] values = {gradient};
             optimizer(Tensor.of(values), Compression.FP16, factor).synchronize();
             return values[0];
@@ -35,7 +39,7 @@ class GradientCompressionTest {
 
     @Test
     void bfloat16KeepsTheRangeAndRoundsToEightBits() {
-        List<float[]> averages = Hvd.spawn(2, hvd -> {
+        List<float[]> averages = compressing(2, hvd -> {
             float[] values = {70_000, 1 + 1f / 256, 3 * hvd.rank()};
             optimizer(Tensor.of(values), Compression.BF16, 1).synchronize();
             return values;
@@ -46,7 +50,7 @@ class GradientCompressionTest {
 
     @Test
     void withoutCompressionNothingIsRounded() {
-        List<float[]> averages = Hvd.spawn(2, hvd -> {
+        List<float[]> averages = compressing(2, hvd -> {
             float[] values = {70_000, 1 + 1f / 256};
             optimizer(Tensor.of(values), Compression.NONE, 1).synchronize();
             return values;
@@ -57,7 +61,7 @@ class GradientCompressionTest {
 
     @Test
     void integersAreNotCompressed() {
-        List<int[]> averages = Hvd.spawn(2, hvd -> {
+        List<int[]> averages = compressing(2, hvd -> {
             int[] values = {1_000_001 + 2 * hvd.rank()};
             optimizer(Tensor.of(values), Compression.FP16, 1).synchronize();
             return values;
@@ -68,7 +72,7 @@ class GradientCompressionTest {
 
     @Test
     void doublesComeBackAsDoubles() {
-        List<Tensor> averages = Hvd.spawn(2, hvd -> {
+        List<Tensor> averages = compressing(2, hvd -> {
             Tensor gradient = Tensor.of(0.1, 2.0 + hvd.rank());
             optimizer(gradient, Compression.FP16, 1).synchronize();
             return gradient;
@@ -92,6 +96,22 @@ class GradientCompressionTest {
             assertThat(values).containsExactly(1.0001f, 100_000);
             return null;
         });
+    }
+
+    @Test
+    void onOneHostNothingIsCompressedUnlessTheSettingAsksForIt() {
+        List<Float> averages = LocalRanks.spawn(2, InitOptions.standard(), Map.of(), hvd -> {
+            float[] values = {100_000 + hvd.rank()};
+            optimizer(Tensor.of(values), Compression.FP16, 1).synchronize();
+            return values[0];
+        });
+
+        assertThat(averages).as("infinite as float16").containsOnly(100_000.5f);
+    }
+
+    /** Ranks on one host that compress all the same. */
+    private static <R> List<R> compressing(int ranks, RankBody<R> body) {
+        return LocalRanks.spawn(ranks, InitOptions.standard(), Map.of("HVD_COMPRESS_ON_ONE_HOST", "1"), body);
     }
 
     private static DistributedOptimizer optimizer(Tensor gradient, Compression compression, double predivide) {

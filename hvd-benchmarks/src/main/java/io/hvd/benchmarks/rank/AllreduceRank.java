@@ -3,6 +3,7 @@ package io.hvd.benchmarks.rank;
 import static org.bytedeco.pytorch.global.torch.from_blob;
 
 import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.benchmarks.Samples;
@@ -19,7 +20,7 @@ import org.bytedeco.javacpp.FloatPointer;
 
 /**
  * One rank of the sweep over sizes. First hvd's collective and its opponents in turn, on one thread; then the
- * same sizes by blocking calls through hvd's whole engine. Arguments: folder, sizes in bytes, rounds, whether
+ * same sizes by blocking calls through hvd's whole engine, without and with compression. Arguments: folder, sizes in bytes, rounds, whether
  * Gloo takes part.
  */
 public final class AllreduceRank {
@@ -97,16 +98,20 @@ public final class AllreduceRank {
     private void engine() {
         try (HvdContext hvd = Hvd.init()) {
             for (long size : sizes) {
-                Runnable call = engineCall(hvd, Math.toIntExact(size / Float.BYTES));
-                duel.fight(List.of(Side.sum("engine", count -> call)), size, call);
+                int count = Math.toIntExact(size / Float.BYTES);
+                Runnable call = engineCall(hvd, "bench.", count, AllreduceOptions.sum());
+                duel.fight(List.of(Side.sum("engine", n -> call)), size, call);
+                Runnable halves =
+                        engineCall(hvd, "fp16.", count, AllreduceOptions.sum().withCompression(Compression.FP16));
+                duel.fight(List.of(Side.sum("plain", n -> call), Side.sum("fp16", n -> halves)), size, call);
             }
             Hvd.shutdown();
         }
     }
 
-    private Runnable engineCall(HvdContext hvd, int count) {
+    private Runnable engineCall(HvdContext hvd, String prefix, int count, AllreduceOptions how) {
         Tensor tensor = floats.directTensor(count);
-        String name = "bench." + count;
-        return () -> hvd.allreduceInPlace(name, tensor, AllreduceOptions.sum());
+        String name = prefix + count;
+        return () -> hvd.allreduceInPlace(name, tensor, how);
     }
 }

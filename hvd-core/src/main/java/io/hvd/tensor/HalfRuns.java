@@ -1,0 +1,124 @@
+package io.hvd.tensor;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+
+/**
+ * Conversions of whole arrays between float32 and the 16-bit formats, with the bits of {@link HalfFloat}; only which
+ * NaN comes out of a NaN may differ.
+ *
+ * <p>From JDK 20 on {@link Float} has the conversions of float16 itself, and the JIT makes vector instructions of a
+ * loop over them, also through a constant method handle. Older ones look floats up in a table.
+ */
+final class HalfRuns {
+    private static final MethodHandle NARROW = ofTheJdk("floatToFloat16", short.class, float.class);
+    private static final MethodHandle WIDEN = ofTheJdk("float16ToFloat", float.class, short.class);
+
+    private HalfRuns() {}
+
+    /** Null where this JDK has no such method. */
+    private static MethodHandle ofTheJdk(String name, Class<?> result, Class<?> argument) {
+        try {
+            return MethodHandles.publicLookup().findStatic(Float.class, name, MethodType.methodType(result, argument));
+        } catch (NoSuchMethodException e) {
+            return null;
+        } catch (IllegalAccessException e) {
+            throw new AssertionError("Float." + name + " is public", e);
+        }
+    }
+
+    static void toHalf(DType type, float[] from, short[] to, int count) {
+        if (type == DType.BFLOAT16) {
+            toBfloat16(from, to, count);
+        } else if (NARROW != null) {
+            toFloat16ByJdk(from, to, count);
+        } else {
+            toFloat16(from, to, count);
+        }
+    }
+
+    /** Rounded once, whatever a float in between would have lost. */
+    static void toHalf(DType type, double[] from, short[] to, int count) {
+        if (type == DType.FLOAT16) {
+            for (int i = 0; i < count; i++) {
+                to[i] = HalfFloat.toFloat16(from[i]);
+            }
+        } else {
+            for (int i = 0; i < count; i++) {
+                to[i] = HalfFloat.toBfloat16(from[i]);
+            }
+        }
+    }
+
+    static void fromHalf(DType type, short[] from, float[] to, int count) {
+        if (type == DType.BFLOAT16) {
+            fromBfloat16(from, to, count);
+        } else if (WIDEN != null) {
+            fromFloat16ByJdk(from, to, count);
+        } else {
+            fromFloat16(from, to, count);
+        }
+    }
+
+    private static void toFloat16ByJdk(float[] from, short[] to, int count) {
+        try {
+            for (int i = 0; i < count; i++) {
+                to[i] = (short) NARROW.invokeExact(from[i]);
+            }
+        } catch (Throwable cause) {
+            throw unexpected(cause);
+        }
+    }
+
+    private static void fromFloat16ByJdk(short[] from, float[] to, int count) {
+        try {
+            for (int i = 0; i < count; i++) {
+                to[i] = (float) WIDEN.invokeExact(from[i]);
+            }
+        } catch (Throwable cause) {
+            throw unexpected(cause);
+        }
+    }
+
+    /** Neither conversion throws; an array may be too short. */
+    private static RuntimeException unexpected(Throwable cause) {
+        return cause instanceof RuntimeException known ? known : new IllegalStateException(cause);
+    }
+
+    private static void toFloat16(float[] from, short[] to, int count) {
+        for (int i = 0; i < count; i++) {
+            to[i] = HalfFloat.toFloat16(from[i]);
+        }
+    }
+
+    private static void fromFloat16(short[] from, float[] to, int count) {
+        float[] floats = Table.FLOATS;
+        for (int i = 0; i < count; i++) {
+            to[i] = floats[from[i] & 0xffff];
+        }
+    }
+
+    private static void toBfloat16(float[] from, short[] to, int count) {
+        for (int i = 0; i < count; i++) {
+            to[i] = HalfFloat.toBfloat16(from[i]);
+        }
+    }
+
+    private static void fromBfloat16(short[] from, float[] to, int count) {
+        for (int i = 0; i < count; i++) {
+            to[i] = HalfFloat.fromBfloat16(from[i]);
+        }
+    }
+
+    /** The float of each float16, 256 KiB, made when it is first asked for. */
+    private static final class Table {
+        static final float[] FLOATS = new float[1 << Short.SIZE];
+
+        static {
+            for (int bits = 0; bits < FLOATS.length; bits++) {
+                FLOATS[bits] = HalfFloat.fromFloat16((short) bits);
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+package io.hvd.tensor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * Whole arrays get the bits of the single conversions, by whichever code this JDK takes, before the JIT has seen it and
+ * after.
+ */
+class HalfRunsTest {
+    private static final int BLOCK = 2048;
+    /** After so many runs of a block its loops are compiled. */
+    private static final int WARM_RUNS = 20_000;
+
+    private static void warmUp() {
+        float[] floats = new float[BLOCK];
+        short[] halves = new short[BLOCK];
+        for (int run = 0; run < WARM_RUNS; run++) {
+            floats[run % BLOCK] = run / 7f;
+            HalfRuns.toHalf(DType.FLOAT16, floats, halves, BLOCK);
+            HalfRuns.fromHalf(DType.FLOAT16, halves, floats, BLOCK);
+            HalfRuns.toHalf(DType.BFLOAT16, floats, halves, BLOCK);
+            HalfRuns.fromHalf(DType.BFLOAT16, halves, floats, BLOCK);
+        }
+    }
+
+    private static short one(DType type, float value) {
+        return type == DType.FLOAT16 ? HalfFloat.toFloat16(value) : HalfFloat.toBfloat16(value);
+    }
+
+    private static float one(DType type, short half) {
+        return type == DType.FLOAT16 ? HalfFloat.fromFloat16(half) : HalfFloat.fromBfloat16(half);
+    }
+
+    /** Of NaNs the sign counts, and that they are some. */
+    private static void requireSame(DType type, float value, short found) {
+        short expected = one(type, value);
+        boolean nan = Float.isNaN(value);
+        boolean same = nan ? Float.isNaN(one(type, found)) && (found ^ expected) >= 0 : found == expected;
+        if (!same) {
+            assertThat(String.format("%04x", found & 0xffff))
+                    .as("%s of %a, bits %08x", type, value, Float.floatToRawIntBits(value))
+                    .isEqualTo(String.format("%04x", expected & 0xffff));
+        }
+    }
+
+    private static void requireSame(DType type, short half, float found) {
+        float expected = one(type, half);
+        int difference = Float.floatToRawIntBits(found) ^ Float.floatToRawIntBits(expected);
+        boolean same = Float.isNaN(expected) ? Float.isNaN(found) && difference >= 0 : difference == 0;
+        if (!same) {
+            assertThat(found).as("%s %04x", type, half & 0xffff).isEqualTo(expected);
+        }
+    }
+
+    private static void requireAllSame(DType type, float[] values) {
+        short[] halves = new short[values.length];
+        HalfRuns.toHalf(type, values, halves, values.length);
+        for (int i = 0; i < values.length; i++) {
+            requireSame(type, values[i], halves[i]);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT16", "BFLOAT16"})
+    void allHalvesBecomeTheFloatsThatTheyAre(DType type) {
+        short[] halves = new short[1 << 16];
+        IntStream.range(0, halves.length).forEach(bits -> halves[bits] = (short) bits);
+        for (int turn = 0; turn < 2; turn++) {
+            float[] floats = new float[halves.length];
+            HalfRuns.fromHalf(type, halves, floats, floats.length);
+            for (int bits = 0; bits < halves.length; bits++) {
+                requireSame(type, halves[bits], floats[bits]);
+            }
+            warmUp();
+        }
+    }
+
+    /** The float at each border where the half changes, and its neighbours: all exponents, ties of even and odd halves. */
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT16", "BFLOAT16"})
+    void floatsAroundAllHalvesAndTiesAreRoundedAlike(DType type) {
+        int[] patterns = IntStream.range(0, 1 << 16)
+                .flatMap(bits -> IntStream.of(around(type, (short) bits)))
+                .toArray();
+        float[] values = new float[patterns.length];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = Float.intBitsToFloat(patterns[i]);
+        }
+        requireAllSame(type, values);
+        warmUp();
+        requireAllSame(type, values);
+    }
+
+    /** As float bits: a half, the middle to the next one, and the floats beside both. */
+    private static int[] around(DType type, short half) {
+        int exact = Float.floatToRawIntBits(one(type, half));
+        int next = Float.floatToRawIntBits(one(type, (short) (half + 1)));
+        int middle = exact + (next - exact) / 2;
+        return new int[] {exact - 1, exact, exact + 1, middle - 1, middle, middle + 1};
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT16", "BFLOAT16"})
+    void anyFloatsAreRoundedAlikeAndNansStayNans(DType type) {
+        warmUp();
+        long seed = 20_261_121;
+        var random = new SplittableRandom(seed);
+        float[] values = new float[1 << 20];
+        for (int i = 0; i < values.length; i++) {
+            // One in two within float16's range and near its ends, one in eight a NaN.
+            values[i] = switch (i % 8) {
+                case 0 -> Float.intBitsToFloat(0x7f800001 | random.nextInt());
+                case 1, 2, 3 -> Float.intBitsToFloat(random.nextInt());
+                default -> (float) Math.scalb(random.nextDouble() - 0.5, random.nextInt(-28, 18));
+            };
+        }
+        requireAllSame(type, values);
+    }
+
+    @Test
+    @Tag("long")
+    void allFloatsAreRoundedAlike() {
+        warmUp();
+        float[] values = new float[1 << 20];
+        for (int first = 0; first < 1 << 12; first++) {
+            for (int i = 0; i < values.length; i++) {
+                values[i] = Float.intBitsToFloat(first << 20 | i);
+            }
+            requireAllSame(DType.FLOAT16, values);
+            requireAllSame(DType.BFLOAT16, values);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"FLOAT16", "BFLOAT16"})
+    void noMoreIsWrittenThanAskedFor(DType type) {
+        for (int count : new int[] {0, 1, 7, 8, 9, 31, 33, BLOCK}) {
+            float[] floats = new float[BLOCK + 1];
+            short[] halves = new short[BLOCK + 1];
+            floats[count] = -1;
+            halves[count] = 1;
+            HalfRuns.toHalf(type, new float[BLOCK], halves, count);
+            HalfRuns.fromHalf(type, new short[BLOCK], floats, count);
+            assertThat(halves[count]).as("%d of %s", count, type).isEqualTo((short) 1);
+            assertThat(floats[count]).as("%d of %s", count, type).isEqualTo(-1);
+        }
+    }
+}
