@@ -5,17 +5,23 @@ import java.nio.ByteBuffer;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
 
 /**
  * The file behind a segment. It has a name only until all ranks have mapped it, so that nothing is left of it however
- * they end.
+ * they end; if they are killed in that moment, the next job takes it away.
  */
 final class SegmentFile {
     private static final int BLOCK = 1 << 20;
+
+    /** Far longer than it takes all ranks to map it. */
+    private static final Duration NAMED = Duration.ofMinutes(10);
 
     private SegmentFile() {}
 
@@ -26,6 +32,7 @@ final class SegmentFile {
      * @param folder in memory
      */
     static Path create(Path folder, int bytes) throws IOException {
+        deleteForgotten(folder);
         var onlyMine = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
         Path file = Files.createTempFile(folder, "hvd-", ".shm", onlyMine);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
@@ -38,6 +45,21 @@ final class SegmentFile {
         } catch (IOException e) {
             Files.delete(file);
             throw e;
+        }
+    }
+
+    private static void deleteForgotten(Path folder) throws IOException {
+        Instant latest = Instant.now().minus(NAMED);
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "hvd-*.shm")) {
+            for (Path file : files) {
+                try {
+                    if (Files.getLastModifiedTime(file).toInstant().isBefore(latest)) {
+                        Files.delete(file);
+                    }
+                } catch (IOException goneOrOfAnotherUser) {
+                    continue;
+                }
+            }
         }
     }
 

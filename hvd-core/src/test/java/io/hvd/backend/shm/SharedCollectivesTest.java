@@ -21,6 +21,9 @@ import java.lang.reflect.Array;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -372,6 +375,20 @@ class SharedCollectivesTest {
         }
         assertThatThrownBy(() -> SegmentFile.open(file, 4096))
                 .hasMessageContainingAll("3000000 bytes", "expected 4096");
+    }
+
+    /** A job that was killed before all of its ranks had mapped the file has left it. */
+    @Test
+    void whatAKilledJobHasLeftIsTakenAwayByALaterOneButNotWhatIsNew() throws Exception {
+        Path left = SegmentFile.create(folder, 4096);
+        Files.setLastModifiedTime(left, FileTime.from(Instant.now().minus(Duration.ofHours(1))));
+        Path other = Files.createFile(folder.resolve("other.shm"));
+        Files.setLastModifiedTime(other, FileTime.from(Instant.now().minus(Duration.ofHours(1))));
+        Path fresh = SegmentFile.create(folder, 4096);
+        SegmentFile.create(folder, 4096);
+        assertThat(left).doesNotExist();
+        assertThat(fresh).exists();
+        assertThat(other).exists();
     }
 
     @Test
