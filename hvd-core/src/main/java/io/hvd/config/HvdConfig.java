@@ -27,6 +27,7 @@ public record HvdConfig(
         EngineSettings engine,
         int stageBytes,
         boolean sharedMemory,
+        AllreduceAlgorithm allreduceAlgorithm,
         GpuSettings gpu,
         int threadsPerRank,
         StallSettings stall,
@@ -49,6 +50,16 @@ public record HvdConfig(
         LOCAL,
         MPI,
         NCCL
+    }
+
+    /** How an allreduce goes from process to process. */
+    public enum AllreduceAlgorithm {
+        /** By size, number of ranks and hosts. */
+        AUTO,
+        /** Open MPI decides. */
+        MPI,
+        /** hvd's own, over messages between neighbours. */
+        RING
     }
 
     /** Set by mpirun (both Open MPI 4 and 5), by srun with PMIx, and by other PMI launchers. */
@@ -106,6 +117,7 @@ public record HvdConfig(
                 EngineSettings.from(reader),
                 Math.toIntExact(Math.min(reader.atLeast(Setting.STAGE_BYTES, SMALLEST_STAGE), 1 << 30)),
                 reader.flag(Setting.SHARED_MEMORY),
+                reader.choice(Setting.ALLREDUCE_ALGORITHM, AllreduceAlgorithm.class),
                 GpuSettings.from(reader, notes),
                 reader.between(Setting.THREADS, 0, MOST_THREADS),
                 StallSettings.from(reader, notes),
@@ -141,6 +153,7 @@ public record HvdConfig(
                         engine,
                         stageBytes,
                         sharedMemory,
+                        allreduceAlgorithm,
                         gpu.withPerRank(gpus),
                         threadsPerRank,
                         stall,

@@ -3,6 +3,7 @@ package io.hvd.backend.shm;
 import io.hvd.backend.shm.Layout.Counter;
 import io.hvd.spi.Activities;
 import java.nio.ByteBuffer;
+import java.util.function.BooleanSupplier;
 
 /**
  * One rank's way through the rounds of a segment. In every round each rank may put something on its stage, and says when
@@ -15,6 +16,7 @@ import java.nio.ByteBuffer;
 final class Rounds {
     private final Segment segment;
     private final Patience patience;
+    private BooleanSupplier meanwhile = () -> false;
     private Activities activities = Activities.UNHEARD;
     private long round;
 
@@ -25,6 +27,11 @@ final class Rounds {
 
     void report(Activities to) {
         activities = to;
+    }
+
+    /** @param work done while this rank waits for another one; false if there is none to do just now */
+    void meanwhile(BooleanSupplier work) {
+        meanwhile = work;
     }
 
     Activities activities() {
@@ -75,7 +82,11 @@ final class Rounds {
             long begun = activities.begin();
             patience.begin();
             while (segment.read(counter, other) < of) {
-                patience.pause();
+                if (meanwhile.getAsBoolean()) {
+                    Thread.yield();
+                } else {
+                    patience.pause();
+                }
             }
             activities.end(Activities.WAIT_FOR_DATA, begun);
         }
