@@ -12,9 +12,13 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 
 /** Combines what a host has come to with the other hosts, in place. Communication thread. */
 final class Crossing {
+    /** So long the network goes on with what it has; whoever wakes up gets a core that others want. */
+    private static final long PAUSE_NANOS = 20_000;
+
     private final Collectives across;
     private final List<Completion> underWay = new ArrayList<>();
 
@@ -37,9 +41,11 @@ final class Crossing {
         return begun;
     }
 
-    /** @return false if there is nothing under way */
+    /** Takes a short rest if nothing has arrived. @return false if there is nothing under way */
     boolean moveOn() {
-        underWay.removeIf(Completion::isDone);
+        if (!underWay.isEmpty() && !underWay.removeIf(Completion::isDone)) {
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
         return !underWay.isEmpty();
     }
 

@@ -29,7 +29,7 @@ final class Rounds {
         activities = to;
     }
 
-    /** @param work done while this rank waits for another one; false if there is none to do just now */
+    /** @param work done while this rank waits for another one; false if there is none */
     void meanwhile(BooleanSupplier work) {
         meanwhile = work;
     }
@@ -82,9 +82,7 @@ final class Rounds {
             long begun = activities.begin();
             patience.begin();
             while (segment.read(counter, other) < of) {
-                if (meanwhile.getAsBoolean()) {
-                    Thread.yield();
-                } else {
+                if (!meanwhile.getAsBoolean()) {
                     patience.pause();
                 }
             }

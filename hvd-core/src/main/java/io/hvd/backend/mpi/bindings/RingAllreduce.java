@@ -10,6 +10,7 @@ import io.hvd.tensor.Reducer;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Allreduce over messages, chunk by chunk, with several chunks under way: while one is packed, summed up or waits for a
@@ -19,10 +20,20 @@ import java.util.Deque;
  * <p>All ranks begin the same chunks in the same order, whose number is the tag of their messages. Communication thread.
  */
 final class RingAllreduce {
-    /** What a message carries; large enough for the network, small enough to be one of many. */
-    private static final int BLOCK_BYTES = 128 << 10;
-    /** Chunks under way. */
-    private static final int AT_ONCE = 4;
+    /**
+     * What a message carries: with its header less than the 64 KiB up to which Open MPI sends over TCP at once. From there
+     * on it first asks the receiver, and both links stand still until that one has been on a core.
+     */
+    private static final int BLOCK_BYTES = 63 << 10;
+    /** Chunks under way: what the sockets hold while neither rank is on a core. */
+    private static final int MOST_AT_ONCE = 32;
+
+    private static final int STAGES_AT_ONCE = 4;
+
+    /** On a fast network the next chunk is there by then. */
+    private static final long SPIN_NANOS = 50_000;
+    /** The sockets go on for longer. Whoever spins is taken off a core that others want; whoever wakes up gets it. */
+    private static final long PAUSE_NANOS = 20_000;
     /** With a ballot the first chunk goes alone: while it does, the wire has nothing else to carry. */
     private static final int BALLOT_BYTES = 16 << 10;
 
@@ -38,6 +49,7 @@ final class RingAllreduce {
     private final int rank;
     private final int size;
     private final int chunkBytes;
+    private final int atOnce;
     private final BufferPool buffers;
     private final Reducer reducer = new Reducer();
     private Activities activities = Activities.UNHEARD;
@@ -49,6 +61,7 @@ final class RingAllreduce {
         this.rank = rank;
         this.size = size;
         this.chunkBytes = (int) Math.min(mostBytes, (long) BLOCK_BYTES * size);
+        this.atOnce = (int) Math.min(MOST_AT_ONCE, (long) STAGES_AT_ONCE * mostBytes / chunkBytes);
         this.buffers = new BufferPool(chunkBytes + SPARE_BYTES_PER_RANK * (size + 1));
     }
 
@@ -101,7 +114,7 @@ final class RingAllreduce {
     private void run(Cargo cargo, long start, long elements, Reduction how) {
         Deque<Chunk> underWay = new ArrayDeque<>();
         for (long from = start; from < elements; from += chunk(how.wire())) {
-            if (underWay.size() == AT_ONCE) {
+            if (underWay.size() == atOnce) {
                 land(underWay, cargo);
             }
             int count = (int) Math.min(chunk(how.wire()), elements - from);
@@ -122,8 +135,12 @@ final class RingAllreduce {
     /** Until the oldest one is there. */
     private void await(Deque<Chunk> underWay) {
         long since = activities.begin();
+        long begunNanos = System.nanoTime();
         while (!underWay.element().lap().isDone()) {
             underWay.forEach(chunk -> chunk.lap().isDone());
+            if (System.nanoTime() - begunNanos > SPIN_NANOS) {
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
         }
         activities.end(ACTIVITY, since);
     }
