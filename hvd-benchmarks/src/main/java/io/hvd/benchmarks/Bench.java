@@ -133,7 +133,8 @@ public final class Bench {
                 .addOption(valued("rounds", "timings of each launch"))
                 .addOption(valued("repeat", "launches of each kind, in turn"))
                 .addOption(valued("only", "measure only what has this in its name"))
-                .addOption(valued("launcher", "for start: the horovodrun to time; for network: the one to start ranks with"))
+                .addOption(valued(
+                        "launcher", "for start: the horovodrun to time; for network: the one to start ranks with"))
                 .addOption(valued("hosts", "for network: hosts and their ranks, such as a:1,b:1"))
                 .addOption(null, "quick", false, "a look in less than a minute")
                 .addOption("h", "help", false, "this text");

@@ -29,7 +29,8 @@ final class NetworkBench implements Benchmark {
 
     @Override
     public Plan quick() {
-        return new Plan(List.of(2), List.of(64L << 10, 1L << 20, 8L << 20), 5, 1, "default", "horovodrun", "localhost:2");
+        return new Plan(
+                List.of(2), List.of(64L << 10, 1L << 20, 8L << 20), 5, 1, "default", "horovodrun", "localhost:2");
     }
 
     @Override
@@ -48,8 +49,8 @@ final class NetworkBench implements Benchmark {
     }
 
     private static Samples launch(int ranks, MpiSetting setting, Plan plan) throws IOException, InterruptedException {
-        List<String> words = new ArrayList<>(
-                List.of(plan.launcher(), "-np", Integer.toString(ranks), "-H", plan.hosts()));
+        List<String> words =
+                new ArrayList<>(List.of(plan.launcher(), "-np", Integer.toString(ranks), "-H", plan.hosts()));
         if (!setting.arguments().isEmpty()) {
             words.add("--mpi-args=" + String.join(" ", setting.arguments()));
         }
@@ -73,6 +74,9 @@ final class NetworkBench implements Benchmark {
                 .min(Comparator.comparingDouble(
                         setting -> runs.get(setting).spread("mpi", bytes).median()))
                 .ifPresent(best -> results.add(mpi(ranks, bytes, runs.get(best), "best:" + best.name())));
+        if (runs.isEmpty()) {
+            return results;
+        }
         Samples all = Samples.together(runs.values());
         results.add(result("network-float32", ranks, bytes, all, "float32", "tcp", "tcp[both-ways]"));
         Result half = result("network-fp16", ranks, bytes, all, "fp16", "float32", all.about("hvd") + "[float32]");

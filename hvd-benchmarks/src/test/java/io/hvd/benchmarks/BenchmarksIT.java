@@ -70,7 +70,7 @@ class BenchmarksIT {
                         "mpi.jar-N[default]",
                         "mpi.jar-N[best:default]",
                         "tcp[both-ways]",
-                        "hvd[shared-memory-over-mpi][float32]");
+                        "hvd[shared_memory_over_mpi][float32]");
     }
 
     @Test

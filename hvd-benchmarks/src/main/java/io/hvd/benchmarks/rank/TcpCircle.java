@@ -34,8 +34,7 @@ final class TcpCircle implements AutoCloseable {
         var here = HostAddress.of(topology, config.controlInterface());
         try (ServerSocketChannel door = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0))) {
             int port = door.socket().getLocalPort();
-            List<byte[]> doors =
-                    hvd.exchange((here.getHostAddress() + " " + port).getBytes(StandardCharsets.US_ASCII));
+            List<byte[]> doors = hvd.exchange((here.getHostAddress() + " " + port).getBytes(StandardCharsets.US_ASCII));
             byte[] nextDoor = doors.get((topology.rank() + 1) % topology.size());
             String[] hostAndPort = new String(nextDoor, StandardCharsets.US_ASCII).split(" ");
             next = SocketChannel.open(new InetSocketAddress(hostAndPort[0], Integer.parseInt(hostAndPort[1])));
