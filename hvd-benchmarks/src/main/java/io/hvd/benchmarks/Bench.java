@@ -20,6 +20,7 @@ public final class Bench {
     private static final int FAILED = 1;
     private static final List<Benchmark> ALL = List.of(
             new AllreduceBench(),
+            new NetworkBench(),
             new GradientsBench(),
             new TrainingBench(),
             new ScaleBench(),
@@ -96,7 +97,8 @@ public final class Bench {
                 numbers(line, "repeat", List.of(usual.repeat()), Integer::valueOf)
                         .get(0),
                 line.getOptionValue("only", usual.only()),
-                line.getOptionValue("launcher", usual.launcher()));
+                line.getOptionValue("launcher", usual.launcher()),
+                line.getOptionValue("hosts", usual.hosts()));
     }
 
     private static <N extends Number> List<N> numbers(
@@ -131,7 +133,9 @@ public final class Bench {
                 .addOption(valued("rounds", "timings of each launch"))
                 .addOption(valued("repeat", "launches of each kind, in turn"))
                 .addOption(valued("only", "measure only what has this in its name"))
-                .addOption(valued("launcher", "for start: the horovodrun to time"))
+                .addOption(valued(
+                        "launcher", "for start: the horovodrun to time; for network: the one to start ranks with"))
+                .addOption(valued("hosts", "for network: hosts and their ranks, such as a:1,b:1"))
                 .addOption(null, "quick", false, "a look in less than a minute")
                 .addOption("h", "help", false, "this text");
     }

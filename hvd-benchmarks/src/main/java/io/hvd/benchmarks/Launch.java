@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** Starts the ranks of a benchmark on this host, waits for them, and brings their timings back. */
+/** Starts the ranks of a benchmark, waits for them, and brings their timings back. */
 final class Launch {
     private static final long LIMIT_SECONDS = 900;
 
@@ -86,6 +86,26 @@ final class Launch {
             return Samples.ofSlowest(folder, ranks);
         } finally {
             delete(folder);
+        }
+    }
+
+    /**
+     * A launcher whose ranks may be on other hosts, which do not see this one's files.
+     *
+     * @param program says its timings as {@link Samples#said} has them
+     */
+    static Samples hosts(int ranks, List<String> launcher, Class<?> program, String... args)
+            throws IOException, InterruptedException {
+        Path output = Files.createTempFile("hvd-bench", ".output");
+        try {
+            List<String> command = new ArrayList<>(launcher);
+            command.addAll(java());
+            command.add(program.getName());
+            command.addAll(List.of(args));
+            await(command, Map.of(), output);
+            return Samples.ofSlowest(Files.readAllLines(output), ranks);
+        } finally {
+            Files.delete(output);
         }
     }
 

@@ -30,6 +30,10 @@ record MpiSetting(String name, List<String> arguments) {
     /** The three that were seen to win somewhere. */
     static final List<MpiSetting> FEW = ALL.subList(0, 3);
 
+    /** The same over a network, where UCX is another matter. */
+    static final List<MpiSetting> NETWORK =
+            List.of(DEFAULT, tuned("segmented-ring-1m", 5, 1 << 20), tuned("ring", 4, 0), tuned("rabenseifner", 6, 0));
+
     private static MpiSetting tuned(String name, int algorithm, int segmentBytes) {
         return new MpiSetting(name, algorithm(algorithm, segmentBytes));
     }

@@ -9,11 +9,12 @@ import java.util.List;
  * @param rounds timings of one launch
  * @param repeat launches of each kind, in turn
  * @param only part of the name of what is to be measured; empty for everything
- * @param launcher program that starts ranks, where that is what is measured
+ * @param launcher program that starts ranks, where that is what is measured, and on other hosts
+ * @param hosts where the network is what is measured, with the ranks of each, such as {@code a:1,b:1}
  */
-record Plan(List<Integer> ranks, List<Long> sizes, int rounds, int repeat, String only, String launcher) {
+record Plan(List<Integer> ranks, List<Long> sizes, int rounds, int repeat, String only, String launcher, String hosts) {
     Plan(List<Integer> ranks, List<Long> sizes, int rounds, int repeat) {
-        this(ranks, sizes, rounds, repeat, "", "horovodrun");
+        this(ranks, sizes, rounds, repeat, "", "horovodrun", "localhost:2");
     }
 
     Plan {

@@ -9,12 +9,15 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * Timings by series and size, and words about who was timed. Each rank writes its own into a file of the run's
  * folder; whoever started the ranks reads them all. Not thread-safe.
  */
 public final class Samples {
+    private static final String SAID = "SAMPLE ";
+
     private final List<Sample> samples = new ArrayList<>();
     private final Map<String, String> about = new TreeMap<>();
 
@@ -69,21 +72,51 @@ public final class Samples {
     }
 
     public void write(Path folder, int rank) {
-        List<String> lines = new ArrayList<>();
-        about.forEach((key, words) -> lines.add("ABOUT " + key + " " + words));
-        samples.forEach(sample -> lines.add(sample.line()));
         try {
-            Files.write(file(folder, rank), lines);
+            Files.write(file(folder, rank), lines());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    /** A collective lasts until its last rank has it: of each timing, the one of the slowest rank. */
+    private List<String> lines() {
+        List<String> lines = new ArrayList<>();
+        about.forEach((key, words) -> lines.add("ABOUT " + key + " " + words));
+        samples.forEach(sample -> lines.add(sample.line()));
+        return lines;
+    }
+
+    /** Lines by which ranks on other hosts hand over what they have timed. */
+    public String said(int rank) {
+        return lines().stream().map(line -> SAID + rank + " " + line + "\n").collect(Collectors.joining());
+    }
+
+    /** Of what the ranks of a job have said, among other lines. */
+    static Samples ofSlowest(List<String> output, int ranks) {
+        List<Samples> all = new ArrayList<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            String mine = SAID + rank + " ";
+            all.add(read(output.stream()
+                    .filter(line -> line.startsWith(mine))
+                    .map(line -> line.substring(mine.length()))
+                    .toList()));
+        }
+        return ofSlowest(all);
+    }
+
     static Samples ofSlowest(Path folder, int ranks) throws IOException {
-        Samples slowest = read(file(folder, 0));
-        for (int rank = 1; rank < ranks; rank++) {
-            List<Sample> others = read(file(folder, rank)).samples;
+        List<Samples> all = new ArrayList<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            all.add(read(Files.readAllLines(file(folder, rank))));
+        }
+        return ofSlowest(all);
+    }
+
+    /** A collective lasts until its last rank has it: of each timing, the one of the slowest rank. */
+    private static Samples ofSlowest(List<Samples> ranks) {
+        Samples slowest = ranks.get(0);
+        for (Samples rank : ranks.subList(1, ranks.size())) {
+            List<Sample> others = rank.samples;
             for (int i = 0; i < slowest.samples.size(); i++) {
                 Sample mine = slowest.samples.get(i);
                 slowest.samples.set(
@@ -97,9 +130,9 @@ public final class Samples {
         return slowest;
     }
 
-    private static Samples read(Path file) throws IOException {
+    private static Samples read(List<String> lines) {
         Samples read = new Samples();
-        for (String line : Files.readAllLines(file)) {
+        for (String line : lines) {
             String[] words = line.split(" ");
             if (words[0].equals("ABOUT")) {
                 read.about(words[1], words[2]);

@@ -52,6 +52,30 @@ class BenchmarksIT {
     }
 
     @Test
+    void theNetworkIsTimedWithPlainTcpBesideIt() {
+        List<Result> results = results(
+                "network",
+                "--hosts",
+                "localhost:2",
+                "--sizes",
+                "4K,1M",
+                "--rounds",
+                "2",
+                "--only",
+                "default",
+                "--launcher",
+                "../mpirun-scripts/horovodrun");
+
+        assertThat(results.stream().map(Result::bytes).distinct()).containsExactly(4096L, 1L << 20);
+        assertThat(opponents(results))
+                .containsExactlyInAnyOrder(
+                        "mpi.jar-N[default]",
+                        "mpi.jar-N[best:default]",
+                        "tcp[both-ways]",
+                        "hvd[shared_memory_over_mpi][float32]");
+    }
+
+    @Test
     @Tag("long")
     void gradientsAreAveragedByAllWays() {
         List<Result> results =
@@ -115,7 +139,7 @@ class BenchmarksIT {
         List<String> commands = Files.readAllLines(ROOT.resolve("README.md")).stream()
                 .filter(line -> line.startsWith("mpirun-scripts/bench-"))
                 .toList();
-        assertThat(commands).hasSize(6);
+        assertThat(commands).hasSize(7);
         for (String command : commands) {
             Job job = Job.run(List.of("sh", "-c", "cd '" + ROOT + "' && " + command + " --help"), Map.of());
             assertThat(job.exitCode()).as(command + "\n" + job.output()).isZero();

@@ -28,6 +28,7 @@ public record HvdConfig(
         int stageBytes,
         boolean sharedMemory,
         boolean compressOnOneHost,
+        AllreduceAlgorithm allreduceAlgorithm,
         GpuSettings gpu,
         int threadsPerRank,
         StallSettings stall,
@@ -50,6 +51,16 @@ public record HvdConfig(
         LOCAL,
         MPI,
         NCCL
+    }
+
+    /** How an allreduce goes from process to process. */
+    public enum AllreduceAlgorithm {
+        /** By size, number of ranks and hosts. */
+        AUTO,
+        /** Open MPI decides. */
+        MPI,
+        /** hvd's own, over messages between neighbours. */
+        RING
     }
 
     /** Set by mpirun (both Open MPI 4 and 5), by srun with PMIx, and by other PMI launchers. */
@@ -108,6 +119,7 @@ public record HvdConfig(
                 Math.toIntExact(Math.min(reader.atLeast(Setting.STAGE_BYTES, SMALLEST_STAGE), 1 << 30)),
                 reader.flag(Setting.SHARED_MEMORY),
                 reader.flag(Setting.COMPRESS_ON_ONE_HOST),
+                reader.choice(Setting.ALLREDUCE_ALGORITHM, AllreduceAlgorithm.class),
                 GpuSettings.from(reader, notes),
                 reader.between(Setting.THREADS, 0, MOST_THREADS),
                 StallSettings.from(reader, notes),
@@ -144,6 +156,7 @@ public record HvdConfig(
                         stageBytes,
                         sharedMemory,
                         compressOnOneHost,
+                        allreduceAlgorithm,
                         gpu.withPerRank(gpus),
                         threadsPerRank,
                         stall,

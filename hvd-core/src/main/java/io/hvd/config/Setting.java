@@ -59,6 +59,12 @@ public enum Setting {
             JOB,
             "1 compresses also where all ranks are on one host, whose memory is faster than the conversion; tensors on"
                     + " GPUs are compressed anyway"),
+    ALLREDUCE_ALGORITHM(
+            "HVD_ALLREDUCE_ALGORITHM",
+            "auto",
+            JOB,
+            "auto, mpi or ring: how processes reduce; ring is hvd's own over messages to neighbours, auto takes it between"
+                    + " hosts from the size on where it was seen to be faster"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
     GPUS_PER_RANK(
             "HVD_GPUS_PER_RANK",

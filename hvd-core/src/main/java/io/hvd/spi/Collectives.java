@@ -47,6 +47,16 @@ public interface Collectives extends AutoCloseable {
      */
     void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how);
 
+    /**
+     * Begins to reduce one tensor in place, and leaves the caller to other things meanwhile; it moves on whenever it is
+     * asked whether it is done. Several may be under way, which all ranks begin in the same order; before anything else
+     * is called they must be done.
+     */
+    default Completion beginAllreduce(Tensor tensor, Reduction how) {
+        allreduce(List.of(tensor), List.of(tensor), how);
+        return () -> true;
+    }
+
     /** Whether {@link #allreduceUnlessVetoed} is there for tensors on such a device. */
     default boolean takesVetoes(Device device) {
         return false;
@@ -123,7 +133,7 @@ public interface Collectives extends AutoCloseable {
         return null;
     }
 
-    /** Work that a device does meanwhile. */
+    /** Work that goes on meanwhile, on a device or between the ranks. */
     interface Completion {
         /** Throws if the work has failed. */
         boolean isDone();

@@ -81,6 +81,15 @@ class MpiContractIT {
         requireAllPassed(ranks, "alone=" + ranks, Map.of("HVD_SHARED_MEMORY", "0"));
     }
 
+    /** With a tiny stage an allreduce is many laps of the ring. */
+    @ParameterizedTest(name = "3 processes, ring, stage of {0} bytes")
+    @ValueSource(strings = {"4096", "4194304"})
+    void theContractHoldsRoundTheRing(String stageBytes) {
+        Map<String, String> ring =
+                Map.of("HVD_ALLREDUCE_ALGORITHM", "ring", "HVD_SHARED_MEMORY", "0", "HVD_STAGE_BYTES", stageBytes);
+        requireAllPassed(3, "ring=" + stageBytes, ring);
+    }
+
     private static void requireAllPassed(int ranks, String label, Map<String, String> settings) {
         requireAllPassed(contract(ranks, settings, Stream.of()), "mpi", ranks, label);
     }

@@ -44,6 +44,9 @@ final class Duel {
         Runnable call = side.call().apply(count);
         floats.fill(count, job.rank() + 1);
         call.run();
+        if (!side.computes()) {
+            return call;
+        }
         float sum = job.size() * (job.size() + 1) / 2f;
         float expected = side.averages() ? sum / job.size() : sum;
         if (side.heap()) {

@@ -2,6 +2,7 @@ package io.hvd.backend.shm;
 
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.Collectives.Completion;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
@@ -9,11 +10,17 @@ import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 
 /** Combines what a host has come to with the other hosts, in place. Communication thread. */
 final class Crossing {
+    /** So long the network goes on with what it has; whoever wakes up gets a core that others want. */
+    private static final long PAUSE_NANOS = 20_000;
+
     private final Collectives across;
+    private final List<Completion> underWay = new ArrayList<>();
 
     /** @param across of the ranks at this one's place on every host */
     Crossing(Collectives across) {
@@ -24,9 +31,29 @@ final class Crossing {
         across.report(to);
     }
 
-    void combine(ByteBuffer result, int first, int count, Reduction how) {
-        List<Tensor> slice = List.of(slice(result, first, count, how.wire()));
-        across.allreduce(slice, slice, onTheWay(how));
+    /** Begins to combine a slice; it moves on by {@link #moveOn} and {@link #await}. */
+    Completion begin(ByteBuffer result, int first, int count, Reduction how) {
+        if (count == 0) {
+            return () -> true;
+        }
+        Completion begun = across.beginAllreduce(slice(result, first, count, how.wire()), onTheWay(how));
+        underWay.add(begun);
+        return begun;
+    }
+
+    /** Takes a short rest if nothing has arrived. @return false if there is nothing under way */
+    boolean moveOn() {
+        if (!underWay.isEmpty() && !underWay.removeIf(Completion::isDone)) {
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+        return !underWay.isEmpty();
+    }
+
+    /** Until it is there; the others move on too. */
+    void await(Completion one) {
+        while (!one.isDone()) {
+            moveOn();
+        }
     }
 
     /** @return false if a rank of another host has vetoed */

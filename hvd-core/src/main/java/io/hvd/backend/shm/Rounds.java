@@ -4,6 +4,7 @@ import io.hvd.backend.shm.Layout.Counter;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Activities;
 import java.nio.ByteBuffer;
+import java.util.function.BooleanSupplier;
 
 /**
  * One rank's way through the rounds of a segment. In every round each rank may put something on its stage, and says when
@@ -17,6 +18,7 @@ final class Rounds {
     private final Segment segment;
     private final Company company;
     private final Patience patience;
+    private BooleanSupplier meanwhile = () -> false;
     private Activities activities = Activities.UNHEARD;
     private long round;
 
@@ -28,6 +30,11 @@ final class Rounds {
 
     void report(Activities to) {
         activities = to;
+    }
+
+    /** @param work done while this rank waits for another one; false if there is none */
+    void meanwhile(BooleanSupplier work) {
+        meanwhile = work;
     }
 
     Activities activities() {
@@ -87,7 +94,7 @@ final class Rounds {
             long begun = activities.begin();
             patience.begin();
             while (segment.read(counter, other) < of) {
-                if (patience.pause()) {
+                if (!meanwhile.getAsBoolean() && patience.pause()) {
                     look(counter, other, of);
                 }
             }

@@ -4,8 +4,8 @@ package io.hvd.backend.shm;
 public final class SegmentSize {
     /** A stage of every rank, both parities of it and the result stay in a core's cache. */
     private static final int STAGE_BYTES = 128 << 10;
-    /** Where a slice goes to other hosts: so much that a message takes longer than to begin one. */
-    private static final int CROSSING_BYTES = 512 << 10;
+    /** Where a slice goes to other hosts: so much that the network has work while the ranks of the host meet. */
+    private static final int CROSSING_BYTES = 2 << 20;
 
     private static final int MOST_STAGE_BYTES = 4 << 20;
     /** A smaller one is not worth it. */

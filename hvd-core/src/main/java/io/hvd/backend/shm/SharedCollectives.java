@@ -22,7 +22,7 @@ final class SharedCollectives implements Collectives {
             Set.of(OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.ALLTOALL, OpKind.REDUCESCATTER);
 
     private final Rounds rounds;
-    private final SharedAllreduce allreduce;
+    private final SegmentAllreduce allreduce;
     private final SharedMovement movement;
     private final Collectives beneath;
     /** Null where all members are on one host. */
@@ -34,7 +34,7 @@ final class SharedCollectives implements Collectives {
      */
     SharedCollectives(Rounds rounds, Collectives beneath, Crossing across) {
         this.rounds = rounds;
-        this.allreduce = new SharedAllreduce(rounds, across);
+        this.allreduce = across == null ? new SharedAllreduce(rounds) : new CrossingAllreduce(rounds, across);
         this.movement = new SharedMovement(rounds);
         this.beneath = beneath;
         this.across = across;

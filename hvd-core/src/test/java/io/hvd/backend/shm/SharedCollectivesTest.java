@@ -215,7 +215,7 @@ class SharedCollectivesTest {
     void betweenHostsEveryRankCombinesItsSliceWithThoseAtItsPlace(String hosts) throws Exception {
         List<String> said = run(List.of(hosts.split(",")), folder, (shared, beneath) -> {
             for (DType type : List.of(DType.FLOAT32, DType.INT64, DType.INT8)) {
-                for (int[] sizes : new int[][] {{0}, {1}, {0, 3, 0}, {40_001}, {5, 900_000, 1, 70_000}}) {
+                for (int[] sizes : new int[][] {{0}, {1}, {0, 3, 0}, {40_001}, {5, 2_500_000, 1, 70_000}}) {
                     sumOverHosts(shared, beneath, type, sizes);
                 }
             }
@@ -254,7 +254,7 @@ class SharedCollectivesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 5, 900_000})
+    @ValueSource(ints = {0, 5, 1_200_000})
     void aVetoIsHeardOnOtherHosts(int elements) throws Exception {
         run(List.of("a", "a", "b", "b"), folder, (shared, beneath) -> {
             Collectives data = shared.collectives();
@@ -397,7 +397,7 @@ class SharedCollectivesTest {
             Layout layout = new Layout(ranks, SegmentSize.stageBytes(ranks, true));
             assertThat(SegmentSize.bytes(ranks, true)).isEqualTo(layout.bytes()).isEqualTo(layout.result(2));
         }
-        assertThat(SegmentSize.bytes(2, false)).isEqualTo(6 * (1 << 20) + 4096);
+        assertThat(SegmentSize.bytes(2, false)).isEqualTo(6 * (4 << 20) + 4096);
         assertThat(SegmentSize.bytes(1000, false)).isGreaterThan(Integer.MAX_VALUE);
     }
 

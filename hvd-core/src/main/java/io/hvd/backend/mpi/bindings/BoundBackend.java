@@ -12,6 +12,7 @@ import io.hvd.spi.Transfers;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import mpi.Comm;
 import mpi.Group;
 import mpi.Intracomm;
@@ -43,7 +44,7 @@ final class BoundBackend implements Backend {
         this.size = comm.getSize();
         this.topology = discover();
         this.control = SocketControl.connect(topology, config, this::exchange);
-        this.collectives = new MpiCollectives(comm, config.stageBytes());
+        this.collectives = new MpiCollectives(comm, config.stageBytes(), choice(everybody()));
     }
 
     private Topology discover() throws MPIException {
@@ -97,10 +98,20 @@ final class BoundBackend implements Backend {
             Intracomm theirs = comm.createGroup(some, SET_TAG);
             some.free();
             everybody.free();
-            return new MpiCollectives(theirs, config.stageBytes());
+            return new MpiCollectives(theirs, config.stageBytes(), choice(members));
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_create_group for ranks " + members + " failed: " + e, e);
         }
+    }
+
+    private List<Integer> everybody() {
+        return IntStream.range(0, size).boxed().toList();
+    }
+
+    private AllreduceChoice choice(List<Integer> members) {
+        boolean severalHosts =
+                members.stream().map(topology.nodes()::get).distinct().count() > 1;
+        return new AllreduceChoice(config.allreduceAlgorithm(), severalHosts);
     }
 
     @Override

@@ -10,6 +10,7 @@ import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.Optional;
 import mpi.Intracomm;
 import mpi.MPI;
 import mpi.MPIException;
@@ -17,29 +18,59 @@ import mpi.MPIException;
 /**
  * Collectives over one communicator. Host tensors stream through a staging buffer that stays in
  * cache; a single direct buffer that needs neither scaling nor conversion is reduced where it lies.
+ * Large allreduces between hosts go round a ring of our own.
  */
 final class MpiCollectives implements Collectives {
+    /** Elements, when those that are reduced are not all: who begins several has more than a chunk of them. */
+    private static final long PART_OF_MUCH = Integer.MAX_VALUE;
+
     private final Stage stage;
     private final StageReduction reduction;
     private final Movement movement;
+    private final StagedAllreduce staged;
+    private final AllreduceChoice choice;
+    private final RingAllreduce ring;
     private final Converter converter = new Converter();
 
-    MpiCollectives(Intracomm comm, int stageBytes) throws MPIException {
+    MpiCollectives(Intracomm comm, int stageBytes, AllreduceChoice choice) throws MPIException {
         this.stage = new Stage(comm, stageBytes);
+        this.choice = choice;
+        this.ring = new RingAllreduce(new BoundTransfers(comm), stage.rank, stage.size, stageBytes);
         this.reduction = new StageReduction(stage);
         this.movement = new Movement(stage, converter);
+        this.staged = new StagedAllreduce(stage, reduction, converter);
     }
 
     @Override
     public void report(Activities to) {
         stage.activities = to;
+        ring.report(to);
     }
 
     @Override
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        if (!reducedInPlace(inputs, outputs, how)) {
-            stream(inputs, outputs, how, false);
+        Optional<ByteBuffer> plain = plain(inputs, outputs, how);
+        long elements = elements(inputs);
+        if (goesRound(elements, how)) {
+            Cargo cargo = plain.<Cargo>map(
+                            buffer -> new Cargo.InPlace(buffer, how.wire().bytes()))
+                    .orElseGet(() -> packed(inputs, outputs, how));
+            ring.run(cargo, elements, how);
+        } else if (plain.isPresent() && StageReduction.isNative(how)) {
+            staged.runInPlace(plain.get(), elements, how);
+        } else {
+            staged.run(inputs, outputs, how);
         }
+    }
+
+    @Override
+    public Completion beginAllreduce(Tensor tensor, Reduction how) {
+        List<Tensor> only = List.of(tensor);
+        Optional<ByteBuffer> plain = plain(only, only, how);
+        if (plain.isPresent() && goesRound(PART_OF_MUCH, how)) {
+            return ring.begin(plain.get(), Math.toIntExact(tensor.elements()), how);
+        }
+        return Collectives.super.beginAllreduce(tensor, how);
     }
 
     @Override
@@ -49,38 +80,49 @@ final class MpiCollectives implements Collectives {
 
     @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        return stream(inputs, outputs, how, true);
+        long elements = elements(inputs);
+        return goesRound(elements, how)
+                ? ring.runUnlessVetoed(packed(inputs, outputs, how), elements, how)
+                : staged.runUnlessVetoed(inputs, outputs, how);
     }
 
     @Override
     public void vetoAllreduce(Device device, long elements, Reduction how) {
-        int count = (int) Math.min(stage.chunk(how.wire()), elements);
-        Veto.write(stage.front, count, how, true);
-        reduction.allreduce(stage.front, count + 1, how);
+        if (goesRound(elements, how)) {
+            ring.veto(elements, how);
+        } else {
+            staged.veto(elements, how);
+        }
     }
 
-    /** Chunk by chunk over the stage; with a ballot, the first chunk is one element longer. */
-    private boolean stream(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean ballot) {
-        FlatView source = new FlatView(inputs, how.wire(), converter);
-        FlatView target = new FlatView(outputs, how.wire(), converter);
-        int chunk = stage.chunk(how.wire());
-        boolean asked = !ballot;
-        for (long from = 0; from < source.elements() || !asked; from += chunk) {
-            int count = (int) Math.min(chunk, source.elements() - from);
-            copyIn(source, from, count, how.prescale());
-            if (asked) {
-                reduction.allreduce(stage.front, count, how);
-            } else {
-                Veto.write(stage.front, count, how, false);
-                reduction.allreduce(stage.front, count + 1, how);
-                if (Veto.isRaised(stage.front, count, how)) {
-                    return false;
-                }
-                asked = true;
-            }
-            copyOut(target, from, count, how.postscale());
+    private boolean goesRound(long elements, Reduction how) {
+        long bytes = elements * how.wire().bytes();
+        return choice.of(stage.size, bytes, StageReduction.isNative(how)) == AllreduceChoice.Algorithm.RING;
+    }
+
+    private Cargo packed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        return ring.packed(
+                new FlatView(inputs, how.wire(), converter), new FlatView(outputs, how.wire(), converter), how);
+    }
+
+    private static long elements(List<Tensor> tensors) {
+        long all = 0;
+        for (Tensor tensor : tensors) {
+            all += tensor.elements();
         }
-        return true;
+        return all;
+    }
+
+    /** One direct buffer that travels as it is, so that it can be reduced where it lies; empty for anything else. */
+    private static Optional<ByteBuffer> plain(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        Tensor only = inputs.get(0);
+        boolean plain = inputs.size() == 1
+                && outputs.get(0) == only
+                && only.dtype() == how.wire()
+                && how.prescale() == 1.0
+                && how.postscale() == 1.0
+                && only.memory() instanceof BufferMemory;
+        return plain ? Optional.of(((BufferMemory) only.memory()).buffer()) : Optional.empty();
     }
 
     private void copyIn(FlatView source, long from, int count, double scale) {
@@ -89,29 +131,6 @@ final class MpiCollectives implements Collectives {
 
     private void copyOut(FlatView target, long from, int count, double scale) {
         stage.copy(Activities.COPY_OUT, () -> target.unpack(from, count, stage.front, scale));
-    }
-
-    /** The zero-copy way: one direct buffer, in place, as MPI can reduce it. */
-    private boolean reducedInPlace(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        Tensor only = inputs.get(0);
-        boolean plain = inputs.size() == 1
-                && outputs.get(0) == only
-                && only.dtype() == how.wire()
-                && StageReduction.isNative(how)
-                && how.prescale() == 1.0
-                && how.postscale() == 1.0
-                && only.memory() instanceof BufferMemory;
-        if (plain) {
-            ByteBuffer buffer = ((BufferMemory) only.memory()).buffer();
-            // In the same slices as a staged tensor: another rank may hold this one in an array.
-            int chunk = stage.chunk(how.wire());
-            int bytes = how.wire().bytes();
-            for (long from = 0; from < only.elements(); from += chunk) {
-                int count = (int) Math.min(chunk, only.elements() - from);
-                reduction.allreduce(Stage.part(buffer, Math.toIntExact(from * bytes), count * bytes), count, how);
-            }
-        }
-        return plain;
     }
 
     @Override

@@ -1,0 +1,102 @@
+package io.hvd.benchmarks;
+
+import io.hvd.benchmarks.rank.NetworkRank;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+
+/** Allreduce between hosts, in float32 and as fp16, against mpi.jar and against plain TCP that moves as many bytes. */
+final class NetworkBench implements Benchmark {
+    @Override
+    public String name() {
+        return "network";
+    }
+
+    @Override
+    public String summary() {
+        return "Allreduce between the hosts of --hosts, float32 and fp16, against mpi.jar under several settings of Open"
+                + " MPI (one with --quick) and plain TCP both ways at once. bench.jar and Java lie at the same place on"
+                + " all hosts; --ranks is without effect, the hosts say how many.";
+    }
+
+    @Override
+    public Plan usual() {
+        return new Plan(List.of(2), List.of(64L << 10, 1L << 20, 8L << 20, 64L << 20), 10, 1);
+    }
+
+    @Override
+    public Plan quick() {
+        return new Plan(
+                List.of(2), List.of(64L << 10, 1L << 20, 8L << 20), 5, 1, "default", "horovodrun", "localhost:2");
+    }
+
+    @Override
+    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
+        int ranks = ranks(plan.hosts());
+        List<MpiSetting> settings = MpiSetting.NETWORK.stream()
+                .filter(each -> plan.wants(each.name()))
+                .toList();
+        Map<MpiSetting, Samples> runs = Launch.inTurn(
+                "network, " + plan.hosts(), settings, plan.repeat(), progress, setting -> launch(ranks, setting, plan));
+        List<Result> results = new ArrayList<>();
+        for (long bytes : plan.sizes()) {
+            results.addAll(results(ranks, bytes, runs));
+        }
+        return results;
+    }
+
+    private static Samples launch(int ranks, MpiSetting setting, Plan plan) throws IOException, InterruptedException {
+        List<String> words =
+                new ArrayList<>(List.of(plan.launcher(), "-np", Integer.toString(ranks), "-H", plan.hosts()));
+        if (!setting.arguments().isEmpty()) {
+            words.add("--mpi-args=" + String.join(" ", setting.arguments()));
+        }
+        return Launch.hosts(ranks, words, NetworkRank.class, plan.sizesInWords(), Integer.toString(plan.rounds()));
+    }
+
+    private static int ranks(String hosts) throws IOException {
+        try {
+            return Arrays.stream(hosts.split(","))
+                    .mapToInt(host -> Integer.parseInt(host.substring(host.indexOf(':') + 1)))
+                    .sum();
+        } catch (NumberFormatException e) {
+            throw new IOException("--hosts has \"" + hosts + "\", expected hosts with their ranks, such as a:1,b:1");
+        }
+    }
+
+    private static List<Result> results(int ranks, long bytes, Map<MpiSetting, Samples> runs) {
+        List<Result> results = new ArrayList<>();
+        runs.forEach((setting, run) -> results.add(mpi(ranks, bytes, run, setting.name())));
+        runs.keySet().stream()
+                .min(Comparator.comparingDouble(
+                        setting -> runs.get(setting).spread("mpi", bytes).median()))
+                .ifPresent(best -> results.add(mpi(ranks, bytes, runs.get(best), "best:" + best.name())));
+        if (runs.isEmpty()) {
+            return results;
+        }
+        Samples all = Samples.together(runs.values());
+        results.add(result("network-float32", ranks, bytes, all, "float32", "tcp", "tcp[both-ways]"));
+        Result half = result("network-fp16", ranks, bytes, all, "fp16", "float32", all.about("hvd") + "[float32]");
+        results.add(half.with("share_of_float32", 1 / half.ratio()));
+        return results;
+    }
+
+    private static Result mpi(int ranks, long bytes, Samples run, String setting) {
+        return result("network-float32", ranks, bytes, run, "float32", "mpi", run.about("mpi") + "[" + setting + "]");
+    }
+
+    /** With the bandwidth that each rank's link has seen in each direction, if nothing was sent that need not be. */
+    private static Result result(
+            String bench, int ranks, long bytes, Samples run, String ours, String theirs, String opponent) {
+        Spread mine = run.spread(ours, bytes);
+        Spread other = run.spread(theirs, bytes);
+        double sent = 2.0 * (ranks - 1) / ranks * bytes;
+        return new Result(bench, ranks, bytes, mine, opponent, other)
+                .with("busbw_gbs", sent / mine.median() / 1e3)
+                .with("opponent_busbw_gbs", sent / other.median() / 1e3)
+                .with("ours", run.about("hvd"));
+    }
+}

@@ -1,0 +1,82 @@
+package io.hvd.benchmarks.rank;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.spi.Backend;
+import io.hvd.spi.HostAddress;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/**
+ * What the network can do at best: a plain TCP connection from each rank to the next one, and bytes on all of them at
+ * once, which nobody looks at. Each rank sends and receives at the same time, with a thread for each.
+ */
+final class TcpCircle implements AutoCloseable {
+    private static final int PIECE = 256 << 10;
+
+    private final SocketChannel next;
+    private final SocketChannel before;
+    private final ByteBuffer out = ByteBuffer.allocateDirect(PIECE);
+    private final ByteBuffer in = ByteBuffer.allocateDirect(PIECE);
+    private final ExecutorService sender = Executors.newSingleThreadExecutor();
+
+    /** All ranks make theirs together. */
+    TcpCircle(Backend hvd, HvdConfig config) throws IOException {
+        var topology = hvd.topology();
+        var here = HostAddress.of(topology, config.controlInterface());
+        try (ServerSocketChannel door = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0))) {
+            int port = door.socket().getLocalPort();
+            List<byte[]> doors = hvd.exchange((here.getHostAddress() + " " + port).getBytes(StandardCharsets.US_ASCII));
+            byte[] nextDoor = doors.get((topology.rank() + 1) % topology.size());
+            String[] hostAndPort = new String(nextDoor, StandardCharsets.US_ASCII).split(" ");
+            next = SocketChannel.open(new InetSocketAddress(hostAndPort[0], Integer.parseInt(hostAndPort[1])));
+            before = door.accept();
+        }
+    }
+
+    /** So many to the next rank, while as many come from the one before. */
+    void pass(long bytes) {
+        CompletableFuture<Void> sent = CompletableFuture.runAsync(() -> send(bytes), sender);
+        receive(bytes);
+        sent.join();
+    }
+
+    private void send(long bytes) {
+        try {
+            for (long left = bytes; left > 0; ) {
+                left -= next.write(out.clear().limit((int) Math.min(PIECE, left)));
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void receive(long bytes) {
+        try {
+            for (long left = bytes; left > 0; ) {
+                int come = before.read(in.clear().limit((int) Math.min(PIECE, left)));
+                if (come < 0) {
+                    throw new IOException("the rank before this one has hung up, " + left + " bytes too early");
+                }
+                left -= come;
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        sender.shutdown();
+        next.close();
+        before.close();
+    }
+}

@@ -1,0 +1,35 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.tensor.DType;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * A run of elements, cut into a block for each rank; no two differ by more than one element.
+ *
+ * @param data with the elements at its start
+ * @param parts how many blocks
+ */
+record Blocks(ByteBuffer data, int elements, DType type, int parts) {
+
+    ByteBuffer of(int block) {
+        int first = first(block);
+        return part(data, first * type.bytes(), bytes(block));
+    }
+
+    int count(int block) {
+        return first(block + 1) - first(block);
+    }
+
+    int bytes(int block) {
+        return count(block) * type.bytes();
+    }
+
+    private int first(int block) {
+        return (int) ((long) elements * block / parts);
+    }
+
+    static ByteBuffer part(ByteBuffer buffer, int from, int bytes) {
+        return buffer.slice(from, bytes).order(ByteOrder.nativeOrder());
+    }
+}

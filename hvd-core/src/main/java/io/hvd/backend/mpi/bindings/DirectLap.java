@@ -1,0 +1,74 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.Reduction;
+import io.hvd.spi.Transfers.Transfer;
+import io.hvd.tensor.Reducer;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One chunk whose blocks go straight to the ranks that own them, and back to everybody when they are reduced. Each rank
+ * sends as much as in a ring; but the owner has all values at once and adds them in the order of the ranks, 16-bit floats
+ * with a float32 accumulator that is rounded once. In a ring they would be rounded at every rank.
+ */
+final class DirectLap implements Completion {
+    private final Seat seat;
+    private final Blocks blocks;
+    private final Reduction how;
+    private final Reducer reducer;
+    private final ByteBuffer scratch;
+
+    private final List<Transfer> underWay = new ArrayList<>();
+    private boolean reduced;
+
+    /**
+     * @param blocks reduced where they lie
+     * @param scratch for as many blocks as there are ranks
+     */
+    DirectLap(Seat seat, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
+        this.seat = seat;
+        this.blocks = blocks;
+        this.how = how;
+        this.reducer = reducer;
+        this.scratch = scratch;
+        for (int places = 1; places < seat.size(); places++) {
+            underWay.add(seat.receive(arrived(seat.before(places)), seat.before(places)));
+            underWay.add(seat.send(blocks.of(seat.after(places)), seat.after(places)));
+        }
+    }
+
+    @Override
+    public boolean isDone() {
+        underWay.removeIf(Transfer::isDone);
+        if (underWay.isEmpty() && !reduced) {
+            reduced = true;
+            reduce();
+            share();
+        }
+        return underWay.isEmpty();
+    }
+
+    private void reduce() {
+        ByteBuffer mine = blocks.of(seat.rank());
+        List<ByteBuffer> all = new ArrayList<>();
+        for (int rank = 0; rank < seat.size(); rank++) {
+            all.add(rank == seat.rank() ? mine : arrived(rank));
+        }
+        reducer.reduce(how.op(), how.wire(), all, 0, blocks.count(seat.rank()), mine);
+    }
+
+    private void share() {
+        for (int places = 1; places < seat.size(); places++) {
+            underWay.add(seat.receive(blocks.of(seat.before(places)), seat.before(places)));
+            underWay.add(seat.send(blocks.of(seat.rank()), seat.after(places)));
+        }
+    }
+
+    /** Where this rank's block lies as another one has brought it. */
+    private ByteBuffer arrived(int from) {
+        int bytes = blocks.bytes(seat.rank());
+        return Blocks.part(scratch, from * bytes, bytes);
+    }
+}

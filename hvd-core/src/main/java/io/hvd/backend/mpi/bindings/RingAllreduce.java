@@ -1,0 +1,189 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.spi.Activities;
+import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.Reduction;
+import io.hvd.spi.Transfers;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.FlatView;
+import io.hvd.tensor.Reducer;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Allreduce over messages, chunk by chunk, with several chunks under way: while one is packed, summed up or waits for a
+ * neighbour, the others keep the wire busy. All ranks get the same bits, for each block of a chunk is completed by one of
+ * them.
+ *
+ * <p>All ranks begin the same chunks in the same order, whose number is the tag of their messages. Communication thread.
+ */
+final class RingAllreduce {
+    /**
+     * What a message carries: with its header less than the 64 KiB up to which Open MPI sends over TCP at once. From there
+     * on it first asks the receiver, and both links stand still until that one has been on a core.
+     */
+    private static final int BLOCK_BYTES = 63 << 10;
+    /** Chunks under way: what the sockets hold while neither rank is on a core. */
+    private static final int MOST_AT_ONCE = 32;
+
+    private static final int STAGES_AT_ONCE = 4;
+
+    /** On a fast network the next chunk is there by then. */
+    private static final long SPIN_NANOS = 50_000;
+    /** The sockets go on for longer. Whoever spins is taken off a core that others want; whoever wakes up gets it. */
+    private static final long PAUSE_NANOS = 20_000;
+    /** With a ballot the first chunk goes alone: while it does, the wire has nothing else to carry. */
+    private static final int BALLOT_BYTES = 16 << 10;
+
+    /** The first are taken by single transfers. */
+    private static final int FIRST_TAG = 16;
+    /** More than are ever under way. */
+    private static final int TAGS = 4096;
+
+    private static final int SPARE_BYTES_PER_RANK = 8;
+    private static final String ACTIVITY = "RING_ALLREDUCE";
+
+    private final Transfers transfers;
+    private final int rank;
+    private final int size;
+    private final int chunkBytes;
+    private final int atOnce;
+    private final BufferPool buffers;
+    private final Reducer reducer = new Reducer();
+    private Activities activities = Activities.UNHEARD;
+    private long begun;
+
+    /** @param mostBytes of a chunk */
+    RingAllreduce(Transfers transfers, int rank, int size, int mostBytes) {
+        this.transfers = transfers;
+        this.rank = rank;
+        this.size = size;
+        this.chunkBytes = (int) Math.min(mostBytes, (long) BLOCK_BYTES * size);
+        this.atOnce = (int) Math.min(MOST_AT_ONCE, (long) STAGES_AT_ONCE * mostBytes / chunkBytes);
+        this.buffers = new BufferPool(chunkBytes + SPARE_BYTES_PER_RANK * (size + 1));
+    }
+
+    void report(Activities to) {
+        activities = to;
+    }
+
+    /** Tensors that do not lie as they travel. */
+    Cargo packed(FlatView source, FlatView target, Reduction how) {
+        return new Cargo.Packed(source, target, how, buffers, activities);
+    }
+
+    void run(Cargo cargo, long elements, Reduction how) {
+        run(cargo, 0, elements, how);
+    }
+
+    /** The same, unless a rank calls {@link #veto} instead. @return false then; nothing is unloaded */
+    boolean runUnlessVetoed(Cargo cargo, long elements, Reduction how) {
+        int first = ballot(elements, how);
+        ByteBuffer data = cargo.load(0, first);
+        if (isVetoed(data, first, how, false)) {
+            cargo.discard(data);
+            return false;
+        }
+        cargo.unload(0, first, data);
+        run(cargo, first, elements, how);
+        return true;
+    }
+
+    void veto(long elements, Reduction how) {
+        ByteBuffer data = buffers.take();
+        isVetoed(data, ballot(elements, how), how, true);
+        buffers.give(data);
+    }
+
+    /** Begins to reduce what lies there; it moves on when it is asked. */
+    Completion begin(ByteBuffer data, int count, Reduction how) {
+        Cargo cargo = new Cargo.InPlace(data, how.wire().bytes());
+        Deque<Chunk> underWay = new ArrayDeque<>();
+        for (int from = 0; from < count; from += chunk(how.wire())) {
+            int part = Math.min(chunk(how.wire()), count - from);
+            underWay.add(depart(from, part, cargo.load(from, part), how));
+        }
+        return () -> {
+            underWay.removeIf(this::hasArrived);
+            return underWay.isEmpty();
+        };
+    }
+
+    private void run(Cargo cargo, long start, long elements, Reduction how) {
+        Deque<Chunk> underWay = new ArrayDeque<>();
+        for (long from = start; from < elements; from += chunk(how.wire())) {
+            if (underWay.size() == atOnce) {
+                land(underWay, cargo);
+            }
+            int count = (int) Math.min(chunk(how.wire()), elements - from);
+            underWay.add(depart(from, count, cargo.load(from, count), how));
+        }
+        while (!underWay.isEmpty()) {
+            land(underWay, cargo);
+        }
+    }
+
+    private void land(Deque<Chunk> underWay, Cargo cargo) {
+        await(underWay);
+        Chunk oldest = underWay.remove();
+        cargo.unload(oldest.from(), oldest.count(), oldest.data());
+        buffers.give(oldest.scratch());
+    }
+
+    /** Until the oldest one is there. */
+    private void await(Deque<Chunk> underWay) {
+        long since = activities.begin();
+        long begunNanos = System.nanoTime();
+        while (!underWay.element().lap().isDone()) {
+            underWay.forEach(chunk -> chunk.lap().isDone());
+            if (System.nanoTime() - begunNanos > SPIN_NANOS) {
+                LockSupport.parkNanos(PAUSE_NANOS);
+            }
+        }
+        activities.end(ACTIVITY, since);
+    }
+
+    private int chunk(DType type) {
+        return chunkBytes / type.bytes();
+    }
+
+    private int ballot(long elements, Reduction how) {
+        int chunk = chunk(how.wire());
+        return (int)
+                (elements <= chunk
+                        ? elements
+                        : Math.min(chunk, BALLOT_BYTES / how.wire().bytes()));
+    }
+
+    private boolean isVetoed(ByteBuffer data, int count, Reduction how, boolean byThisRank) {
+        Veto.write(data, count, how, byThisRank);
+        Deque<Chunk> only = new ArrayDeque<>();
+        only.add(depart(0, count + 1, data, how));
+        await(only);
+        buffers.give(only.remove().scratch());
+        return Veto.isRaised(data, count, how);
+    }
+
+    private record Chunk(long from, int count, ByteBuffer data, ByteBuffer scratch, Completion lap) {}
+
+    private Chunk depart(long from, int count, ByteBuffer data, Reduction how) {
+        Seat seat = new Seat(transfers, rank, size, FIRST_TAG + (int) (begun++ % TAGS));
+        Blocks blocks = new Blocks(data, count, how.wire(), size);
+        ByteBuffer scratch = buffers.take();
+        boolean roundsAtEveryRank = how.wire().isHalf() && size > 2;
+        Completion lap = roundsAtEveryRank
+                ? new DirectLap(seat, blocks, how, reducer, scratch)
+                : new RingLap(seat, blocks, how, reducer, scratch);
+        return new Chunk(from, count, data, scratch, lap);
+    }
+
+    private boolean hasArrived(Chunk chunk) {
+        boolean there = chunk.lap().isDone();
+        if (there) {
+            buffers.give(chunk.scratch());
+        }
+        return there;
+    }
+}
