@@ -52,6 +52,11 @@ public enum Setting {
             "1",
             JOB,
             "0 has the ranks of a host go through MPI instead of memory that they share"),
+    COST_MODEL(
+            "HVD_COST_MODEL",
+            "",
+            JOB,
+            "cost model of bench-model.sh by which ways of an allreduce are chosen; rank 0 reads it for all"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
     GPUS_PER_RANK(
             "HVD_GPUS_PER_RANK",

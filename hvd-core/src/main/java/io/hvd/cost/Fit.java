@@ -1,0 +1,153 @@
+package io.hvd.cost;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Makes a cost model of measurements: for each algorithm the pieces, their bounds and their parameters with the smallest
+ * sum of squared relative errors, so that a latency counts as much as the time of a large message.
+ */
+public final class Fit {
+    private static final int MOST_PIECES = 3;
+    /** Of each kind of job: as few as tell a message's cost from a byte's, and one to contradict. */
+    private static final int SIZES_PER_PIECE = 3;
+    /** One more piece must leave so much of the error only. */
+    private static final double WORTH_A_PIECE = 0.7;
+    /** What reducing alone would take is never all of it. */
+    private static final double LEAST_REST = 0.05;
+
+    private final CalibrationHost host;
+    private final Algorithm algorithm;
+    private final List<Sample> samples;
+    private final List<Long> sizes;
+    private final Set<JobShape> shapes;
+
+    private Fit(CalibrationHost host, Algorithm algorithm, List<Sample> samples) {
+        this.host = host;
+        this.algorithm = algorithm;
+        this.samples = samples;
+        this.sizes = samples.stream().map(Sample::bytes).distinct().sorted().toList();
+        this.shapes = samples.stream().map(Sample::shape).collect(Collectors.toSet());
+    }
+
+    /**
+     * The model that comes closest.
+     *
+     * @param samples of each algorithm and kind of job the same sizes, three or more
+     * @throws HvdException if there are too few
+     */
+    public static CostModel of(CalibrationHost host, List<Sample> samples) {
+        Map<Algorithm, List<Sample>> byAlgorithm = samples.stream()
+                .collect(Collectors.groupingBy(
+                        Sample::algorithm, () -> new EnumMap<>(Algorithm.class), Collectors.toList()));
+        Map<Algorithm, Curve> curves = new EnumMap<>(Algorithm.class);
+        byAlgorithm.forEach((algorithm, some) -> curves.put(algorithm, new Fit(host, algorithm, some).curve()));
+        return new CostModel(host, curves);
+    }
+
+    /** Pieces from some size on. */
+    private record Candidate(List<Piece> pieces, double error) {
+        Candidate before(Candidate rest) {
+            List<Piece> all = new ArrayList<>(pieces);
+            all.addAll(rest.pieces);
+            return new Candidate(all, error + rest.error);
+        }
+    }
+
+    private Curve curve() {
+        Candidate best = split(0, 1, Form.FEW_BYTES)
+                .orElseThrow(() -> new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "too few measurements of " + algorithm.word() + " with " + shapes
+                                + " (ranks x hosts): found the sizes " + sizes + ", expected the same "
+                                + SIZES_PER_PIECE + " or more sizes of each"));
+        for (int pieces = 2; pieces <= MOST_PIECES; pieces++) {
+            Optional<Candidate> more = split(0, pieces, Form.FEW_BYTES);
+            if (more.isPresent() && more.get().error < WORTH_A_PIECE * best.error) {
+                best = more.get();
+            }
+        }
+        return new Curve(algorithm, shapes, best.pieces);
+    }
+
+    /** The best so many pieces for the sizes from one on; few bytes come before many. */
+    private Optional<Candidate> split(int from, int pieces, Form least) {
+        Candidate best = null;
+        for (Form form : Form.values()) {
+            int first = pieces == 1 ? sizes.size() - 1 : from + SIZES_PER_PIECE - 1;
+            for (int last = first; form.compareTo(least) >= 0 && last < sizes.size(); last++) {
+                Optional<Candidate> whole = whole(form, from, last, pieces);
+                if (whole.isPresent() && (best == null || whole.get().error < best.error)) {
+                    best = whole.get();
+                }
+            }
+        }
+        return Optional.ofNullable(best);
+    }
+
+    private Optional<Candidate> whole(Form form, int from, int last, int pieces) {
+        Optional<Candidate> head = piece(form, from, last);
+        return pieces == 1 || head.isEmpty()
+                ? head
+                : split(last + 1, pieces - 1, form).map(rest -> head.get().before(rest));
+    }
+
+    private Optional<Candidate> piece(Form form, int from, int last) {
+        if (from >= sizes.size()) {
+            return Optional.empty();
+        }
+        long least = sizes.get(from);
+        long most = sizes.get(last);
+        List<Sample> some = samples.stream()
+                .filter(sample -> sample.bytes() >= least && sample.bytes() <= most)
+                .toList();
+        if (!hasEnoughOfEach(some)) {
+            return Optional.empty();
+        }
+        LeastSquares.Solution found =
+                LeastSquares.solve(some.stream().map(sample -> row(form, sample)).toArray(double[][]::new));
+        double[] unknowns = found.unknowns();
+        Piece piece = new Piece(
+                form,
+                last + 1 == sizes.size() ? Long.MAX_VALUE : between(most, sizes.get(last + 1)),
+                new Link(unknowns[0], unknowns[2]),
+                unknowns[1],
+                new Link(unknowns[3], unknowns[4]));
+        return Optional.of(new Candidate(List.of(piece), found.error()));
+    }
+
+    private boolean hasEnoughOfEach(List<Sample> some) {
+        return shapes.stream()
+                .allMatch(shape -> some.stream()
+                                .filter(sample -> sample.shape().equals(shape))
+                                .map(Sample::bytes)
+                                .distinct()
+                                .count()
+                        >= SIZES_PER_PIECE);
+    }
+
+    /** Nobody has seen where between the two the protocol changes. */
+    private static long between(long size, long next) {
+        return (long) Math.sqrt((double) size * next);
+    }
+
+    private double[] row(Form form, Sample sample) {
+        Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
+        double reducing = terms.reducedBytes() * host.gammaSecondsPerByte();
+        double rest = Math.max(sample.seconds() - reducing, LEAST_REST * sample.seconds());
+        return new double[] {
+            terms.inside() / rest,
+            terms.crowded() / rest,
+            terms.insideBytes() / rest,
+            terms.between() / rest,
+            terms.betweenBytes() / rest
+        };
+    }
+}
