@@ -1,0 +1,94 @@
+package io.hvd.benchmarks;
+
+import io.hvd.cost.Algorithm;
+import io.hvd.cost.CalibrationHost;
+import io.hvd.cost.CostModel;
+import io.hvd.cost.Fit;
+import io.hvd.cost.ModelFile;
+import io.hvd.cost.Sample;
+import io.hvd.error.HvdException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.commons.cli.ParseException;
+
+/** Calibrates a cost model of allreduces, and holds it against jobs and sizes that it was not made of. */
+final class ModelBench implements Benchmark {
+    private static final List<Long> CHECK_SIZES = List.of(128L, 2L << 10, 32L << 10, 512L << 10, 8L << 20, 32L << 20);
+    private static final List<Long> QUICK_CHECK_SIZES = List.of(256L, 64L << 10, 4L << 20);
+    private static final List<Long> QUICK_SIZES = List.of(64L, 1L << 10, 16L << 10, 128L << 10, 1L << 20, 8L << 20);
+
+    @Override
+    public String name() {
+        return "model";
+    }
+
+    @Override
+    public String summary() {
+        return "Fits a cost model of allreduces to times of --sizes, writes it to --out, and compares it with times of"
+                + " --check-sizes. With --predict, prints the steps that a saved model predicts, and measures nothing.";
+    }
+
+    @Override
+    public Plan usual() {
+        List<Long> sizes = new ArrayList<>();
+        for (long bytes = 64; bytes <= 64L << 20; bytes *= 4) {
+            sizes.add(bytes);
+        }
+        return new Plan(List.of(2, 4), sizes, 10, 3);
+    }
+
+    @Override
+    public Plan quick() {
+        return new Plan(List.of(2), QUICK_SIZES, 5, 1);
+    }
+
+    @Override
+    public Map<String, String> ownFlags() {
+        return ModelPlan.flags();
+    }
+
+    @Override
+    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException, ParseException {
+        List<Long> checkSizes = plan.sizes().equals(QUICK_SIZES) ? QUICK_CHECK_SIZES : CHECK_SIZES;
+        ModelPlan wanted = ModelPlan.of(plan, checkSizes);
+        try {
+            return wanted.predict().isPresent()
+                    ? Prediction.of(ModelFile.read(wanted.predict().get()), wanted)
+                            .printed()
+                    : calibrate(plan, wanted, progress);
+        } catch (HvdException e) {
+            throw new IOException(e.getMessage(), e);
+        }
+    }
+
+    private static List<Result> calibrate(Plan plan, ModelPlan wanted, Progress progress)
+            throws IOException, InterruptedException, ParseException {
+        AllreduceTimes calibration = new AllreduceTimes(plan, wanted.launcherWords(), progress);
+        List<Sample> samples = calibration.measure(wanted.calibration(), plan.sizes());
+        CalibrationHost host = new CalibrationHost(
+                InetAddress.getLocalHost().getHostName() + " on " + LocalDate.now() + " with Open MPI "
+                        + Machine.openMpi(),
+                Machine.cores(),
+                wanted.coresShared(),
+                calibration.gammaSecondsPerByte());
+        CostModel model = Fit.of(host, samples);
+        ModelFile.write(model, wanted.out());
+        AllreduceTimes others = new AllreduceTimes(plan, wanted.launcherWords(), progress);
+        List<Long> checkSizes = wanted.checkSizes().stream()
+                .filter(size -> !plan.sizes().contains(size))
+                .toList();
+        if (checkSizes.isEmpty()) {
+            throw new ParseException("--check-sizes has only sizes that the model is made of, " + plan.sizesInWords());
+        }
+        ModelCheck check = new ModelCheck(model, others.measure(wanted.check(), checkSizes));
+        System.out.println("MODEL file=" + wanted.out() + " ways="
+                + String.join(",", model.curves().keySet().stream().map(Algorithm::word).toList()));
+        System.out.println("CALIBRATION " + new ModelCheck(model, samples).summary());
+        System.out.println("CHECK " + check.summary());
+        return check.results();
+    }
+}
