@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** Starts the ranks of a benchmark on this host, waits for them, and brings their timings back. */
+/** Starts the ranks of a benchmark, waits for them, and brings their timings back. */
 final class Launch {
     private static final long LIMIT_SECONDS = 900;
 

@@ -17,10 +17,6 @@ import org.apache.commons.cli.ParseException;
 
 /** Calibrates a cost model of allreduces, and holds it against jobs and sizes that it was not made of. */
 final class ModelBench implements Benchmark {
-    private static final List<Long> CHECK_SIZES = List.of(128L, 2L << 10, 32L << 10, 512L << 10, 8L << 20, 32L << 20);
-    private static final List<Long> QUICK_CHECK_SIZES = List.of(256L, 64L << 10, 4L << 20);
-    private static final List<Long> QUICK_SIZES = List.of(64L, 1L << 10, 16L << 10, 128L << 10, 1L << 20, 8L << 20);
-
     @Override
     public String name() {
         return "model";
@@ -43,7 +39,7 @@ final class ModelBench implements Benchmark {
 
     @Override
     public Plan quick() {
-        return new Plan(List.of(2), QUICK_SIZES, 5, 1);
+        return new Plan(List.of(2), List.of(64L, 1L << 10, 16L << 10, 128L << 10, 1L << 20, 8L << 20), 5, 1);
     }
 
     @Override
@@ -53,8 +49,7 @@ final class ModelBench implements Benchmark {
 
     @Override
     public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException, ParseException {
-        List<Long> checkSizes = plan.sizes().equals(QUICK_SIZES) ? QUICK_CHECK_SIZES : CHECK_SIZES;
-        ModelPlan wanted = ModelPlan.of(plan, checkSizes);
+        ModelPlan wanted = ModelPlan.of(plan);
         try {
             return wanted.predict().isPresent()
                     ? Prediction.of(ModelFile.read(wanted.predict().get()), wanted)
@@ -66,7 +61,7 @@ final class ModelBench implements Benchmark {
     }
 
     private static List<Result> calibrate(Plan plan, ModelPlan wanted, Progress progress)
-            throws IOException, InterruptedException, ParseException {
+            throws IOException, InterruptedException {
         AllreduceTimes calibration = new AllreduceTimes(plan, wanted.launcherWords(), progress);
         List<Sample> samples = calibration.measure(wanted.calibration(), plan.sizes());
         CalibrationHost host = new CalibrationHost(
@@ -78,13 +73,7 @@ final class ModelBench implements Benchmark {
         CostModel model = Fit.of(host, samples);
         ModelFile.write(model, wanted.out());
         AllreduceTimes others = new AllreduceTimes(plan, wanted.launcherWords(), progress);
-        List<Long> checkSizes = wanted.checkSizes().stream()
-                .filter(size -> !plan.sizes().contains(size))
-                .toList();
-        if (checkSizes.isEmpty()) {
-            throw new ParseException("--check-sizes has only sizes that the model is made of, " + plan.sizesInWords());
-        }
-        ModelCheck check = new ModelCheck(model, others.measure(wanted.check(), checkSizes));
+        ModelCheck check = new ModelCheck(model, others.measure(wanted.check(), wanted.checkSizes()));
         System.out.println("MODEL file=" + wanted.out() + " ways="
                 + String.join(",", model.curves().keySet().stream().map(Algorithm::word).toList()));
         System.out.println("CALIBRATION " + new ModelCheck(model, samples).summary());

@@ -36,7 +36,7 @@ record ModelPlan(
         flags.put("hosts", "calibrate between hosts too: host lists for the launcher, such as a:1,b:1/a:2,b:2");
         flags.put("check-ranks", "numbers of ranks on this host to check the model with; those of --ranks");
         flags.put("check-hosts", "host lists to check the model with; those of --hosts");
-        flags.put("check-sizes", "sizes to check the model with, none of --sizes");
+        flags.put("check-sizes", "sizes to check the model with, none of --sizes; every other one between those");
         flags.put("launcher-flags", "more words for the launcher, such as \"-p 2222 -i key\"");
         flags.put("cores-shared", "true if the hosts are parts of this machine");
         flags.put("out", "file for the model; cost-model.json");
@@ -49,7 +49,7 @@ record ModelPlan(
         return flags;
     }
 
-    static ModelPlan of(Plan plan, List<Long> usualCheckSizes) throws ParseException {
+    static ModelPlan of(Plan plan) throws ParseException {
         Map<String, String> own = plan.own();
         List<ModelJob> calibration = new ArrayList<>(onThisHost(plan.ranks()));
         calibration.addAll(onHosts(own.getOrDefault("hosts", "")));
@@ -65,9 +65,7 @@ record ModelPlan(
         return new ModelPlan(
                 calibration,
                 check,
-                own.containsKey("check-sizes")
-                        ? Bench.numbers("check-sizes", own.get("check-sizes"), Bench::size)
-                        : usualCheckSizes,
+                checkSizes(plan),
                 flags.isEmpty() ? List.of() : List.of(flags.split("\\s+")),
                 truth(own, "cores-shared"),
                 Path.of(own.getOrDefault("out", "cost-model.json")),
@@ -76,6 +74,31 @@ record ModelPlan(
                         compute, Math.min(1, decimal(own, "backward-share", "0.67")), bytes, whole(own, "tensors", "32")),
                 bytes,
                 whole(own, "ranks-per-host", "1"));
+    }
+
+    private static List<Long> checkSizes(Plan plan) throws ParseException {
+        String asked = plan.own().get("check-sizes");
+        if (asked == null) {
+            return everyOtherBetween(plan.sizes());
+        }
+        List<Long> sizes = Bench.numbers("check-sizes", asked, Bench::size);
+        for (long size : sizes) {
+            if (plan.sizes().contains(size)) {
+                throw new ParseException(
+                        "--check-sizes has " + size + ", of which the model is made: --sizes " + plan.sizesInWords());
+            }
+        }
+        return sizes;
+    }
+
+    /** Whole floats. */
+    private static List<Long> everyOtherBetween(List<Long> sizes) {
+        List<Long> between = new ArrayList<>();
+        for (int i = 0; i + 1 < sizes.size(); i += 2) {
+            long middle = (long) Math.sqrt((double) sizes.get(i) * sizes.get(i + 1));
+            between.add(middle / Float.BYTES * Float.BYTES);
+        }
+        return between;
     }
 
     private static List<ModelJob> onThisHost(List<Integer> ranks) {
