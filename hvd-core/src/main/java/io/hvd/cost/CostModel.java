@@ -2,7 +2,7 @@ package io.hvd.cost;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import java.util.Comparator;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +14,7 @@ import java.util.Optional;
  */
 public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
     public CostModel {
-        curves = curves.isEmpty() ? Map.of() : java.util.Collections.unmodifiableMap(new EnumMap<>(curves));
+        curves = curves.isEmpty() ? Map.of() : Collections.unmodifiableMap(new EnumMap<>(curves));
     }
 
     /**
@@ -28,18 +28,29 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
 
     /** The same for somebody who has these only. */
     public Algorithm fastest(List<Algorithm> among, JobShape shape, long bytes) {
-        return curves.values().stream()
-                .filter(curve -> among.contains(curve.algorithm()) && curve.knows(shape))
-                .min(Comparator.comparingDouble((Curve curve) -> curve.seconds(shape, bytes, host)))
-                .map(Curve::algorithm)
-                .orElse(Algorithm.MPI);
+        Algorithm fastest = Algorithm.MPI;
+        double least = Double.MAX_VALUE;
+        for (Algorithm each : curves.keySet()) {
+            double takes = among.contains(each) ? seconds(each, shape, bytes).orElse(least) : least;
+            if (takes < least) {
+                fastest = each;
+                least = takes;
+            }
+        }
+        return fastest;
     }
 
     /** What such a sum takes; empty where links were not measured that it goes over. */
     public Optional<Double> seconds(Algorithm algorithm, JobShape shape, long bytes) {
-        return Optional.ofNullable(curves.get(algorithm))
-                .filter(curve -> curve.knows(shape))
-                .map(curve -> curve.seconds(shape, bytes, host));
+        Curve curve = curves.get(algorithm);
+        if (curve == null || !curve.knows(shape)) {
+            return Optional.empty();
+        }
+        double seconds = curve.seconds(shape, bytes, host);
+        return algorithm == Algorithm.TWO_LEVEL
+                ? Optional.ofNullable(curves.get(Algorithm.SHARED_MEMORY))
+                        .map(inside -> inside.seconds(shape, bytes, host) + seconds)
+                : Optional.of(seconds);
     }
 
     /**

@@ -5,7 +5,7 @@ import java.util.Set;
 
 /**
  * What an algorithm costs, by size: its protocol changes with it, and what fits into which cache. Known for the kinds of
- * jobs that were measured.
+ * jobs that were measured. That of two levels has what happens between hosts only.
  *
  * @param seen the jobs that were
  * @param pieces by size; the last one holds for everything above

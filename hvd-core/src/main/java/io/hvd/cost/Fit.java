@@ -20,18 +20,22 @@ public final class Fit {
     private static final int SIZES_PER_PIECE = 3;
     /** One more piece must leave so much of the error only. */
     private static final double WORTH_A_PIECE = 0.7;
-    /** What reducing alone would take is never all of it. */
+    /** What is known already, such as reducing, is never all of it. */
     private static final double LEAST_REST = 0.05;
 
     private final CalibrationHost host;
     private final Algorithm algorithm;
+    /** What of it is known already; null if nothing is. */
+    private final Curve inside;
+
     private final List<Sample> samples;
     private final List<Long> sizes;
     private final Set<JobShape> shapes;
 
-    private Fit(CalibrationHost host, Algorithm algorithm, List<Sample> samples) {
+    private Fit(CalibrationHost host, Algorithm algorithm, Curve inside, List<Sample> samples) {
         this.host = host;
         this.algorithm = algorithm;
+        this.inside = inside;
         this.samples = samples;
         this.sizes = samples.stream().map(Sample::bytes).distinct().sorted().toList();
         this.shapes = samples.stream().map(Sample::shape).collect(Collectors.toSet());
@@ -48,8 +52,24 @@ public final class Fit {
                 .collect(Collectors.groupingBy(
                         Sample::algorithm, () -> new EnumMap<>(Algorithm.class), Collectors.toList()));
         Map<Algorithm, Curve> curves = new EnumMap<>(Algorithm.class);
-        byAlgorithm.forEach((algorithm, some) -> curves.put(algorithm, new Fit(host, algorithm, some).curve()));
+        byAlgorithm.forEach((algorithm, some) ->
+                curves.put(algorithm, new Fit(host, algorithm, inside(algorithm, curves), some).curve()));
         return new CostModel(host, curves);
+    }
+
+    /** With two hosts only, what two levels take inside them could not be told from what they take between them. */
+    private static Curve inside(Algorithm algorithm, Map<Algorithm, Curve> fitted) {
+        if (algorithm != Algorithm.TWO_LEVEL) {
+            return null;
+        }
+        Curve shared = fitted.get(Algorithm.SHARED_MEMORY);
+        if (shared == null) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "there are measurements of two-level and none of shared-memory, expected both: calibrate on one host"
+                            + " too, with --ranks");
+        }
+        return shared;
     }
 
     /** Pieces from some size on. */
@@ -140,8 +160,9 @@ public final class Fit {
 
     private double[] row(Form form, Sample sample) {
         Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
-        double reducing = terms.reducedBytes() * host.gammaSecondsPerByte();
-        double rest = Math.max(sample.seconds() - reducing, LEAST_REST * sample.seconds());
+        double known = terms.reducedBytes() * host.gammaSecondsPerByte()
+                + (inside == null ? 0 : inside.seconds(sample.shape(), sample.bytes(), host));
+        double rest = Math.max(sample.seconds() - known, LEAST_REST * sample.seconds());
         return new double[] {
             terms.inside() / rest,
             terms.crowded() / rest,

@@ -11,7 +11,7 @@ package io.hvd.cost;
  * shared memory, many    2              2 B                (p-1)/p B             reduce-scatter, allgather
  * MPI, few               r(p)           r(p) B             (r(p) + r(h)) B       recursive doubling
  * MPI, many, and ring    2(n-1)         2(n-1)/n B         (n-1)/n B             segmented ring
- * two levels             as shared memory
+ * two levels             none: the curve of shared memory comes on top
  * </pre>
  *
  * and between hosts, where a host has one way out for all its ranks,
@@ -20,7 +20,7 @@ package io.hvd.cost;
  * MPI, few               r(h)           r(h) p B
  * MPI, many, and ring    2(n-1)         2(n-1)/n B         one rank of each host sends to another one
  * two levels, few        r(h)           r(h) B             the first rank of each host
- * two levels, many       2(h-1)         2(h-1)/h B         each rank its slice, (h-1)/h B/p more to reduce
+ * two levels, many       2(h-1)         2(h-1)/h B         each rank its slice, of which it reduces (h-1)/h B/p
  * </pre>
  *
  * with r(n) = log2 n rounds, and two more where n is no power of two. The formulas of the doubling and of the ring are
@@ -52,14 +52,13 @@ record Terms(
     }
 
     private static Terms twoLevel(Form form, JobShape shape, double bytes) {
-        int ranks = shape.perHost();
         double hosts = shape.hosts();
         if (form == Form.FEW_BYTES) {
             double rounds = rounds(shape.hosts());
-            return new Terms(2, 0, 2 * bytes, rounds, rounds * bytes, (ranks - 1 + rounds) * bytes);
+            return new Terms(0, 0, 0, rounds, rounds * bytes, rounds * bytes);
         }
-        double reduced = (ranks - 1) * bytes / ranks + (hosts - 1) / hosts * bytes / ranks;
-        return new Terms(2, 0, 2 * bytes, 2 * (hosts - 1), 2 * (hosts - 1) / hosts * bytes, reduced);
+        double share = (hosts - 1) / hosts * bytes;
+        return new Terms(0, 0, 0, 2 * (hosts - 1), 2 * share, share / shape.perHost());
     }
 
     private static Terms doubling(JobShape shape, double bytes) {

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.HvdException;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.assertj.core.data.Percentage;
 import org.junit.jupiter.api.Test;
 
 /** Which way is the fastest, and how long it takes. */
@@ -23,7 +25,7 @@ class CostModelTest {
         Link link = new Link(10e-6, 1e-9);
         CostModel model = new CostModel(
                 host,
-                java.util.Map.of(
+                Map.of(
                         Algorithm.MPI, curve(Algorithm.MPI, Form.FEW_BYTES, link),
                         Algorithm.RING, curve(Algorithm.RING, Form.MANY_BYTES, link)));
         long crossing = Math.round(8 * 10e-6 / 1e-9);
@@ -38,14 +40,19 @@ class CostModelTest {
         CalibrationHost host = new CalibrationHost("made-up", 1, false, 1e-9);
         Piece piece = new Piece(Form.MANY_BYTES, Long.MAX_VALUE, new Link(1e-6, 1e-9), 1e-3, new Link(1e-4, 1e-8));
         JobShape shape = new JobShape(4, 2);
-        Curve twoLevel = new Curve(Algorithm.TWO_LEVEL, Set.of(shape), List.of(piece));
+        CostModel model = new CostModel(
+                host,
+                Map.of(
+                        Algorithm.SHARED_MEMORY,
+                                new Curve(Algorithm.SHARED_MEMORY, Set.of(new JobShape(2, 1)), List.of(piece)),
+                        Algorithm.TWO_LEVEL, new Curve(Algorithm.TWO_LEVEL, Set.of(shape), List.of(piece))));
 
         // Two ranks on one core: inside a host everything takes twice as long, and 4 messages wait for the core.
         double inside = 2e-6 + 2 * 2e6 * 1e-9;
         double between = 2 * 1e-4 + 1e6 * 1e-8;
         double reduced = 2 * (0.5e6 + 0.25e6) * 1e-9;
-        assertThat(twoLevel.seconds(shape, 1_000_000, host))
-                .isCloseTo(inside + between + reduced + 8 * 1e-3, org.assertj.core.data.Percentage.withPercentage(1e-6));
+        assertThat(model.seconds(shape, 1_000_000))
+                .isCloseTo(inside + between + reduced + 8 * 1e-3, Percentage.withPercentage(1e-6));
     }
 
     @Test

@@ -33,7 +33,7 @@ class FitTest {
                 new JobShape(2, 2),
                 new JobShape(4, 4));
 
-        Curve found = fitted(Made.samples(planted, SIZES, 0.03, new Random(SEED))).curves().get(algorithm);
+        Curve found = fitted(Made.samples(Made.model(planted), SIZES, 0.03, new Random(SEED))).curves().get(algorithm);
 
         assertThat(found.seen()).isEqualTo(planted.seen());
         Piece piece = found.pieces().get(0);
@@ -48,17 +48,29 @@ class FitTest {
     /** What the model is for: hosts, ranks and sizes that nobody has measured. */
     @Test
     void jobsThatWereNotMeasuredArePredicted() {
-        Curve planted = Made.curve(
-                Algorithm.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2), new JobShape(8, 2), new JobShape(12, 2));
+        CostModel planted = Made.model(
+                Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, new JobShape(2, 1), new JobShape(6, 1)),
+                Made.curve(Algorithm.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2), new JobShape(12, 2)));
         CostModel found = fitted(Made.samples(planted, SIZES, 0.02, new Random(SEED)));
 
         for (JobShape other : List.of(new JobShape(16, 4), new JobShape(6, 3), new JobShape(256, 64))) {
             for (long bytes : List.of(3000L, 1L << 19, 100L << 20)) {
+                double expected =
+                        planted.seconds(Algorithm.TWO_LEVEL, other, bytes).orElseThrow();
                 assertThat(found.seconds(Algorithm.TWO_LEVEL, other, bytes).orElseThrow())
                         .as("%s, %d bytes, seed %d", other, bytes, SEED)
-                        .isCloseTo(planted.seconds(other, bytes, Made.HOST), Percentage.withPercentage(8));
+                        .isCloseTo(expected, Percentage.withPercentage(8));
             }
         }
+    }
+
+    @Test
+    void twoLevelsAloneAreRefused() {
+        Sample alone = new Sample(Algorithm.TWO_LEVEL, new JobShape(4, 2), 64, 1);
+
+        assertThatThrownBy(() -> fitted(List.of(alone)))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContainingAll("two-level", "none of shared-memory", "--ranks");
     }
 
     @Test
@@ -68,7 +80,7 @@ class FitTest {
         Piece many = new Piece(Form.MANY_BYTES, Long.MAX_VALUE, new Link(30e-6, 3e-10), 0, Made.NETWORK);
         Curve planted = new Curve(Algorithm.MPI, Set.of(shape), List.of(few, many));
 
-        CostModel found = fitted(Made.samples(planted, SIZES, 0.01, new Random(SEED)));
+        CostModel found = fitted(Made.samples(Made.model(planted), SIZES, 0.01, new Random(SEED)));
 
         List<Piece> pieces = found.curves().get(Algorithm.MPI).pieces();
         assertThat(pieces.stream().map(Piece::form)).containsExactly(Form.FEW_BYTES, Form.MANY_BYTES);
@@ -95,7 +107,7 @@ class FitTest {
     void tooFewSizesAreRefusedWithWhatIsThere() {
         Curve planted = Made.curve(Algorithm.RING, Form.MANY_BYTES, new JobShape(2, 1));
 
-        assertThatThrownBy(() -> fitted(Made.samples(planted, List.of(64L, 4096L), 0, new Random(SEED))))
+        assertThatThrownBy(() -> fitted(Made.samples(Made.model(planted), List.of(64L, 4096L), 0, new Random(SEED))))
                 .isInstanceOf(HvdException.class)
                 .hasMessageContainingAll("HVD-202", "ring", "2x1", "[64, 4096]", "3 or more");
     }

@@ -1,6 +1,7 @@
 package io.hvd.cost;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -29,12 +30,18 @@ final class Made {
     }
 
     /** @param noise the most that a measurement is off, as a share of it */
-    static List<Sample> samples(Curve curve, List<Long> sizes, double noise, Random random) {
+    static List<Sample> samples(CostModel model, List<Long> sizes, double noise, Random random) {
         List<Sample> samples = new ArrayList<>();
-        for (JobShape shape : curve.seen()) {
-            for (long bytes : sizes) {
-                double off = 1 + noise * (2 * random.nextDouble() - 1);
-                samples.add(new Sample(curve.algorithm(), shape, bytes, off * curve.seconds(shape, bytes, HOST)));
+        for (Curve curve : model.curves().values()) {
+            for (JobShape shape : curve.seen().stream()
+                    .sorted(Comparator.comparing(JobShape::toString))
+                    .toList()) {
+                for (long bytes : sizes) {
+                    double seconds =
+                            model.seconds(curve.algorithm(), shape, bytes).orElseThrow();
+                    double off = 1 + noise * (2 * random.nextDouble() - 1);
+                    samples.add(new Sample(curve.algorithm(), shape, bytes, off * seconds));
+                }
             }
         }
         return samples;
