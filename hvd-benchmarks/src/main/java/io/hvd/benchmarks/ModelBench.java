@@ -75,7 +75,9 @@ final class ModelBench implements Benchmark {
         AllreduceTimes others = new AllreduceTimes(plan, wanted.launcherWords(), progress);
         ModelCheck check = new ModelCheck(model, others.measure(wanted.check(), wanted.checkSizes()));
         System.out.println("MODEL file=" + wanted.out() + " ways="
-                + String.join(",", model.curves().keySet().stream().map(Algorithm::word).toList()));
+                + String.join(
+                        ",",
+                        model.curves().keySet().stream().map(Algorithm::word).toList()));
         System.out.println("CALIBRATION " + new ModelCheck(model, samples).summary());
         System.out.println("CHECK " + check.summary());
         return check.results();

@@ -21,8 +21,8 @@ record ModelJob(JobShape shape, Optional<String> hosts) {
         String[] hosts = list.split(",");
         for (String host : hosts) {
             if (!host.matches("[^:]+:[1-9]\\d{0,5}")) {
-                throw new ParseException(
-                        "the host list \"" + list + "\" has \"" + host + "\", expected a name and its ranks, as in a:2");
+                throw new ParseException("the host list \"" + list + "\" has \"" + host
+                        + "\", expected a name and its ranks, as in a:2");
             }
             ranks += Integer.parseInt(host.substring(host.indexOf(':') + 1));
         }

@@ -71,7 +71,10 @@ record ModelPlan(
                 Path.of(own.getOrDefault("out", "cost-model.json")),
                 Optional.ofNullable(own.get("predict")).map(Path::of),
                 Step.even(
-                        compute, Math.min(1, decimal(own, "backward-share", "0.67")), bytes, whole(own, "tensors", "32")),
+                        compute,
+                        Math.min(1, decimal(own, "backward-share", "0.67")),
+                        bytes,
+                        whole(own, "tensors", "32")),
                 bytes,
                 whole(own, "ranks-per-host", "1"));
     }

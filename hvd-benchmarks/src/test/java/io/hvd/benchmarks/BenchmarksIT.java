@@ -114,8 +114,21 @@ class BenchmarksIT {
     void theCostModelIsFittedSavedAndHeldAgainstOtherSizes(@TempDir Path folder) {
         String model = folder.resolve("model.json").toString();
         List<Result> checks = results(
-                "model", "--ranks", "2", "--sizes", "64,4K,64K,256K", "--check-sizes", "1K,128K", "--rounds", "2",
-                "--repeat", "1", "--out", model, "--launcher", "../mpirun-scripts/horovodrun");
+                "model",
+                "--ranks",
+                "2",
+                "--sizes",
+                "64,4K,64K,256K",
+                "--check-sizes",
+                "1K,128K",
+                "--rounds",
+                "2",
+                "--repeat",
+                "1",
+                "--out",
+                model,
+                "--launcher",
+                "../mpirun-scripts/horovodrun");
 
         assertThat(checks.stream().map(result -> result.bench() + " " + result.bytes()))
                 .containsExactlyInAnyOrder(
@@ -133,7 +146,9 @@ class BenchmarksIT {
 
         Job refused = Job.run(Job.program(Bench.class, "model", "--predict", model), Map.of());
         assertThat(refused.exitCode()).as("it has seen one host only").isEqualTo(1);
-        assertThat(refused.output()).contains("2 ranks on 2 hosts", "[2x1]", "--hosts").doesNotContain("Exception");
+        assertThat(refused.output())
+                .contains("2 ranks on 2 hosts", "[2x1]", "--hosts")
+                .doesNotContain("Exception");
         List<Result> steps = results("model", "--predict", model, "--ranks-per-host", "256");
         assertThat(steps).hasSize(8).allSatisfy(step -> assertThat(step.ratio()).isBetween(0.0, 1.0));
     }
@@ -150,14 +165,24 @@ class BenchmarksIT {
         ModelFile.write(Fit.of(host, samples), model);
 
         List<Result> steps = results(
-                "model", "--predict", model.toString(), "--compute-ms", "10", "--gradient-bytes", "20000000",
-                "--tensors", "1", "--launcher", "there-is-none");
+                "model",
+                "--predict",
+                model.toString(),
+                "--compute-ms",
+                "10",
+                "--gradient-bytes",
+                "20000000",
+                "--tensors",
+                "1",
+                "--launcher",
+                "there-is-none");
 
         assertThat(steps.stream().map(Result::ranks)).containsExactly(2, 4, 8, 16, 32, 64, 128, 256);
         // The only tensor is ready when the computing ends, and goes round the ring: 2 (n-1) (10 us + 20 MB / n).
-        assertThat(steps).allSatisfy(step -> assertThat(step.oursMicros())
-                .isCloseTo(
-                        10_000 + 2 * (step.ranks() - 1) * (10 + 20_000.0 / step.ranks()), withPercentage(0.1)));
+        assertThat(steps)
+                .allSatisfy(step -> assertThat(step.oursMicros())
+                        .isCloseTo(
+                                10_000 + 2 * (step.ranks() - 1) * (10 + 20_000.0 / step.ranks()), withPercentage(0.1)));
         assertThat(steps.get(7).ratio()).isLessThan(steps.get(0).ratio());
     }
 

@@ -19,9 +19,9 @@ class ModelCheckTest {
 
     @Test
     void eachMeasurementHasItsSignedError() {
-        List<Result> results =
-                new ModelCheck(MODEL, List.of(measured(Algorithm.MPI, 10_000, 8e-6), measured(Algorithm.MPI, 20_000, 25e-6)))
-                        .results();
+        List<Result> results = new ModelCheck(
+                        MODEL, List.of(measured(Algorithm.MPI, 10_000, 8e-6), measured(Algorithm.MPI, 20_000, 25e-6)))
+                .results();
 
         assertThat(results.stream().map(result -> result.more().get("relative_error")))
                 .containsExactly("+0.250", "-0.200");

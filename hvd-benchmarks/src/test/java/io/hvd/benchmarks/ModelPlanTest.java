@@ -28,8 +28,7 @@ class ModelPlanTest {
 
         assertThat(plan.calibration().stream().map(ModelJob::shape))
                 .containsExactly(new JobShape(2, 1), new JobShape(2, 2), new JobShape(4, 2));
-        assertThat(plan.check().stream().map(ModelJob::shape))
-                .containsExactly(new JobShape(3, 1), new JobShape(3, 3));
+        assertThat(plan.check().stream().map(ModelJob::shape)).containsExactly(new JobShape(3, 1), new JobShape(3, 3));
         assertThat(plan.calibration().get(2).words()).containsExactly("-np", "4", "-H", "a:2,b:2");
         assertThatThrownBy(() -> plan(Map.of("hosts", "a:1,b")))
                 .isInstanceOf(ParseException.class)

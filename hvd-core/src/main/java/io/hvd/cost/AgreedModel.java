@@ -25,8 +25,7 @@ public final class AgreedModel {
      * @return empty if rank 0 has none
      * @throws HvdException on all ranks, if rank 0 cannot read its file or it is no cost model
      */
-    public static Optional<CostModel> of(
-            Optional<Path> file, int rank, Function<byte[], List<byte[]>> exchange) {
+    public static Optional<CostModel> of(Optional<Path> file, int rank, Function<byte[], List<byte[]>> exchange) {
         String name = file.map(Path::toString).orElse("");
         byte[] none = {};
         byte[] text = RollCall.hold(

@@ -32,9 +32,7 @@ public enum Algorithm {
 
     /** The way back from {@link #word}. */
     public static Optional<Algorithm> named(String word) {
-        return Arrays.stream(values())
-                .filter(each -> each.word().equals(word))
-                .findFirst();
+        return Arrays.stream(values()).filter(each -> each.word().equals(word)).findFirst();
     }
 
     static List<String> words() {

@@ -131,8 +131,8 @@ public final class Fit {
         if (!hasEnoughOfEach(some)) {
             return Optional.empty();
         }
-        LeastSquares.Solution found =
-                LeastSquares.solve(some.stream().map(sample -> row(form, sample)).toArray(double[][]::new));
+        LeastSquares.Solution found = LeastSquares.solve(
+                some.stream().map(sample -> row(form, sample)).toArray(double[][]::new));
         double[] unknowns = found.unknowns();
         Piece piece = new Piece(
                 form,

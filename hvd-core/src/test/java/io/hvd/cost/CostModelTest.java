@@ -82,10 +82,12 @@ class CostModelTest {
 
     @Test
     void aWayThatDoesNotSuitTheJobIsNotTaken() {
+        Piece slow = new Piece(Form.MANY_BYTES, Long.MAX_VALUE, new Link(1e-6, 1e-9), 0, Made.NETWORK);
+        Curve slowRing = new Curve(Algorithm.RING, Set.of(new JobShape(2, 1), new JobShape(2, 2)), List.of(slow));
         CostModel model = Made.model(
                 Made.curve(Algorithm.SHARED_MEMORY, Form.MANY_BYTES, new JobShape(2, 1)),
                 Made.curve(Algorithm.TWO_LEVEL, Form.MANY_BYTES, new JobShape(4, 2)),
-                Made.curve(Algorithm.RING, Form.MANY_BYTES, new JobShape(2, 1), new JobShape(2, 2)));
+                slowRing);
 
         assertThat(model.fastest(4, 1, 1 << 20)).isEqualTo(Algorithm.SHARED_MEMORY);
         assertThat(model.fastest(4, 2, 1 << 20)).isEqualTo(Algorithm.TWO_LEVEL);

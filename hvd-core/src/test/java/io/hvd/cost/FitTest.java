@@ -33,7 +33,9 @@ class FitTest {
                 new JobShape(2, 2),
                 new JobShape(4, 4));
 
-        Curve found = fitted(Made.samples(Made.model(planted), SIZES, 0.03, new Random(SEED))).curves().get(algorithm);
+        Curve found = fitted(Made.samples(Made.model(planted), SIZES, 0.03, new Random(SEED)))
+                .curves()
+                .get(algorithm);
 
         assertThat(found.seen()).isEqualTo(planted.seen());
         Piece piece = found.pieces().get(0);
@@ -75,16 +77,17 @@ class FitTest {
 
     @Test
     void aChangeOfProtocolIsFoundBetweenTheSizesAroundIt() {
-        JobShape shape = new JobShape(4, 1);
+        Set<JobShape> shapes = Set.of(new JobShape(2, 1), new JobShape(4, 1));
         Piece few = new Piece(Form.FEW_BYTES, 16 << 10, new Link(2e-6, 3e-9), 0, Made.NETWORK);
         Piece many = new Piece(Form.MANY_BYTES, Long.MAX_VALUE, new Link(30e-6, 3e-10), 0, Made.NETWORK);
-        Curve planted = new Curve(Algorithm.MPI, Set.of(shape), List.of(few, many));
+        Curve planted = new Curve(Algorithm.MPI, shapes, List.of(few, many));
 
         CostModel found = fitted(Made.samples(Made.model(planted), SIZES, 0.01, new Random(SEED)));
 
         List<Piece> pieces = found.curves().get(Algorithm.MPI).pieces();
         assertThat(pieces.stream().map(Piece::form)).containsExactly(Form.FEW_BYTES, Form.MANY_BYTES);
         assertThat(pieces.get(0).upToBytes()).isBetween(16L << 10, 64L << 10);
+        JobShape shape = new JobShape(4, 1);
         for (long bytes : List.of(100L, 10_000L, 1L << 20, 50L << 20)) {
             assertThat(found.seconds(Algorithm.MPI, shape, bytes).orElseThrow())
                     .isCloseTo(planted.seconds(shape, bytes, Made.HOST), Percentage.withPercentage(5));

@@ -27,10 +27,7 @@ class ModelFileTest {
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock =
-                    """
+    @CsvSource(delimiter = '|', textBlock = """
             "hvd-cost-model-1"       | "xml"      | field format: found "xml", expected one of hvd-cost-model-1
             "cores": 4               | "cores": 0 | field cores: found 0, expected a whole number from 1
             "cores": 4               | "cores": 4.5 | field cores: found 4.5, expected a whole number

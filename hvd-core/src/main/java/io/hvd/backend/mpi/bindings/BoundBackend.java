@@ -71,7 +71,9 @@ final class BoundBackend implements Backend {
     @Override
     public String description() {
         return "mpi (" + MPI.getLibVersion().split(",")[0] + ", " + level
-                + costModel.map(model -> ", cost model of " + model.host().description()).orElse("") + ")";
+                + costModel
+                        .map(model -> ", cost model of " + model.host().description())
+                        .orElse("") + ")";
     }
 
     @Override
