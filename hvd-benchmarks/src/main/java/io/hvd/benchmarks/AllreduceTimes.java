@@ -5,22 +5,26 @@ import io.hvd.cost.Algorithm;
 import io.hvd.cost.Sample;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * Times allreduces of jobs that horovodrun starts, by all the ways that there are: MPI's own, hvd's through shared
- * memory, and the ring, for which Open MPI's segmented one stands.
+ * memory, and the ring, for which Open MPI's segmented one stands. Sizes to calibrate with and sizes to check with are
+ * timed in the same launches, so that both see the same machine.
  */
 final class AllreduceTimes {
     private final Plan plan;
-    private final List<String> launcherWords;
+    private final ModelPlan wanted;
     private final Benchmark.Progress progress;
     private double gammaSecondsPerByte = Double.MAX_VALUE;
 
-    AllreduceTimes(Plan plan, List<String> launcherWords, Benchmark.Progress progress) {
+    AllreduceTimes(Plan plan, ModelPlan wanted, Benchmark.Progress progress) {
         this.plan = plan;
-        this.launcherWords = launcherWords;
+        this.wanted = wanted;
         this.progress = progress;
     }
 
@@ -29,9 +33,24 @@ final class AllreduceTimes {
         return gammaSecondsPerByte;
     }
 
-    List<Sample> measure(List<ModelJob> jobs, List<Long> sizes) throws IOException, InterruptedException {
+    boolean isOfCalibration(Sample sample) {
+        return plan.sizes().contains(sample.bytes()) && isAmong(wanted.calibration(), sample);
+    }
+
+    boolean isOfCheck(Sample sample) {
+        return wanted.checkSizes().contains(sample.bytes()) && isAmong(wanted.check(), sample);
+    }
+
+    private static boolean isAmong(List<ModelJob> jobs, Sample sample) {
+        return jobs.stream().anyMatch(job -> job.shape().equals(sample.shape()));
+    }
+
+    List<Sample> measure() throws IOException, InterruptedException {
+        Set<ModelJob> jobs = new LinkedHashSet<>(wanted.calibration());
+        jobs.addAll(wanted.check());
         List<Sample> all = new ArrayList<>();
         for (ModelJob job : jobs) {
+            List<Long> sizes = sizes(job);
             Map<MpiSetting, Samples> runs = Launch.inTurn(
                     "model, " + job,
                     List.of(MpiSetting.DEFAULT, MpiSetting.SEGMENTED_RING),
@@ -51,10 +70,18 @@ final class AllreduceTimes {
         return all;
     }
 
+    private List<Long> sizes(ModelJob job) {
+        return Stream.concat(
+                        wanted.calibration().contains(job) ? plan.sizes().stream() : Stream.of(),
+                        wanted.check().contains(job) ? wanted.checkSizes().stream() : Stream.of())
+                .sorted()
+                .toList();
+    }
+
     private Samples launch(ModelJob job, MpiSetting setting, List<Long> sizes)
             throws IOException, InterruptedException {
         List<String> words = new ArrayList<>(List.of(plan.launcher()));
-        words.addAll(launcherWords);
+        words.addAll(wanted.launcherWords());
         words.addAll(job.words());
         if (!setting.arguments().isEmpty()) {
             words.add("--mpi-args=" + String.join(" ", setting.arguments()));
@@ -72,16 +99,16 @@ final class AllreduceTimes {
         return samples;
     }
 
-    private static List<Sample> samples(
-            ModelJob job, Algorithm algorithm, Samples run, String series, List<Long> sizes) {
+    private List<Sample> samples(ModelJob job, Algorithm algorithm, Samples run, String series, List<Long> sizes) {
         return run.has(series)
                 ? sizes.stream()
-                        .map(bytes -> new Sample(
-                                algorithm,
-                                job.shape(),
-                                bytes,
-                                run.spread(series, bytes).median() / 1e6))
+                        .map(bytes ->
+                                new Sample(algorithm, job.shape(), bytes, micros(run.spread(series, bytes)) / 1e6))
                         .toList()
                 : List.of();
+    }
+
+    private double micros(Spread spread) {
+        return wanted.shortest() ? spread.min() : spread.median();
     }
 }

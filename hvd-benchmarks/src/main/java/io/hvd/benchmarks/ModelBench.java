@@ -62,18 +62,19 @@ final class ModelBench implements Benchmark {
 
     private static List<Result> calibrate(Plan plan, ModelPlan wanted, Progress progress)
             throws IOException, InterruptedException {
-        AllreduceTimes calibration = new AllreduceTimes(plan, wanted.launcherWords(), progress);
-        List<Sample> samples = calibration.measure(wanted.calibration(), plan.sizes());
+        AllreduceTimes times = new AllreduceTimes(plan, wanted, progress);
+        List<Sample> all = times.measure();
+        List<Sample> samples = all.stream().filter(times::isOfCalibration).toList();
         CalibrationHost host = new CalibrationHost(
                 InetAddress.getLocalHost().getHostName() + " on " + LocalDate.now() + " with Open MPI "
                         + Machine.openMpi(),
                 Machine.cores(),
                 wanted.coresShared(),
-                calibration.gammaSecondsPerByte());
+                times.gammaSecondsPerByte());
         CostModel model = Fit.of(host, samples);
         ModelFile.write(model, wanted.out());
-        AllreduceTimes others = new AllreduceTimes(plan, wanted.launcherWords(), progress);
-        ModelCheck check = new ModelCheck(model, others.measure(wanted.check(), wanted.checkSizes()));
+        ModelCheck check =
+                new ModelCheck(model, all.stream().filter(times::isOfCheck).toList());
         System.out.println("MODEL file=" + wanted.out() + " ways="
                 + String.join(
                         ",",

@@ -16,6 +16,7 @@ import org.apache.commons.cli.ParseException;
  * @param check others, or the same with other sizes
  * @param launcherWords more of them, such as the port of ssh
  * @param coresShared whether the hosts are parts of one machine
+ * @param shortest whether the shortest of all rounds counts instead of the median
  * @param out where the model goes
  * @param predict a model to predict with, instead of measuring anything
  */
@@ -25,6 +26,7 @@ record ModelPlan(
         List<Long> checkSizes,
         List<String> launcherWords,
         boolean coresShared,
+        boolean shortest,
         Path out,
         Optional<Path> predict,
         Step step,
@@ -39,6 +41,7 @@ record ModelPlan(
         flags.put("check-sizes", "sizes to check the model with, none of --sizes; every other one between those");
         flags.put("launcher-flags", "more words for the launcher, such as \"-p 2222 -i key\"");
         flags.put("cores-shared", "true if the hosts are parts of this machine");
+        flags.put("shortest", "true to take the shortest of all rounds instead of the median, on a busy machine");
         flags.put("out", "file for the model; cost-model.json");
         flags.put("predict", "a saved model: print steps of 2 to 256 ranks, measure nothing");
         flags.put("compute-ms", "for --predict: what a step computes; 100");
@@ -68,6 +71,7 @@ record ModelPlan(
                 checkSizes(plan),
                 flags.isEmpty() ? List.of() : List.of(flags.split("\\s+")),
                 truth(own, "cores-shared"),
+                truth(own, "shortest"),
                 Path.of(own.getOrDefault("out", "cost-model.json")),
                 Optional.ofNullable(own.get("predict")).map(Path::of),
                 Step.even(
