@@ -3,6 +3,7 @@ package io.hvd.cost;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -20,8 +21,8 @@ public final class Fit {
     private static final int SIZES_PER_PIECE = 3;
     /** One more piece must leave so much of the error only. */
     private static final double WORTH_A_PIECE = 0.7;
-    /** What is known already, such as reducing, is never all of it. */
-    private static final double LEAST_REST = 0.05;
+    /** What is predicted changes what errors are relative to, which changes what is predicted. */
+    private static final int ROUNDS = 4;
 
     private final CalibrationHost host;
     private final Algorithm algorithm;
@@ -131,8 +132,7 @@ public final class Fit {
         if (!hasEnoughOfEach(some)) {
             return Optional.empty();
         }
-        LeastSquares.Solution found = LeastSquares.solve(
-                some.stream().map(sample -> row(form, sample)).toArray(double[][]::new));
+        LeastSquares.Solution found = solved(form, some);
         double[] unknowns = found.unknowns();
         Piece piece = new Piece(
                 form,
@@ -158,17 +158,42 @@ public final class Fit {
         return (long) Math.sqrt((double) size * next);
     }
 
+    /**
+     * Errors count relative to the larger of what is predicted and what was measured, so that too much is no worse than
+     * too little, and one disturbed measurement not more than any other wrong one.
+     */
+    private LeastSquares.Solution solved(Form form, List<Sample> some) {
+        double[][] rows = some.stream().map(sample -> row(form, sample)).toArray(double[][]::new);
+        double[] known =
+                some.stream().mapToDouble(sample -> known(form, sample)).toArray();
+        double[] measured = some.stream().mapToDouble(Sample::seconds).toArray();
+        double[] larger = measured.clone();
+        LeastSquares.Solution solution = null;
+        for (int round = 0; round < ROUNDS; round++) {
+            double[][] relative = new double[rows.length][];
+            double[] rest = new double[rows.length];
+            for (int i = 0; i < rows.length; i++) {
+                double each = larger[i];
+                relative[i] = Arrays.stream(rows[i]).map(term -> term / each).toArray();
+                rest[i] = (measured[i] - known[i]) / each;
+            }
+            solution = LeastSquares.solve(relative, rest);
+            for (int i = 0; i < rows.length; i++) {
+                larger[i] = Math.max(measured[i], known[i] + LeastSquares.product(rows[i], solution.unknowns()));
+            }
+        }
+        return solution;
+    }
+
     private double[] row(Form form, Sample sample) {
         Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
-        double known = terms.reducedBytes() * host.gammaSecondsPerByte()
-                + (inside == null ? 0 : inside.seconds(sample.shape(), sample.bytes(), host));
-        double rest = Math.max(sample.seconds() - known, LEAST_REST * sample.seconds());
-        return new double[] {
-            terms.inside() / rest,
-            terms.crowded() / rest,
-            terms.insideBytes() / rest,
-            terms.between() / rest,
-            terms.betweenBytes() / rest
+        return new double[] {terms.inside(), terms.crowded(), terms.insideBytes(), terms.between(), terms.betweenBytes()
         };
+    }
+
+    private double known(Form form, Sample sample) {
+        Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
+        return terms.reducedBytes() * host.gammaSecondsPerByte()
+                + (inside == null ? 0 : inside.seconds(sample.shape(), sample.bytes(), host));
     }
 }

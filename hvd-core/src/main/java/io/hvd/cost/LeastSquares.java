@@ -1,6 +1,7 @@
 package io.hvd.cost;
 
 import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
  * The few unknowns of a linear model, none of them negative, that come closest to what was measured. Tries which of them
@@ -15,15 +16,15 @@ final class LeastSquares {
     /** @param error sum of the squares that remain */
     record Solution(double[] unknowns, double error) {}
 
-    /** @param rows of coefficients, each of which should come to 1 */
-    static Solution solve(double[][] rows) {
+    /** @param results what each row of coefficients, with the unknowns, should come to */
+    static Solution solve(double[][] rows, double[] results) {
         int columns = rows[0].length;
-        Solution best = new Solution(new double[columns], rows.length);
+        Solution best = spread(rows, results, new int[0], new double[0]);
         for (int some = 1; some < 1 << columns; some++) {
             int[] chosen = chosen(some, columns);
-            double[] values = normalEquations(rows, chosen);
+            double[] values = normalEquations(rows, results, chosen);
             if (values.length > 0 && Arrays.stream(values).allMatch(value -> value >= 0)) {
-                Solution here = spread(rows, chosen, values);
+                Solution here = spread(rows, results, chosen, values);
                 best = here.error < best.error ? here : best;
             }
         }
@@ -31,29 +32,34 @@ final class LeastSquares {
     }
 
     private static int[] chosen(int some, int columns) {
-        return java.util.stream.IntStream.range(0, columns)
+        return IntStream.range(0, columns)
                 .filter(column -> (some >> column & 1) == 1)
                 .toArray();
     }
 
-    private static Solution spread(double[][] rows, int[] chosen, double[] values) {
+    private static Solution spread(double[][] rows, double[] results, int[] chosen, double[] values) {
         double[] unknowns = new double[rows[0].length];
         for (int i = 0; i < chosen.length; i++) {
             unknowns[chosen[i]] = values[i];
         }
         double error = 0;
-        for (double[] row : rows) {
-            double rest = -1;
-            for (int column = 0; column < row.length; column++) {
-                rest += row[column] * unknowns[column];
-            }
+        for (int i = 0; i < rows.length; i++) {
+            double rest = product(rows[i], unknowns) - results[i];
             error += rest * rest;
         }
         return new Solution(unknowns, error);
     }
 
+    static double product(double[] row, double[] unknowns) {
+        double sum = 0;
+        for (int column = 0; column < row.length; column++) {
+            sum += row[column] * unknowns[column];
+        }
+        return sum;
+    }
+
     /** Empty if they have no single solution. */
-    private static double[] normalEquations(double[][] rows, int[] chosen) {
+    private static double[] normalEquations(double[][] rows, double[] results, int[] chosen) {
         int n = chosen.length;
         double[] lengths = new double[n];
         for (double[] row : rows) {
@@ -62,13 +68,13 @@ final class LeastSquares {
             }
         }
         double[][] equations = new double[n][n + 1];
-        for (double[] row : rows) {
+        for (int row = 0; row < rows.length; row++) {
             for (int i = 0; i < n; i++) {
-                double mine = row[chosen[i]] / lengths[i];
+                double mine = rows[row][chosen[i]] / lengths[i];
                 for (int j = 0; j < n; j++) {
-                    equations[i][j] += mine * row[chosen[j]] / lengths[j];
+                    equations[i][j] += mine * rows[row][chosen[j]] / lengths[j];
                 }
-                equations[i][n] += mine;
+                equations[i][n] += mine * results[row];
             }
         }
         double[] values = eliminate(equations);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.error.HvdException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -64,6 +65,18 @@ class FitTest {
                         .isCloseTo(expected, Percentage.withPercentage(8));
             }
         }
+    }
+
+    @Test
+    void aDisturbedMeasurementDoesNotSpoilTheRest() {
+        JobShape shape = new JobShape(2, 2);
+        CostModel planted = Made.model(Made.curve(Algorithm.RING, Form.MANY_BYTES, shape));
+        List<Sample> samples = new ArrayList<>(Made.samples(planted, SIZES, 0, new Random(SEED)));
+        Sample disturbed = samples.get(5);
+        samples.set(5, new Sample(Algorithm.RING, shape, disturbed.bytes(), 30 * disturbed.seconds()));
+
+        assertThat(fitted(samples).seconds(Algorithm.RING, shape, 300).orElseThrow())
+                .isCloseTo(planted.seconds(Algorithm.RING, shape, 300).orElseThrow(), Percentage.withPercentage(20));
     }
 
     @Test
