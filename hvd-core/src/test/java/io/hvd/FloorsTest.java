@@ -23,6 +23,7 @@ class FloorsTest {
     private static final String TENSOR = "io.hvd.tensor";
     private static final String ERROR = "io.hvd.error";
     private static final String CONFIG = "io.hvd.config";
+    private static final String COST = "io.hvd.cost";
     private static final String SPI = "io.hvd.spi";
     private static final String TRACE = "io.hvd.trace";
     private static final String MONITOR = "io.hvd.monitor";
@@ -44,6 +45,8 @@ class FloorsTest {
             floor(CONFIG, ERROR),
             // floor 1
             floor(SPI, TENSOR, ERROR, CONFIG),
+            // what allreduces cost: pure, but for the file that rank 0 reads
+            floor(COST, SPI, ERROR, "com.google.gson.*"),
             // what has happened on this rank: written by the engine, read by those who explain it
             floor(TRACE),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
@@ -55,7 +58,7 @@ class FloorsTest {
             floor(HYBRID, LOCAL, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor("io.hvd.backend.shm.*", SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MPI + ".bindings", MPI, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
+            floor(MPI + ".bindings", MPI, COST, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, TENSOR, ERROR, "jcuda.*"),
             // NCCL takes its control plane from another back end, through the SPI
@@ -173,6 +176,7 @@ class FloorsTest {
                     FACADE,
                     MPI,
                     "io.hvd.backend.shm",
+                    COST,
                     SPI,
                     TENSOR,
                     ERROR,

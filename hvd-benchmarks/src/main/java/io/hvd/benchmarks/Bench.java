@@ -6,7 +6,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.Option;
@@ -25,7 +27,8 @@ public final class Bench {
             new TrainingBench(),
             new ScaleBench(),
             new StartBench(),
-            new KernelsBench());
+            new KernelsBench(),
+            new ModelBench());
 
     private Bench() {}
 
@@ -40,7 +43,7 @@ public final class Bench {
             }
             Benchmark benchmark = named(args);
             String[] flags = Arrays.copyOfRange(args, 1, args.length);
-            CommandLine line = new DefaultParser().parse(flags(), flags);
+            CommandLine line = new DefaultParser().parse(flags(benchmark), flags);
             if (!line.getArgList().isEmpty()) {
                 throw new ParseException("unexpected " + line.getArgList());
             }
@@ -64,7 +67,7 @@ public final class Bench {
 
     private static int run(Benchmark benchmark, CommandLine line, String flags)
             throws IOException, ParseException, InterruptedException {
-        Plan plan = plan(line, line.hasOption("quick") ? benchmark.quick() : benchmark.usual());
+        Plan plan = plan(benchmark, line);
         System.out.println(Machine.line());
         System.out.println(("COMMAND mpirun-scripts/bench-" + benchmark.name() + ".sh " + typed(flags)).strip());
         long begun = System.nanoTime();
@@ -88,7 +91,11 @@ public final class Bench {
                         "name one of " + ALL.stream().map(Benchmark::name).toList() + " or report first"));
     }
 
-    private static Plan plan(CommandLine line, Plan usual) throws ParseException {
+    private static Plan plan(Benchmark benchmark, CommandLine line) throws ParseException {
+        Plan usual = line.hasOption("quick") ? benchmark.quick() : benchmark.usual();
+        Map<String, String> own = benchmark.ownFlags().keySet().stream()
+                .filter(line::hasOption)
+                .collect(Collectors.toMap(Function.identity(), line::getOptionValue));
         return new Plan(
                 numbers(line, "ranks", usual.ranks(), Integer::valueOf),
                 numbers(line, "sizes", usual.sizes(), Bench::size),
@@ -98,16 +105,19 @@ public final class Bench {
                         .get(0),
                 line.getOptionValue("only", usual.only()),
                 line.getOptionValue("launcher", usual.launcher()),
-                line.getOptionValue("hosts", usual.hosts()));
+                own);
     }
 
     private static <N extends Number> List<N> numbers(
             CommandLine line, String flag, List<N> usual, Function<String, N> reading) throws ParseException {
-        if (!line.hasOption(flag)) {
-            return usual;
-        }
+        return line.hasOption(flag) ? numbers(flag, line.getOptionValue(flag), reading) : usual;
+    }
+
+    /** A comma list of numbers of at least 1. */
+    static <N extends Number> List<N> numbers(String flag, String words, Function<String, N> reading)
+            throws ParseException {
         List<N> numbers = new ArrayList<>();
-        for (String word : line.getOptionValue(flag).split(",")) {
+        for (String word : words.split(",")) {
             try {
                 numbers.add(reading.apply(word));
             } catch (NumberFormatException e) {
@@ -121,23 +131,25 @@ public final class Bench {
     }
 
     /** {@code 4}, {@code 64K} or {@code 16M}. */
-    private static Long size(String word) {
+    static Long size(String word) {
         int shift = "KM".indexOf(word.charAt(word.length() - 1));
         return shift < 0 ? Long.valueOf(word) : Long.valueOf(word.substring(0, word.length() - 1)) << 10 * (shift + 1);
     }
 
-    private static Options flags() {
-        return new Options()
+    private static Options flags(Benchmark benchmark) {
+        Options flags = new Options()
                 .addOption(valued("ranks", "numbers of ranks, such as 2,4"))
                 .addOption(valued("sizes", "sizes, such as 4,64K,16M"))
                 .addOption(valued("rounds", "timings of each launch"))
                 .addOption(valued("repeat", "launches of each kind, in turn"))
                 .addOption(valued("only", "measure only what has this in its name"))
                 .addOption(valued(
-                        "launcher", "for start: the horovodrun to time; for network: the one to start ranks with"))
-                .addOption(valued("hosts", "for network: hosts and their ranks, such as a:1,b:1"))
+                        "launcher",
+                        "for start and model: the horovodrun to use; for network: the one to start ranks with"))
                 .addOption(null, "quick", false, "a look in less than a minute")
                 .addOption("h", "help", false, "this text");
+        benchmark.ownFlags().forEach((name, meaning) -> flags.addOption(valued(name, meaning)));
+        return flags;
     }
 
     private static Option valued(String name, String meaning) {
@@ -158,7 +170,7 @@ public final class Bench {
         HelpFormatter.builder()
                 .setShowSince(false)
                 .get()
-                .printHelp("bench-" + benchmark.name() + ".sh", "", flags(), "", true);
+                .printHelp("bench-" + benchmark.name() + ".sh", "", flags(benchmark), "", true);
         return 0;
     }
 }

@@ -2,6 +2,8 @@ package io.hvd.benchmarks;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
+import org.apache.commons.cli.ParseException;
 
 /** One of the benchmarks: how much it does if nothing is said, and what it measures. */
 interface Benchmark {
@@ -15,8 +17,13 @@ interface Benchmark {
     /** What is done in less than a minute. */
     Plan quick();
 
+    /** Flags with a value that the others do not have: name and meaning. */
+    default Map<String, String> ownFlags() {
+        return Map.of();
+    }
+
     /** @param progress takes words for whoever waits */
-    List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException;
+    List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException, ParseException;
 
     /** Hears what is being done. */
     interface Progress {

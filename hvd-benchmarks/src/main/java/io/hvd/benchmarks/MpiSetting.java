@@ -14,11 +14,13 @@ record MpiSetting(String name, List<String> arguments) {
 
     static final MpiSetting DEFAULT = new MpiSetting("default", List.of());
 
+    static final MpiSetting SEGMENTED_RING = tuned("segmented-ring-256k", 5, 256 << 10);
+
     /** What an expert would try on one host, one after the other, for every size. */
     static final List<MpiSetting> ALL = List.of(
             DEFAULT,
             new MpiSetting("ucx", UCX),
-            tuned("segmented-ring-256k", 5, 256 << 10),
+            SEGMENTED_RING,
             new MpiSetting("ucx+segmented-ring-256k", both(UCX, algorithm(5, 256 << 10))),
             tuned("recursive-doubling", 3, 0),
             tuned("ring", 4, 0),

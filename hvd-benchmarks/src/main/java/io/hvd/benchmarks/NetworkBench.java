@@ -23,24 +23,32 @@ final class NetworkBench implements Benchmark {
     }
 
     @Override
+    public Map<String, String> ownFlags() {
+        return Map.of("hosts", "hosts and their ranks, such as a:1,b:1; localhost:2");
+    }
+
+    private static String hosts(Plan plan) {
+        return plan.own().getOrDefault("hosts", "localhost:2");
+    }
+
+    @Override
     public Plan usual() {
         return new Plan(List.of(2), List.of(64L << 10, 1L << 20, 8L << 20, 64L << 20), 10, 1);
     }
 
     @Override
     public Plan quick() {
-        return new Plan(
-                List.of(2), List.of(64L << 10, 1L << 20, 8L << 20), 5, 1, "default", "horovodrun", "localhost:2");
+        return new Plan(List.of(2), List.of(64L << 10, 1L << 20, 8L << 20), 5, 1, "default", "horovodrun", Map.of());
     }
 
     @Override
     public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
-        int ranks = ranks(plan.hosts());
+        int ranks = ranks(hosts(plan));
         List<MpiSetting> settings = MpiSetting.NETWORK.stream()
                 .filter(each -> plan.wants(each.name()))
                 .toList();
         Map<MpiSetting, Samples> runs = Launch.inTurn(
-                "network, " + plan.hosts(), settings, plan.repeat(), progress, setting -> launch(ranks, setting, plan));
+                "network, " + hosts(plan), settings, plan.repeat(), progress, setting -> launch(ranks, setting, plan));
         List<Result> results = new ArrayList<>();
         for (long bytes : plan.sizes()) {
             results.addAll(results(ranks, bytes, runs));
@@ -50,7 +58,7 @@ final class NetworkBench implements Benchmark {
 
     private static Samples launch(int ranks, MpiSetting setting, Plan plan) throws IOException, InterruptedException {
         List<String> words =
-                new ArrayList<>(List.of(plan.launcher(), "-np", Integer.toString(ranks), "-H", plan.hosts()));
+                new ArrayList<>(List.of(plan.launcher(), "-np", Integer.toString(ranks), "-H", hosts(plan)));
         if (!setting.arguments().isEmpty()) {
             words.add("--mpi-args=" + String.join(" ", setting.arguments()));
         }

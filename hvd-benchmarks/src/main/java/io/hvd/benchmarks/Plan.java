@@ -1,6 +1,7 @@
 package io.hvd.benchmarks;
 
 import java.util.List;
+import java.util.Map;
 
 /**
  * How much to measure.
@@ -9,17 +10,25 @@ import java.util.List;
  * @param rounds timings of one launch
  * @param repeat launches of each kind, in turn
  * @param only part of the name of what is to be measured; empty for everything
- * @param launcher program that starts ranks, where that is what is measured, and on other hosts
- * @param hosts where the network is what is measured, with the ranks of each, such as {@code a:1,b:1}
+ * @param launcher program that starts ranks, where that is what is measured, or where they are on several hosts
+ * @param own what was given of the flags that this benchmark alone has, by name
  */
-record Plan(List<Integer> ranks, List<Long> sizes, int rounds, int repeat, String only, String launcher, String hosts) {
+record Plan(
+        List<Integer> ranks,
+        List<Long> sizes,
+        int rounds,
+        int repeat,
+        String only,
+        String launcher,
+        Map<String, String> own) {
     Plan(List<Integer> ranks, List<Long> sizes, int rounds, int repeat) {
-        this(ranks, sizes, rounds, repeat, "", "horovodrun", "localhost:2");
+        this(ranks, sizes, rounds, repeat, "", "horovodrun", Map.of());
     }
 
     Plan {
         ranks = List.copyOf(ranks);
         sizes = List.copyOf(sizes);
+        own = Map.copyOf(own);
     }
 
     boolean wants(String name) {

@@ -2,6 +2,7 @@ package io.hvd.benchmarks;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -45,6 +46,14 @@ public final class Samples {
         return samples.stream().anyMatch(sample -> sample.series().equals(series));
     }
 
+    public List<Long> sizes(String series) {
+        return samples.stream()
+                .filter(sample -> sample.series().equals(series))
+                .map(Sample::bytes)
+                .distinct()
+                .toList();
+    }
+
     public List<Double> of(String series, long bytes) {
         return samples.stream()
                 .filter(sample -> sample.series().equals(series) && sample.bytes() == bytes)
@@ -71,9 +80,22 @@ public final class Samples {
         return all;
     }
 
+    /** What {@link #write} writes, for a rank that does not see the folder. */
+    public byte[] toBytes() {
+        List<String> lines = new ArrayList<>();
+        about.forEach((key, words) -> lines.add("ABOUT " + key + " " + words));
+        samples.forEach(sample -> lines.add(sample.line()));
+        return (String.join("\n", lines) + "\n").getBytes(StandardCharsets.UTF_8);
+    }
+
     public void write(Path folder, int rank) {
+        write(folder, rank, toBytes());
+    }
+
+    /** Those of another rank, which has sent its bytes. */
+    public static void write(Path folder, int rank, byte[] samples) {
         try {
-            Files.write(file(folder, rank), lines());
+            Files.write(file(folder, rank), samples);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -37,7 +37,7 @@ final class TrainingBench implements Benchmark {
 
     @Override
     public Plan quick() {
-        return new Plan(List.of(1, 2), List.of(), 60, 1, "mnist", "", "");
+        return new Plan(List.of(1, 2), List.of(), 60, 1, "mnist", "", Map.of());
     }
 
     @Override

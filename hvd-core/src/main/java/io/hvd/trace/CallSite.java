@@ -17,6 +17,7 @@ public final class CallSite {
             "io.hvd.backend.nccl",
             "io.hvd.backend.shm",
             "io.hvd.config",
+            "io.hvd.cost",
             "io.hvd.data",
             "io.hvd.data.cuda",
             "io.hvd.doctor",

@@ -2,6 +2,8 @@ package io.hvd.backend.mpi.bindings;
 
 import io.hvd.backend.mpi.SocketControl;
 import io.hvd.config.HvdConfig;
+import io.hvd.cost.AgreedModel;
+import io.hvd.cost.CostModel;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
@@ -12,6 +14,7 @@ import io.hvd.spi.Transfers;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import mpi.Comm;
 import mpi.Group;
@@ -31,6 +34,9 @@ final class BoundBackend implements Backend {
     private final int size;
     private final Topology topology;
     private final SocketControl control;
+    /** The same on all ranks. */
+    private final Optional<CostModel> costModel;
+
     private final MpiCollectives collectives;
     private final List<SocketControl> further = new ArrayList<>();
     /** Null as long as nobody has asked for it. */
@@ -44,6 +50,7 @@ final class BoundBackend implements Backend {
         this.size = comm.getSize();
         this.topology = discover();
         this.control = SocketControl.connect(topology, config, this::exchange);
+        this.costModel = AgreedModel.of(config.costModel(), rank, this::exchange);
         this.collectives = new MpiCollectives(comm, config.stageBytes(), choice(everybody()));
     }
 
@@ -64,7 +71,10 @@ final class BoundBackend implements Backend {
 
     @Override
     public String description() {
-        return "mpi (" + MPI.getLibVersion().split(",")[0] + ", " + level + ")";
+        return "mpi (" + MPI.getLibVersion().split(",")[0] + ", " + level
+                + costModel
+                        .map(model -> ", cost model of " + model.host().description())
+                        .orElse("") + ")";
     }
 
     @Override
@@ -109,9 +119,8 @@ final class BoundBackend implements Backend {
     }
 
     private AllreduceChoice choice(List<Integer> members) {
-        boolean severalHosts =
-                members.stream().map(topology.nodes()::get).distinct().count() > 1;
-        return new AllreduceChoice(config.allreduceAlgorithm(), severalHosts);
+        long hosts = members.stream().map(topology.nodes()::get).distinct().count();
+        return new AllreduceChoice(config.allreduceAlgorithm(), Math.toIntExact(hosts), costModel);
     }
 
     @Override

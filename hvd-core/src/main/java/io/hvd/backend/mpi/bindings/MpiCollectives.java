@@ -1,5 +1,6 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.cost.Algorithm;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
@@ -97,7 +98,7 @@ final class MpiCollectives implements Collectives {
 
     private boolean goesRound(long elements, Reduction how) {
         long bytes = elements * how.wire().bytes();
-        return choice.of(stage.size, bytes, StageReduction.isNative(how)) == AllreduceChoice.Algorithm.RING;
+        return choice.of(stage.size, bytes) == Algorithm.RING;
     }
 
     private Cargo packed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
