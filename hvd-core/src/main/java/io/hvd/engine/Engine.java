@@ -9,17 +9,13 @@ import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Backend;
-import io.hvd.spi.ControlChannel;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
-import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Queue;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -29,8 +25,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One communication thread per rank that turns submitted tensors into collective calls.
@@ -41,15 +35,13 @@ import org.slf4j.LoggerFactory;
  * one of them is asked for anything else ({@link StepFollower}).
  */
 public final class Engine {
-    private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
     private static final int ALL = 0;
 
     private final Backend backend;
     private final EngineSettings settings;
     private final int rank;
     private final TensorQueue queue;
-    /** Rank 0's; null elsewhere. */
-    private final Coordinator coordinator;
+    private final CoordinatorLine coordinator;
 
     private final FlightRecorder recorder;
     private final DataLog log;
@@ -59,12 +51,7 @@ public final class Engine {
     private final Shortcut shortcut;
     private final SteadyCalls calls;
     private final Unfinished unfinished = new Unfinished();
-    private final Queue<Plan> plans = new ArrayDeque<>();
-    /** What the coordinator has not heard yet of other ranks. */
-    private final Queue<Runnable> news = new ArrayDeque<>();
-
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
-    private final ControlChannel.Inbox inbox = new EngineInbox();
     private volatile boolean closing;
     private volatile Runnable farewell = () -> {};
     private volatile String failure = "";
@@ -90,21 +77,29 @@ public final class Engine {
         this.rank = backend.topology().rank();
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
         int size = backend.topology().size();
-        this.coordinator = rank == 0
-                ? new Coordinator(size, processSets, settings, this::ready, backend.collectives()::takesVetoes)
-                : null;
+        this.coordinator = line(size, processSets);
         this.recorder = recorder;
         this.log = new DataLog(recorder);
         this.onFailure = onFailure;
         List<Integer> all = IntStream.range(0, size).boxed().toList();
         sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
-        this.steps = new StepFollower(
-                sets.get(ALL), queue, log, unfinished, coordinator == null ? null : new StepStudy(settings));
+        this.steps =
+                new StepFollower(sets.get(ALL), queue, log, unfinished, rank == 0 ? new StepStudy(settings) : null);
         this.shortcut = new Shortcut(steps);
         this.calls = new SteadyCalls(recorder, steps);
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
+    }
+
+    private CoordinatorLine line(int size, List<List<Integer>> processSets) {
+        List<String> hosts = backend.topology().hosts();
+        return rank == 0
+                ? new CoordinatorHere(
+                        new Coordinator(size, processSets, settings, this::ready, backend.collectives()::takesVetoes),
+                        backend.control(),
+                        hosts)
+                : new CoordinatorAway(backend.control(), hosts);
     }
 
     /**
@@ -270,37 +265,24 @@ public final class Engine {
             if (shortcut.wasVetoed()) {
                 negotiateAgain();
             }
-            hear();
             unfinished.look();
             takeIn();
-            publish();
-            Plan plan = mayTurnToTheData() ? plans.poll() : null;
+            coordinator.decide();
+            Plan plan = coordinator.next();
             if (plan != null) {
                 carryOut(plan);
                 if (plan.stop() || !plan.failure().isEmpty()) {
                     return plan;
                 }
             } else if (!tookStep() && steps.rest()) {
-                shortcut.sleep(backend.control(), nanosUntilDue(), inbox);
+                shortcut.sleep(backend.control(), nanosUntilDue(), coordinator);
             }
         }
     }
 
-    /** Not at once: another rank may have known that a plan has been left before this thread did. */
-    private void hear() {
-        for (Runnable next = news.poll(); next != null; next = news.poll()) {
-            next.run();
-        }
-    }
-
-    /** Rank 0 sees its plan off first: inside a collective it could not, and the others would never come. */
-    private boolean mayTurnToTheData() {
-        return coordinator == null || backend.control().isFlushed();
-    }
-
     private long nanosUntilDue() {
         long own = Math.min(Math.min(queue.nanosUntilDue(), steps.patienceNanos()), unfinished.nanosUntilDue());
-        return coordinator == null ? own : Math.min(own, coordinator.nanosUntilDue(System.nanoTime()));
+        return Math.min(own, coordinator.nanosUntilDue());
     }
 
     /** What the program has submitted since goes to the coordinator, or into the static plan. */
@@ -329,12 +311,7 @@ public final class Engine {
                 .filter(this::isOfRegisteredSet)
                 .collect(Collectors.groupingBy(PendingOp::set, TreeMap::new, Collectors.toList()))
                 .forEach((set, members) -> wishes.add(sets.get(set).wishes(members)));
-        Announcement announcement = new Announcement(wishes, closingAnnounced, failure);
-        if (coordinator != null) {
-            coordinator.announce(rank, announcement, System.nanoTime());
-        } else {
-            backend.control().send(0, PlanCodec.encode(announcement));
-        }
+        coordinator.announce(new Announcement(wishes, closingAnnounced, failure));
     }
 
     /** The program may have submitted an operation while its set was being taken away; that fails alone. */
@@ -350,36 +327,11 @@ public final class Engine {
         return new HvdException(ErrorId.UNKNOWN_PROCESS_SET, "process set " + set + " has been removed");
     }
 
-    /** Rank 0 tells the members of each set what has been decided. */
-    private void publish() {
-        // Plans pile up only while earlier ones are on their way; deciding can wait as well.
-        if (coordinator == null || !plans.isEmpty()) {
-            return;
-        }
-        for (Plan plan : coordinator.next(System.nanoTime())) {
-            List<Integer> members = plan.failure().isEmpty() ? coordinator.members(plan.set()) : allRanks();
-            if (members.size() > 1 || members.get(0) != 0) {
-                ByteBuffer message = PlanCodec.encode(plan);
-                members.stream()
-                        .filter(member -> member != 0)
-                        .forEach(member -> backend.control().send(member, message.duplicate()));
-            }
-            if (members.contains(0)) {
-                plans.add(plan);
-            }
-        }
-        coordinator.warning().ifPresent(LOG::warn);
-    }
-
     private void ready(int set, Request request, int from) {
         // Where rank 0 takes no part, nothing of it is to be seen there.
         if (sets.containsKey(set) && !request.kind().isTransfer()) {
             recorder.ready(set, request.kind().toString(), request.name(), from);
         }
-    }
-
-    private List<Integer> allRanks() {
-        return coordinator.members(ALL);
     }
 
     private void carryOut(Plan arrived) {
@@ -406,9 +358,7 @@ public final class Engine {
 
     /** A rank has vetoed a step of the static plan. */
     private void negotiateAgain() {
-        if (coordinator != null) {
-            coordinator.unlock(ALL, steps.proposal());
-        }
+        coordinator.unlock(steps.proposal());
         announce(queue.drainAll());
     }
 
@@ -508,29 +458,5 @@ public final class Engine {
         sets.values().stream()
                 .filter(set -> set.id() != ALL)
                 .forEach(set -> set.data().close());
-    }
-
-    /** Rank 0 hears announcements, the others hear plans. */
-    private final class EngineInbox implements ControlChannel.Inbox {
-        @Override
-        public void message(int fromRank, ByteBuffer message) {
-            if (coordinator != null) {
-                Announcement announcement = PlanCodec.decodeAnnouncement(message);
-                long now = System.nanoTime();
-                news.add(() -> coordinator.announce(fromRank, announcement, now));
-            } else {
-                plans.add(PlanCodec.decodePlan(message));
-            }
-        }
-
-        @Override
-        public void lost(int lostRank, String why) {
-            String named = why + " (host " + backend.topology().hosts().get(lostRank) + ")";
-            if (coordinator != null) {
-                news.add(() -> coordinator.lose(lostRank, named));
-            } else {
-                plans.add(Plan.failed("rank " + lostRank + " is gone: " + named));
-            }
-        }
     }
 }

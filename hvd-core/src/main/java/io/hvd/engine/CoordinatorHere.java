@@ -1,0 +1,86 @@
+package io.hvd.engine;
+
+import io.hvd.spi.ControlChannel;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Rank 0's line, with the coordinator itself: it hears what all ranks announce and sends every plan to its members. */
+final class CoordinatorHere implements CoordinatorLine {
+    private static final Logger LOG = LoggerFactory.getLogger(CoordinatorHere.class);
+    private static final int ALL = 0;
+
+    private final Coordinator coordinator;
+    private final ControlChannel control;
+    private final List<String> hosts;
+    private final Queue<Plan> plans = new ArrayDeque<>();
+    /** What other ranks have said and the coordinator has not heard yet. */
+    private final Queue<Runnable> news = new ArrayDeque<>();
+
+    /** @param hosts of the ranks */
+    CoordinatorHere(Coordinator coordinator, ControlChannel control, List<String> hosts) {
+        this.coordinator = coordinator;
+        this.control = control;
+        this.hosts = hosts;
+    }
+
+    @Override
+    public void announce(Announcement announcement) {
+        coordinator.announce(0, announcement, System.nanoTime());
+    }
+
+    /** The coordinator hears it later: another rank may have known that a plan has been left before this thread did. */
+    @Override
+    public void message(int fromRank, ByteBuffer message) {
+        Announcement announcement = PlanCodec.decodeAnnouncement(message);
+        long now = System.nanoTime();
+        news.add(() -> coordinator.announce(fromRank, announcement, now));
+    }
+
+    @Override
+    public void lost(int rank, String why) {
+        news.add(() -> coordinator.lose(rank, why + " (host " + hosts.get(rank) + ")"));
+    }
+
+    @Override
+    public void decide() {
+        for (Runnable next = news.poll(); next != null; next = news.poll()) {
+            next.run();
+        }
+        // Plans pile up only while earlier ones are on their way; deciding can wait as well.
+        if (plans.isEmpty()) {
+            coordinator.next(System.nanoTime()).forEach(this::publish);
+            coordinator.warning().ifPresent(LOG::warn);
+        }
+    }
+
+    private void publish(Plan plan) {
+        List<Integer> members = coordinator.members(plan.failure().isEmpty() ? plan.set() : ALL);
+        if (members.size() > 1 || members.get(0) != 0) {
+            ByteBuffer message = PlanCodec.encode(plan);
+            members.stream().filter(member -> member != 0).forEach(member -> control.send(member, message.duplicate()));
+        }
+        if (members.contains(0)) {
+            plans.add(plan);
+        }
+    }
+
+    /** It sees its plan off first: inside a collective it could not, and the others would never come. */
+    @Override
+    public Plan next() {
+        return control.isFlushed() ? plans.poll() : null;
+    }
+
+    @Override
+    public long nanosUntilDue() {
+        return coordinator.nanosUntilDue(System.nanoTime());
+    }
+
+    @Override
+    public void unlock(List<List<String>> cut) {
+        coordinator.unlock(ALL, cut);
+    }
+}
