@@ -102,13 +102,23 @@ final class Patience {
             core.spin();
             return false;
         }
+        long now = now();
+        rest(now);
+        return doubts(now);
+    }
+
+    /** The same for a thread that has had other work to do instead. */
+    boolean worked() {
+        return doubts(now());
+    }
+
+    private long now() {
         long now = core.nanoTime();
         if (begun == 0) {
             begun = now;
             doubted = now;
         }
-        rest(now);
-        return doubts(now);
+        return now;
     }
 
     private void rest(long now) {

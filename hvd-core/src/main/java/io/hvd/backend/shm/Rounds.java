@@ -94,7 +94,8 @@ final class Rounds {
             long begun = activities.begin();
             patience.begin();
             while (segment.read(counter, other) < of) {
-                if (!meanwhile.getAsBoolean() && patience.pause()) {
+                boolean doubts = meanwhile.getAsBoolean() ? patience.worked() : patience.pause();
+                if (doubts) {
                     look(counter, other, of);
                 }
             }

@@ -66,6 +66,20 @@ class RoundsTest {
         assertThat(core.now).isBetween(500 * MILLI, 530 * MILLI);
     }
 
+    /** What goes to other hosts may itself wait for what the dead one has not sent. */
+    @Test
+    void aDeadRankIsFoundAlsoWhileTheNetworkIsNeverDone() {
+        Rounds first = rank(0);
+        dead.places.add(2);
+        first.meanwhile(() -> {
+            core.now += MILLI;
+            return true;
+        });
+
+        assertThatThrownBy(() -> first.await(Counter.PACKED, 2, 1)).hasMessageContaining("rank 7 is gone");
+        assertThat(core.now).isLessThan(100 * MILLI);
+    }
+
     @Test
     void allRanksOfARoundAreWaitedForAndTheDeadOneIsFoundAmongThem() {
         Rounds first = rank(0);
