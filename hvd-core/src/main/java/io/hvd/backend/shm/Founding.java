@@ -57,11 +57,14 @@ final class Founding {
     /**
      * All ranks call it together.
      *
-     * @param stageBytes wanted; less will do
+     * @param wantedBytes of a stage, as the first member sees it; less will do
      * @param leastBytes of a stage that is still worth it
      */
-    Result found(int stageBytes, int leastBytes) {
+    Result found(int wantedBytes, int leastBytes) {
         String note = "";
+        // The ranks of a host may be bound to different numbers of cores.
+        int stageBytes =
+                Integer.parseInt(tell(() -> Integer.toString(wantedBytes)).get(0));
         for (int bytes = stageBytes; bytes >= leastBytes; bytes /= 2) {
             Attempt attempt = attempt(new Layout(inside.size(), bytes));
             if (attempt.failure().isEmpty()) {
