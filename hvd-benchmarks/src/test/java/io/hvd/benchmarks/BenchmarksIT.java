@@ -238,7 +238,7 @@ class BenchmarksIT {
         List<String> commands = Files.readAllLines(ROOT.resolve("README.md")).stream()
                 .filter(line -> line.startsWith("mpirun-scripts/bench-"))
                 .toList();
-        assertThat(commands).hasSize(7);
+        assertThat(commands).hasSize(8);
         for (String command : commands) {
             Job job = Job.run(List.of("sh", "-c", "cd '" + ROOT + "' && " + command + " --help"), Map.of());
             assertThat(job.exitCode()).as(command + "\n" + job.output()).isZero();
