@@ -17,8 +17,6 @@ final class CoordinatorHere implements CoordinatorLine {
     private final ControlChannel control;
     private final List<String> hosts;
     private final Queue<Plan> plans = new ArrayDeque<>();
-    /** What other ranks have said and the coordinator has not heard yet. */
-    private final Queue<Runnable> news = new ArrayDeque<>();
 
     /** @param hosts of the ranks */
     CoordinatorHere(Coordinator coordinator, ControlChannel control, List<String> hosts) {
@@ -32,24 +30,18 @@ final class CoordinatorHere implements CoordinatorLine {
         coordinator.announce(0, announcement, System.nanoTime());
     }
 
-    /** The coordinator hears it later: another rank may have known that a plan has been left before this thread did. */
     @Override
     public void message(int fromRank, ByteBuffer message) {
-        Announcement announcement = PlanCodec.decodeAnnouncement(message);
-        long now = System.nanoTime();
-        news.add(() -> coordinator.announce(fromRank, announcement, now));
+        coordinator.announce(fromRank, PlanCodec.decodeAnnouncement(message), System.nanoTime());
     }
 
     @Override
     public void lost(int rank, String why) {
-        news.add(() -> coordinator.lose(rank, why + " (host " + hosts.get(rank) + ")"));
+        coordinator.lose(rank, why + " (host " + hosts.get(rank) + ")");
     }
 
     @Override
     public void decide() {
-        for (Runnable next = news.poll(); next != null; next = news.poll()) {
-            next.run();
-        }
         // Plans pile up only while earlier ones are on their way; deciding can wait as well.
         if (plans.isEmpty()) {
             coordinator.next(System.nanoTime()).forEach(this::publish);

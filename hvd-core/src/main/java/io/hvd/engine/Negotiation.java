@@ -41,6 +41,9 @@ final class Negotiation {
     private final Map<String, Slot> deciding = new HashMap<>();
 
     private int epoch;
+    /** What ranks have asked for that know already that a static plan has been left, of which rank 0 has not heard. */
+    private final List<Runnable> early = new ArrayList<>();
+
     private boolean mayLock;
 
     /** @param members global ranks, ascending */
@@ -81,14 +84,25 @@ final class Negotiation {
             order.agreed().forEach(call -> want(call.rank(), call.request(), Plan.Op.UNKNOWN, now));
             return;
         }
-        // What was said before this rank knew of the change it says again, but for what never waits for a change.
-        boolean counts = wishes.epoch() == epoch;
-        if (counts) {
-            wishes.known().stream().forEach(number -> want(self, cache.request(number, self), number, now));
-        }
+        // What never waits for a change.
+        wishes.fresh().stream().filter(Request::hasLimit).forEach(request -> want(self, request, Plan.Op.UNKNOWN, now));
+        if (wishes.epoch() > epoch) {
+            early.addAll(asked(self, wishes, now));
+        } else if (wishes.epoch() == epoch) {
+            asked(self, wishes, now).forEach(Runnable::run);
+        } // else it was said before this rank knew of the change, and it says it again
+    }
+
+    private List<Runnable> asked(int self, Announcement.Wishes wishes, long now) {
+        List<Runnable> asked = new ArrayList<>();
+        wishes.known().stream().forEach(number -> {
+            Request request = cache.request(number, self);
+            asked.add(() -> want(self, request, number, now));
+        });
         wishes.fresh().stream()
-                .filter(request -> counts || request.hasLimit())
-                .forEach(request -> want(self, request, Plan.Op.UNKNOWN, now));
+                .filter(request -> !request.hasLimit())
+                .forEach(request -> asked.add(() -> want(self, request, Plan.Op.UNKNOWN, now)));
+        return asked;
     }
 
     /** A rank has closed its context. */
@@ -108,6 +122,8 @@ final class Negotiation {
     void unlock(List<List<String>> cut) {
         epoch++;
         steps.startOver(cut);
+        early.forEach(Runnable::run);
+        early.clear();
     }
 
     /** Everything that can be decided now; empty when there is nothing new. */

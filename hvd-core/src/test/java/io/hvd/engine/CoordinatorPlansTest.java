@@ -129,6 +129,25 @@ class CoordinatorPlansTest {
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
     }
 
+    /** A rank beside the one that vetoes hears of it before rank 0 has come to that step at all. */
+    @Test
+    void whatIsSaidByARankThatKnowsOfTheChangeBeforeTheCoordinatorCountsAfterIt() {
+        Coordinator coordinator = two(settings(8, 3, false));
+        bothWant(coordinator, sum("a", 4));
+        batches(coordinator);
+        for (int step = 1; step <= 3; step++) {
+            coordinator.announce(0, known(0, step, 0), 0);
+            coordinator.announce(1, known(0, step, 0), 0);
+            coordinator.next(0);
+        }
+
+        coordinator.announce(1, known(2, 4, 0), 0);
+        assertThat(coordinator.next(0)).isEmpty();
+        coordinator.unlock(0, List.of());
+        coordinator.announce(0, known(2, 4, 0), 0);
+        assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
+    }
+
     /** It is said once only, and may come before or after the rank has heard of the change. */
     @Test
     void aBarrierWithALimitCountsInEveryEpoch() {
