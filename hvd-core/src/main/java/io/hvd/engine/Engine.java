@@ -30,9 +30,10 @@ import java.util.stream.IntStream;
  * One communication thread per rank that turns submitted tensors into collective calls.
  *
  * <p>The way is straight: drain what this rank asked for, announce it to rank 0, receive rank 0's
- * plan, carry it out. Only this thread talks to the {@link Backend}. Negotiation goes by name, so the
- * ranks may submit in any order. Once the steps repeat, the ranks carry them out without asking, until
- * one of them is asked for anything else ({@link StepFollower}).
+ * plan, carry it out. Only this thread talks to the {@link Backend}, but for steps that a waiting thread
+ * carries out itself ({@link Shortcut}). Negotiation goes by name, so the ranks may submit in any order.
+ * Once the steps repeat, the ranks carry them out without asking, until one of them is asked for anything
+ * else ({@link StepFollower}).
  */
 public final class Engine {
     private static final int ALL = 0;
