@@ -11,10 +11,16 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A job that hangs ends non-zero, and says in one sentence which rank has not made which call and where it is instead. */
+/**
+ * A job that hangs ends non-zero, and says in one sentence which rank has not made which call and where it is instead.
+ * The jobs wait for limits to pass, so some run at once.
+ */
+@Execution(ExecutionMode.CONCURRENT)
 class HangIT {
     private static final int RANKS = 4;
     /** The limit of 3 s, the start of the job, and as much again. */

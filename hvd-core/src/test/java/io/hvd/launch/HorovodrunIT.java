@@ -497,9 +497,12 @@ final class HorovodrunIT {
         return finish();
     }
 
+    /** Where these tests run in the background of a script, INT is ignored, which a JVM would take over. */
     private List<String> command(String... args) throws IOException {
         Files.createDirectories(folder.resolve("tmp"));
         List<String> command = new ArrayList<>(List.of(
+                "env",
+                "--default-signal=INT",
                 JAVA,
                 "-Djava.io.tmpdir=" + folder.resolve("tmp"),
                 "-cp",

@@ -63,6 +63,7 @@ class GpuEngineTest {
     void aBrokenDeviceFailsTheOperationsOfAllRanksAndLeavesNobodyInsideAKernel() throws Exception {
         ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
         CountDownLatch gradient = new CountDownLatch(1);
+        CountDownLatch inKernel = new CountDownLatch(1);
         SimulatedRanks.runToFailure(SIZE, "nccl", Map.of(), rank -> {
             Engine engine = new Engine(
                     rank.backend(), List.of(), HvdConfig.from(Map.of()).engine(), new FlightRecorder(16), why -> {
@@ -79,8 +80,12 @@ class GpuEngineTest {
             CompletableFuture<Outcome> sum = submit(engine, "w", rank.up(Tensor.of(1f, 2f)));
             if (rank.rank() == 0) {
                 rank.gpu().enqueue(rank.gpu().createStream(), () -> {
+                    await(inKernel);
                     throw new IllegalStateException("Xid 79: the GPU has fallen off the bus");
                 });
+            } else {
+                rank.nccl().awaitArrival();
+                inKernel.countDown();
             }
             assertThatThrownBy(() -> sum.get(20, TimeUnit.SECONDS))
                     .cause()
@@ -91,8 +96,8 @@ class GpuEngineTest {
             assertThat(thread.isAlive()).isFalse();
             if (rank.rank() == 1) {
                 rank.gpu().awaitAll();
-                assertThat(rank.gpu().failure()).hasMessageContaining("aborted");
                 gradient.countDown();
+                assertThat(rank.gpu().failure()).hasMessageContaining("aborted");
             }
         });
         assertThat(failures).isNotEmpty().allMatch(why -> why.contains("the simulated device has failed"));

@@ -74,13 +74,20 @@ final class SimulatedNccl implements NcclCalls {
             if (++there == size) {
                 there = 0;
                 round++;
-                notifyAll();
             }
+            notifyAll();
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
             while (round == mine) {
                 if (aborted.contains(rank)) {
                     throw new IllegalStateException("the simulated communicator was aborted");
                 }
+                awaitUntil(end);
+            }
+        }
+
+        synchronized void awaitArrival() {
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+            while (there == 0) {
                 awaitUntil(end);
             }
         }
@@ -152,6 +159,11 @@ final class SimulatedNccl implements NcclCalls {
         member.team().abort(member.rank());
         // As NCCL does, which frees memory on the device.
         member.gpu().awaitAll();
+    }
+
+    /** Blocks until some rank is in a kernel of this rank's only communicator and waits there for others. */
+    void awaitArrival() {
+        members.values().iterator().next().team().awaitArrival();
     }
 
     @Override

@@ -29,8 +29,8 @@ final class SimulatedRanks {
 
     private SimulatedRanks() {}
 
-    /** One rank with its GPUs, by their index, and both ways over the same ranks. */
-    record Rank(Backend backend, Map<Integer, SimulatedGpu> gpus) {
+    /** One rank with its GPUs, by their index. @param nccl null where it is hidden */
+    record Rank(Backend backend, Map<Integer, SimulatedGpu> gpus, SimulatedNccl nccl) {
         int rank() {
             return backend.topology().rank();
         }
@@ -146,16 +146,16 @@ final class SimulatedRanks {
                     "simulated",
                     "gpu" + gpus.get(device.index()).hashCode()));
         }
-        NcclCalls nccl = fabric == null ? null : new SimulatedNccl(gpus, fabric);
+        SimulatedNccl nccl = fabric == null ? null : new SimulatedNccl(gpus, fabric);
         NcclProvider provider = new NcclProvider(
                 host,
                 (topology, settings) -> devices,
                 () -> new NcclPresence(nccl, cards, nccl == null ? "libnccl.so.2 is hidden" : ""),
                 index -> gpus.get(index).device());
-        Rank rank = new Rank(provider.open(config, List.of()), gpus);
+        Rank rank = new Rank(provider.open(config, List.of()), gpus, nccl);
         try {
             body.run(rank);
-        } catch (Exception e) {
+        } catch (Exception | AssertionError e) {
             // The other ranks wait for this one otherwise.
             rank.backend().abort(1, "the test's body threw " + e);
             throw new IllegalStateException(e);
