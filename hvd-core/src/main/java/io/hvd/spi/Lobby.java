@@ -47,6 +47,7 @@ public final class Lobby implements AutoCloseable {
     private final Set<Caller> waiting = new LinkedHashSet<>();
 
     private final ArrayDeque<Guest> guests = new ArrayDeque<>();
+    private volatile boolean closed;
 
     /**
      * Who has said the secret.
@@ -110,7 +111,9 @@ public final class Lobby implements AutoCloseable {
     public Optional<Guest> next(byte[] secret, long nanos) throws IOException {
         long begin = System.nanoTime();
         try {
-            for (long left = nanos; guests.isEmpty() && left > 0; left = nanos - (System.nanoTime() - begin)) {
+            for (long left = nanos;
+                    !closed && guests.isEmpty() && left > 0;
+                    left = nanos - (System.nanoTime() - begin)) {
                 selector.select(key -> serve(key, secret), millis(left));
                 showOutTheSlow();
             }
@@ -223,10 +226,15 @@ public final class Lobby implements AutoCloseable {
     /** Nobody is let in any more; those who wait are shown out, guests stay. */
     @Override
     public void close() throws IOException {
-        if (selector.isOpen()) {
-            List<SelectionKey> keys = List.copyOf(selector.keys());
-            keys.stream().filter(SelectionKey::isValid).forEach(Lobby::close);
-            selector.close();
+        closed = true;
+        selector.wakeup();
+        // Whoever selects holds this lock, so nobody is just coming through the door and missed among the keys.
+        synchronized (selector) {
+            if (selector.isOpen()) {
+                List<SelectionKey> keys = List.copyOf(selector.keys());
+                keys.stream().filter(SelectionKey::isValid).forEach(Lobby::close);
+                selector.close();
+            }
         }
     }
 }
