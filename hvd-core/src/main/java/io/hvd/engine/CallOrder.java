@@ -24,7 +24,7 @@ final class CallOrder {
     private final Set<Integer> joined = new HashSet<>();
     private final Set<Integer> closed = new TreeSet<>();
     private final List<Call> agreed = new ArrayList<>();
-    private final List<Batch> refusals = new ArrayList<>();
+    private final List<Refused> refusals = new ArrayList<>();
     private long place;
 
     CallOrder(List<Integer> members) {
@@ -36,6 +36,18 @@ final class CallOrder {
     record Call(int rank, Request request, String site) {
         String what() {
             return request.kind() + " of \"" + request.name() + "\"";
+        }
+    }
+
+    /** Calls that are refused on their ranks. @param groups that they belong to, which can never be complete */
+    record Refused(Batch batch, Set<String> groups) {
+        static Refused of(Batch batch, List<Call> calls) {
+            Set<String> groups = new TreeSet<>();
+            calls.stream()
+                    .map(call -> call.request().group())
+                    .filter(group -> !group.isNone())
+                    .forEach(group -> groups.add(group.name()));
+            return new Refused(batch, groups);
         }
     }
 
@@ -69,8 +81,8 @@ final class CallOrder {
     }
 
     /** Calls that differ, to be refused on all ranks. */
-    List<Batch> refusals() {
-        List<Batch> due = List.copyOf(refusals);
+    List<Refused> refusals() {
+        List<Refused> due = List.copyOf(refusals);
         refusals.clear();
         return due;
     }
@@ -98,12 +110,14 @@ final class CallOrder {
             return;
         }
         for (Deque<Call> queue : calls) {
-            queue.forEach(call -> refusals.add(Batch.refuse(
-                    call.request().name(),
-                    Verdict.RANK_GONE,
-                    call.what() + " at " + call.site() + " can never be complete: ranks " + RankSet.format(gone)
-                            + " have closed their context without calling it",
-                    List.of(call.rank()))));
+            queue.forEach(call -> refusals.add(Refused.of(
+                    Batch.refuse(
+                            call.request().name(),
+                            Verdict.RANK_GONE,
+                            call.what() + " at " + call.site() + " can never be complete: ranks " + RankSet.format(gone)
+                                    + " have closed their context without calling it",
+                            List.of(call.rank())),
+                    List.of(call))));
             queue.clear();
         }
     }
@@ -131,9 +145,12 @@ final class CallOrder {
                 .append(" on ranks ")
                 .append(RankSet.format(ranks)));
         String error = "strict mode: the ranks' sequences of collectives first differ at call " + place + ": " + text;
-        Map<String, List<Integer>> askers = new LinkedHashMap<>();
+        Map<String, List<Call>> askers = new LinkedHashMap<>();
         heads.forEach(call -> askers.computeIfAbsent(call.request().name(), name -> new ArrayList<>())
-                .add(call.rank()));
-        askers.forEach((name, ranks) -> refusals.add(Batch.refuse(name, Verdict.MISMATCH, error, ranks)));
+                .add(call));
+        askers.forEach((name, callers) -> {
+            List<Integer> ranks = callers.stream().map(Call::rank).toList();
+            refusals.add(Refused.of(Batch.refuse(name, Verdict.MISMATCH, error, ranks), callers));
+        });
     }
 }

@@ -116,7 +116,8 @@ final class Coordinator {
                 plans.add(id == ALL ? withSetsCarriedOut(plan) : plan);
             }
         }
-        if (closed.size() == size && !stopped) {
+        // Who follows a static plan has to leave it first.
+        if (closed.size() == size && !stopped && !sets.get(ALL).isLocked()) {
             stopped = true;
             plans.add(Plan.stopping());
         }
@@ -149,7 +150,9 @@ final class Coordinator {
 
     private int add(List<Integer> ranks) {
         int id = nextSet++;
-        sets.put(id, new Negotiation(id, ranks, settings, arrivals, vetoes));
+        Negotiation set = new Negotiation(id, ranks, settings, arrivals, vetoes);
+        closed.stream().filter(ranks::contains).forEach(set::close);
+        sets.put(id, set);
         members.put(id, List.copyOf(ranks));
         sets.get(ALL).mayLock(sets.size() == 1);
         return id;

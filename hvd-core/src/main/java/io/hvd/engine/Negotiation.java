@@ -45,6 +45,7 @@ final class Negotiation {
     private final List<Runnable> early = new ArrayList<>();
 
     private boolean mayLock;
+    private boolean locked;
 
     /** @param members global ranks, ascending */
     Negotiation(int set, List<Integer> members, EngineSettings settings, Arrivals arrivals, Predicate<Device> vetoes) {
@@ -121,21 +122,31 @@ final class Negotiation {
      */
     void unlock(List<List<String>> cut) {
         epoch++;
+        locked = false;
         steps.startOver(cut);
         early.forEach(Runnable::run);
         early.clear();
     }
 
+    /** Whether the ranks go through the steps of a static plan. */
+    boolean isLocked() {
+        return locked;
+    }
+
     /** Everything that can be decided now; empty when there is nothing new. */
     Plan next(long now) {
         List<Batch> batches = new ArrayList<>();
+        Map<String, Refusal> spoiled = new HashMap<>();
         if (order != null) {
-            batches.addAll(order.refusals());
+            order.refusals().forEach(refused -> {
+                batches.add(refused.batch());
+                refused.groups().forEach(group -> spoiled.putIfAbsent(group, Refusal.of(refused.batch())));
+            });
         }
         batches.addAll(late.refusals());
         releaseWhatJoinedRanksNeedNotAskFor();
         List<Slot> agreed = new ArrayList<>();
-        decide(agreed, batches);
+        decide(agreed, spoiled, batches);
         fuse(agreed, batches);
         joining.finished().ifPresent(end -> {
             batches.add(end);
@@ -185,19 +196,30 @@ final class Negotiation {
         }
     }
 
-    private void decide(List<Slot> agreed, List<Batch> batches) {
-        Map<Slot, String> errors = new HashMap<>();
-        Map<String, String> spoiled = new HashMap<>();
+    /** Why an operation is refused, and with it all that is left of its group. */
+    private record Refusal(Verdict verdict, String why) {
+        static Refusal of(Batch refused) {
+            return new Refusal(refused.verdict(), refused.error());
+        }
+
+        Batch of(Slot slot) {
+            return Batch.refuse(slot.name(), verdict, why, slot.askers());
+        }
+    }
+
+    /** @param spoiled groups of which something has been refused */
+    private void decide(List<Slot> agreed, Map<String, Refusal> spoiled, List<Batch> batches) {
+        Map<Slot, Refusal> errors = new HashMap<>();
         for (Slot slot : ready) {
-            error(slot).ifPresent(why -> {
-                errors.put(slot, why);
-                slot.groups().forEach(group -> spoiled.putIfAbsent(group, why));
+            error(slot).map(why -> new Refusal(Verdict.MISMATCH, why)).ifPresent(error -> {
+                errors.put(slot, error);
+                slot.groups().forEach(group -> spoiled.putIfAbsent(group, error));
             });
         }
         for (Slot slot : ready) {
-            Optional<String> error = Optional.ofNullable(errors.get(slot)).or(() -> spoiledBy(spoiled, slot));
+            Optional<Refusal> error = Optional.ofNullable(errors.get(slot)).or(() -> spoiledBy(spoiled, slot));
             if (error.isPresent()) {
-                batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, error.get(), slot.askers()));
+                batches.add(error.get().of(slot));
             } else if (slot.first().group().isNone()) {
                 agreed.add(slot);
             } else {
@@ -215,19 +237,18 @@ final class Negotiation {
     }
 
     /** What some ranks only have put into a group that is refused can never become complete. */
-    private void refuseTheRestOf(Map<String, String> spoiled, List<Batch> batches) {
-        spoiled.forEach((group, why) -> groups.forget(group)
-                .forEach(slot -> batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why, slot.askers()))));
+    private void refuseTheRestOf(Map<String, Refusal> spoiled, List<Batch> batches) {
+        spoiled.forEach((group, refusal) -> groups.forget(group).forEach(slot -> batches.add(refusal.of(slot))));
         for (Iterator<Slot> all = waiting.values().iterator(); !spoiled.isEmpty() && all.hasNext(); ) {
             Slot slot = all.next();
-            spoiledBy(spoiled, slot).ifPresent(why -> {
+            spoiledBy(spoiled, slot).ifPresent(refusal -> {
                 all.remove();
-                batches.add(Batch.refuse(slot.name(), Verdict.MISMATCH, why, slot.askers()));
+                batches.add(refusal.of(slot));
             });
         }
     }
 
-    private static Optional<String> spoiledBy(Map<String, String> errors, Slot slot) {
+    private static Optional<Refusal> spoiledBy(Map<String, Refusal> errors, Slot slot) {
         return slot.groups().stream()
                 .filter(errors::containsKey)
                 .map(errors::get)
@@ -301,6 +322,7 @@ final class Negotiation {
         deciding.clear();
         if (!lock.isEmpty() && isQuietBut(lock)) {
             epoch++;
+            locked = true;
             waiting.clear();
             return new Plan(set, stamped, lock, false, "");
         }
@@ -346,20 +368,22 @@ final class Negotiation {
         if (closed.isEmpty()) {
             return;
         }
+        Map<String, Refusal> spoiled = new HashMap<>();
         for (Iterator<Slot> all = waiting.values().iterator(); all.hasNext(); ) {
             Slot slot = all.next();
             List<Integer> gone =
                     slot.missing().stream().filter(closed::contains).toList();
             if (!gone.isEmpty()) {
                 all.remove();
-                batches.add(Batch.refuse(
-                        slot.name(),
+                Refusal refusal = new Refusal(
                         Verdict.RANK_GONE,
                         "tensor \"" + slot.name() + "\" can never be complete: ranks " + RankSet.format(global(gone))
-                                + " have closed their context without submitting it",
-                        slot.askers()));
+                                + " have closed their context without submitting it");
+                batches.add(refusal.of(slot));
+                slot.groups().forEach(group -> spoiled.putIfAbsent(group, refusal));
             }
         }
+        refuseTheRestOf(spoiled, batches);
     }
 
     private List<Integer> global(List<Integer> ranks) {

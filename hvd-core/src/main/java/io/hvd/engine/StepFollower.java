@@ -128,16 +128,18 @@ final class StepFollower {
     }
 
     /**
-     * Time until an incomplete batch is given up, so that its operations are not held back for ever. What is fresh is not
-     * known yet, so that a plan is looked at again after that time.
+     * Time until an incomplete batch is given up, so that its operations are not held back for ever; or the whole plan,
+     * where what goes on beside it has no answer, since rank 0 waits in the data plane. What is fresh is not known yet, so
+     * that a plan is looked at again after that time.
      */
     long patienceNanos() {
         if (!follows || set.steps().isDue()) {
             return Long.MAX_VALUE;
         }
-        return set.steps().isIdle()
+        long step = set.steps().isIdle()
                 ? PATIENCE_NANOS
                 : Math.max(0, PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
+        return Math.min(step, queue.nanosUntilOverdue());
     }
 
     /**
@@ -146,7 +148,11 @@ final class StepFollower {
      * @return false if all of it has come meanwhile
      */
     boolean rest() {
-        return !follows || queue.rest(set.steps().missing());
+        if (!follows) {
+            queue.restWithoutPlan();
+            return true;
+        }
+        return queue.rest(set.steps().missing());
     }
 
     /** Whether this rank has something to do in the data plane. */

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Watches the batches of a process set for steps that repeat. A step is a run of operations of which
@@ -19,8 +18,12 @@ final class StepWatch {
     /** The finest cut seen, because it lets the first gradients go earliest. */
     private List<List<Plan.Op>> finest = List.of();
 
-    /** What a step of the same operations has been found to be best cut into. */
+    /** What a step has been found to be best cut into. */
     private List<List<String>> preferred = List.of();
+    /** The step's operations; a request that changes in anything gets another number. */
+    private Set<Integer> preferredFor = Set.of();
+    /** Of the step that has settled last. */
+    private Set<Integer> locked = Set.of();
 
     private int repeats;
 
@@ -52,9 +55,10 @@ final class StepWatch {
         return settled();
     }
 
-    /** @param cut the batches of a step of these operations, whatever is seen; may be empty */
+    /** @param cut what the step that has settled last is better cut into, if it comes again; may be empty */
     void startOver(List<List<String>> cut) {
         preferred = cut;
+        preferredFor = cut.isEmpty() ? Set.of() : locked;
         startOver();
     }
 
@@ -85,13 +89,13 @@ final class StepWatch {
             return List.of();
         }
         List<List<Plan.Op>> best = step.size() > finest.size() ? step : finest;
-        List<List<String>> seen = best.stream()
-                .map(ops -> ops.stream().map(Plan.Op::name).toList())
-                .toList();
-        return names(seen).equals(names(preferred)) ? preferred : seen;
+        locked = before;
+        return before.equals(preferredFor) ? preferred : names(best);
     }
 
-    private static Set<String> names(List<List<String>> batches) {
-        return batches.stream().flatMap(List::stream).collect(Collectors.toSet());
+    private static List<List<String>> names(List<List<Plan.Op>> batches) {
+        return batches.stream()
+                .map(ops -> ops.stream().map(Plan.Op::name).toList())
+                .toList();
     }
 }

@@ -3,12 +3,14 @@ package io.hvd.engine;
 import io.hvd.error.DuplicateNameException;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /**
@@ -16,9 +18,14 @@ import java.util.function.Predicate;
  * announced, and announced ones that wait for a plan. Thread-safe.
  */
 final class TensorQueue {
+    /** The coordinator answers at the limit; this much later it is plain that it cannot. */
+    private static final long OVERDUE_AFTER_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final long thresholdBytes;
     private final long lingerNanos;
     private final Map<PendingOp.Key, PendingOp> pending = new LinkedHashMap<>();
+    /** When the answer to operations with a limit is overdue, in nanoseconds. */
+    private final Map<PendingOp.Key, Long> overdue = new HashMap<>();
     /** Operations that a thread of the program waits for. */
     private final Set<PendingOp.Key> awaited = new HashSet<>();
 
@@ -68,11 +75,31 @@ final class TensorQueue {
         }
         fresh.addAll(ops);
         ops.forEach(op -> freshBytes += op.request().wireBytes());
+        ops.stream().filter(op -> op.request().hasLimit()).forEach(this::noteLimit);
         boolean nowUrgent = hurry || (!planned && freshBytes >= thresholdBytes);
         boolean wake = (nowUrgent && !urgent) || (!called && (!planned || fresh.size() >= enough));
         urgent |= nowUrgent;
         called |= wake;
         return wake;
+    }
+
+    private void noteLimit(PendingOp op) {
+        long limit = TimeUnit.MILLISECONDS.toNanos(op.request().argument());
+        overdue.put(op.key(), System.nanoTime() + limit + OVERDUE_AFTER_NANOS);
+    }
+
+    /** Time until an operation with a limit should long have been answered; {@link Long#MAX_VALUE} without one. */
+    synchronized long nanosUntilOverdue() {
+        long now = System.nanoTime();
+        return overdue.values().stream()
+                .mapToLong(end -> Math.max(0, end - now))
+                .min()
+                .orElse(Long.MAX_VALUE);
+    }
+
+    /** The communication thread goes to sleep without a static plan: whatever is submitted wakes it. */
+    synchronized void restWithoutPlan() {
+        enough = 0;
     }
 
     /**
@@ -165,6 +192,7 @@ final class TensorQueue {
     synchronized Optional<PendingOp> takeIfPending(int set, String name) {
         PendingOp.Key key = new PendingOp.Key(set, name);
         awaited.remove(key);
+        overdue.remove(key);
         return Optional.ofNullable(pending.remove(key));
     }
 
@@ -177,9 +205,11 @@ final class TensorQueue {
         List<PendingOp> left;
         synchronized (this) {
             left = pending.values().stream().filter(op -> op.set() == set).toList();
-            left.forEach(op -> pending.remove(op.key()));
-            left.forEach(op -> awaited.remove(op.key()));
+            left.forEach(op -> takeIfPending(set, op.name()));
             fresh.removeAll(left);
+            if (fresh.isEmpty()) {
+                drainFresh(); // whoever comes next wakes the communication thread again
+            }
         }
         left.forEach(op -> op.fail(cause));
     }
@@ -195,6 +225,7 @@ final class TensorQueue {
             left = List.copyOf(pending.values());
             pending.clear();
             awaited.clear();
+            overdue.clear();
             fresh = new ArrayList<>();
         }
         left.forEach(op -> op.fail(cause));

@@ -18,6 +18,7 @@ import io.hvd.tensor.Shape;
 import java.util.BitSet;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** What goes beyond one operation: cache, static plans, joining, groups, limits, order, process sets. */
@@ -146,6 +147,58 @@ class CoordinatorPlansTest {
         coordinator.unlock(0, List.of());
         coordinator.announce(0, known(2, 4, 0), 0);
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
+    }
+
+    /** Locked with this one step after the other, which is what the ranks do. */
+    private static Coordinator lockedWith(Request... requests) {
+        Coordinator coordinator = two(settings(8, 3, false));
+        bothWant(coordinator, requests);
+        batches(coordinator);
+        int[] numbers = IntStream.range(0, requests.length).toArray();
+        for (int step = 1; step <= 3; step++) {
+            coordinator.announce(0, known(0, step, numbers), 0);
+            coordinator.announce(1, known(0, step, numbers), 0);
+            coordinator.next(0);
+        }
+        return coordinator;
+    }
+
+    /** What fuses is told by types and scales, which a cut into names does not know. */
+    @Test
+    void aBetterCutIsForgottenWhereARequestHasChanged() {
+        for (DType type : List.of(DType.FLOAT32, DType.FLOAT64)) {
+            Coordinator coordinator = lockedWith(sum("a", 4), sum("b", 4));
+            coordinator.unlock(0, List.of(List.of("b"), List.of("a")));
+            Request b = Requests.allreduce("b", type, Shape.of(1), ReduceOp.SUM);
+            int number = type == DType.FLOAT32 ? 1 : 2;
+            List<List<String>> lock = List.of();
+            for (int step = 4; lock.isEmpty() && step < 12; step++) {
+                for (int rank = 0; rank < 2; rank++) {
+                    boolean fresh = number == 2 && step == 4;
+                    BitSet bits = new BitSet();
+                    bits.set(0);
+                    bits.set(number, !fresh);
+                    Wishes wishes = new Wishes(0, 2, step, bits, fresh ? List.of(b) : List.of(), List.of());
+                    coordinator.announce(rank, new Announcement(List.of(wishes), false, ""), 0);
+                }
+                lock = coordinator.next(0).get(0).lock();
+            }
+            assertThat(lock)
+                    .isEqualTo(
+                            type == DType.FLOAT32
+                                    ? List.of(List.of("b"), List.of("a"))
+                                    : List.of(List.of("a"), List.of("b")));
+        }
+    }
+
+    @Test
+    void theEndWaitsUntilTheStaticPlanHasBeenLeft() {
+        Coordinator coordinator = lockedWith(sum("a", 4));
+        coordinator.announce(0, closes(), 0);
+        coordinator.announce(1, closes(), 0);
+        assertThat(coordinator.next(0)).isEmpty();
+        coordinator.unlock(0, List.of());
+        assertThat(coordinator.next(0)).singleElement().matches(Plan::stop);
     }
 
     /** It is said once only, and may come before or after the rank has heard of the change. */
@@ -283,6 +336,30 @@ class CoordinatorPlansTest {
     }
 
     @Test
+    void whatHasArrivedOfAGroupIsRefusedWithTheRestOfIt() {
+        Request.Group group = new Request.Group("g", 2);
+        Coordinator strict = two(settings(8, 0, true));
+        for (int rank = 0; rank < 2; rank++) {
+            strict.announce(rank, called(sum("a", 4).in(group), "Train.one(Train.java:1)"), 0);
+            assertThat(strict.next(0)).isEmpty();
+        }
+        strict.announce(0, called(sum("b", 4).in(group), "Train.two(Train.java:2)"), 0);
+        strict.announce(1, called(sum("c", 4).in(group), "Train.three(Train.java:3)"), 0);
+        assertThat(batches(strict))
+                .allSatisfy(batch -> assertThat(batch.error()).contains("call 2", "\"b\"", "\"c\""))
+                .extracting(Batch::names)
+                .containsExactlyInAnyOrder(List.of("a"), List.of("b"), List.of("c"));
+
+        Coordinator lenient = two(settings(8, 0, false));
+        lenient.announce(0, wants(sum("a", 4).in(group), sum("b", 4).in(group)), 0);
+        lenient.announce(1, closes(sum("a", 4).in(group)), 0);
+        assertThat(batches(lenient))
+                .extracting(Batch::names, Batch::verdict)
+                .containsExactlyInAnyOrder(
+                        tuple(List.of("a"), Verdict.RANK_GONE), tuple(List.of("b"), Verdict.RANK_GONE));
+    }
+
+    @Test
     void strictModeTellsWhoWaitsForARankThatHasClosed() {
         for (boolean before : List.of(true, false)) {
             Coordinator coordinator = two(settings(8, 0, true));
@@ -370,6 +447,19 @@ class CoordinatorPlansTest {
                 .singleElement()
                 .asString()
                 .contains("RANK_GONE", "{2}");
+    }
+
+    @Test
+    void aSetThatComesAfterARankHasClosedKnowsOfThat() {
+        Coordinator coordinator = new Coordinator(3, List.of(), settings(8, 0, false));
+        Request add = Request.addProcessSet("add", List.of(0, 1));
+        coordinator.announce(1, closes(add), 0);
+        coordinator.announce(0, wants(add), 0);
+        coordinator.announce(2, wants(add), 0);
+        coordinator.next(0);
+        Wishes wishes = new Wishes(1, 0, 0, new BitSet(), List.of(sum("a", 4)), List.of());
+        coordinator.announce(0, new Announcement(List.of(wishes), false, ""), 0);
+        assertThat(batches(coordinator)).extracting(Batch::verdict).containsExactly(Verdict.RANK_GONE);
     }
 
     @Test

@@ -22,6 +22,8 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
         final AtomicInteger messages = new AtomicInteger();
         /** Carried out by a static plan, counted on every rank. */
         final AtomicInteger batches = new AtomicInteger();
+        /** Ranks that have begun to leave a static plan. */
+        final AtomicInteger vetoes = new AtomicInteger();
         /** Threads that have worked in the data plane for a static plan. */
         final Set<String> carriers = ConcurrentHashMap.newKeySet();
         /** Counts what rank 0 hears while the late caller is kept from waking its communication thread; or null. */
@@ -92,6 +94,9 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
                     if (method.getName().equals("allreduceUnlessVetoed")) {
                         seen.carriers.add(Thread.currentThread().getName());
                         seen.batches.incrementAndGet();
+                    }
+                    if (method.getName().equals("vetoAllreduce")) {
+                        seen.vetoes.incrementAndGet();
                     }
                     return method.invoke(inner.collectives(), args);
                 });

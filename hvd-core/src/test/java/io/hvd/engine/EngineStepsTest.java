@@ -176,6 +176,42 @@ class EngineStepsTest {
         assertThat(seen.messages.get()).as("the plan still holds").isEqualTo(before);
     }
 
+    /** Rank 0 waits in the data plane for ranks that wait for its coordinator to answer. */
+    @Test
+    void aBarrierWithALimitEndsThoughRankZeroIsInAStepThatOthersHaveNotReached() throws Exception {
+        settle();
+        int before = seen.batches.get();
+        List<CompletableFuture<Outcome>> all = new ArrayList<>(List.of(sum(0, "a"), sum(0, "b")));
+        engines.get(0).hurry(0, "a");
+        while (seen.batches.get() == before) {
+            Thread.onSpinWait();
+        }
+        for (int rank = 0; rank < SIZE; rank++) {
+            all.add(barrier(rank, 50));
+        }
+        for (int rank = 1; rank < SIZE; rank++) {
+            all.addAll(List.of(sum(rank, "a"), sum(rank, "b", true)));
+        }
+        for (CompletableFuture<Outcome> one : all) {
+            one.get(20, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void aBarrierWithALimitEndsThoughRankZeroLeavesAPlanThatOthersStillFollow() throws Exception {
+        settle();
+        CompletableFuture<Void> closed =
+                CompletableFuture.runAsync(engines.get(0)::close, task -> new Thread(task).start());
+        while (seen.vetoes.get() == 0) {
+            Thread.onSpinWait();
+        }
+        for (CompletableFuture<Outcome> one : List.of(barrier(1, 50), barrier(2, 50))) {
+            assertThatThrownBy(() -> one.get(20, TimeUnit.SECONDS)).hasMessageContaining("{0}");
+        }
+        close();
+        closed.get(20, TimeUnit.SECONDS);
+    }
+
     private CompletableFuture<Outcome> barrier(int rank, long limitMillis) {
         Request request = Request.barrier("limited", limitMillis);
         CompletableFuture<Outcome> result =

@@ -37,6 +37,29 @@ class TensorQueueTest {
         assertThat(queue.drainFresh()).isEmpty();
     }
 
+    /** Else the communication thread would sleep through whatever comes after an operation of a set that is gone. */
+    @Test
+    void whatComesAfterAnAbandonedOperationWakesTheCommunicationThread() {
+        for (boolean hurry : List.of(true, false)) {
+            TensorQueue twoSets = new TensorQueue(100, HOUR);
+            PendingOp gone = new PendingOp(1, Requests.sum("gone", 4), null, null, null, null);
+            assertThat(twoSets.submit(List.of(gone), true, false)).isTrue();
+            twoSets.abandon(1, new ShutdownException("removed"));
+            assertThat(twoSets.nanosUntilDue()).isEqualTo(Long.MAX_VALUE);
+            assertThat(twoSets.submit(List.of(op("next", 4)), hurry, false)).isTrue();
+        }
+    }
+
+    /** The thread that submits it has still seen the plan. */
+    @Test
+    void whatIsSubmittedToAPlanThatHasJustEndedWakesTheCommunicationThread() {
+        queue.rest(3);
+        assertThat(queue.submit(List.of(op("part", 4)), false, true)).isFalse();
+        queue.drainAll();
+        queue.restWithoutPlan();
+        assertThat(queue.submit(List.of(op("late", 4)), false, true)).isTrue();
+    }
+
     @Test
     void anOperationStaysPendingUntilItIsTaken() {
         PendingOp a = op("a", 4);

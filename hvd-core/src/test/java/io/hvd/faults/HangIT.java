@@ -18,9 +18,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A job that hangs ends non-zero, and says in one sentence which rank has not made which call and where it is instead.
- * The jobs wait for limits to pass, so some run at once.
+ * The jobs wait for limits to pass, so two run at once; on the methods, for other classes are not to run beside them.
  */
-@Execution(ExecutionMode.CONCURRENT)
 class HangIT {
     private static final int RANKS = 4;
     /** The limit of 3 s, the start of the job, and as much again. */
@@ -32,6 +31,7 @@ class HangIT {
     Path folder;
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void aStoppedRankIsNamedWithItsStateAndItsLastCall() throws IOException {
         Job job = hang("stop", 1);
 
@@ -43,6 +43,7 @@ class HangIT {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void aRankInADifferentBranchIsNamedWithBothCalls() throws IOException {
         Job job = hang("branch", 2);
 
@@ -53,6 +54,7 @@ class HangIT {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void rankZeroStuckInTheUsersCodeIsNamedWithItsLine() throws IOException {
         Job job = hang("stuck", 0);
 
@@ -65,6 +67,7 @@ class HangIT {
 
     /** T9. */
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void aRankThatSkipsATensorIsInTheWarningAndAfterTheLimitTheJobEnds() throws IOException {
         Job job = hang("skip", 1);
 
@@ -76,6 +79,7 @@ class HangIT {
 
     /** Once the steps have settled, the others wait for it inside MPI. */
     @ParameterizedTest
+    @Execution(ExecutionMode.CONCURRENT)
     @ValueSource(ints = {0, 2})
     void aStuckRankIsNamedWhenNobodyNegotiatesAnyMore(int culprit) throws IOException {
         Job job = hang("stuck", culprit, LIMIT, "settled");
@@ -86,6 +90,7 @@ class HangIT {
     }
 
     @ParameterizedTest
+    @Execution(ExecutionMode.CONCURRENT)
     @ValueSource(ints = {0, 1})
     void aStoppedRankIsNamedWhenNobodyNegotiatesAnyMore(int culprit) throws IOException {
         Job job = hang("stop", culprit, LIMIT, "settled");
@@ -96,6 +101,7 @@ class HangIT {
 
     /** It vetoes the next step, inside MPI, and nobody else comes there. */
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void aRankInADifferentBranchIsNamedWhenNobodyNegotiatesAnyMore() throws IOException {
         Job job = hang("branch", 2, LIMIT, "settled");
 
@@ -105,6 +111,7 @@ class HangIT {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void aRankThatThrowsAndWaitsInCloseSaysSoAndIsNamed() throws IOException {
         Job job = hang("throw", 1, Map.of("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "8"));
 
@@ -112,6 +119,7 @@ class HangIT {
     }
 
     @ParameterizedTest
+    @Execution(ExecutionMode.CONCURRENT)
     @ValueSource(strings = {"negotiating", "settled"})
     void knownLongWorkIsNoHang(String steps) {
         Map<String, String> settings = Map.of(
@@ -126,6 +134,7 @@ class HangIT {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void withoutTheStallCheckALateRankIsNeitherNamedNorTheEndOfTheJob() {
         Map<String, String> settings = Map.of(
                 "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
@@ -141,6 +150,7 @@ class HangIT {
 
     /** It has joined, and is neither missing in what the others do nor hanging as long as they do something. */
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void aRankThatHasRunOutOfDataWaitsLongerThanTheLimit() {
         Map<String, String> settings = Map.of(
                 "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
@@ -154,6 +164,7 @@ class HangIT {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void aReceiveWithoutASendNamesTheSenderAlone() throws IOException {
         Job job = hang("receive", 1);
 
@@ -163,6 +174,7 @@ class HangIT {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void ranksThatAreThreadsGetTheSameExplanationAndSpawnThrowsIt() throws IOException {
         Map<String, String> settings = Map.of(
                 "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
