@@ -105,7 +105,9 @@ final class FailureReportTest {
         var lost = new Seen(Seen.NO_RANK, "c", Seen.NO_CODE, "mpirun has lost the connection to host c");
 
         assertThat(new FailureReport(List.of(consequence(0, 0)), Optional.of(lost), 205).text())
-                .contains("first failure: mpirun has lost the connection to host c (first noticed at ", "in consequence: rank 0 on b")
+                .contains(
+                        "first failure: mpirun has lost the connection to host c (first noticed at ",
+                        "in consequence: rank 0 on b")
                 .endsWith("exit code 205\n");
     }
 

@@ -192,7 +192,7 @@ final class NamespaceHostsIT {
     }
 
     @Test
-    void aRankThatIsKilledOnAnotherHostIsNamedWithItsHostAndTheOthersSayHowTheyNoticed() throws Exception {
+    void aRankThatIsKilledOnAnotherHostIsNamedWithItsHost() throws Exception {
         var builder = new ProcessBuilder(words(SIX_RANKS, "train", "-1"))
                 .redirectError(folder.resolve("err").toFile());
         builder.environment().putAll(with(ownFolders()));
@@ -211,12 +211,15 @@ final class NamespaceHostsIT {
         String err = Files.readString(folder.resolve("err"));
         System.out.print(err);
         assertThat(launcher.exitValue()).as(err).isEqualTo(137);
-        assertThat(screen(err))
-                .contains("  in consequence: rank 0 on node-a, ", "  in consequence: rank 5 on node-c, ")
-                .contains("horovodrun: exit code 137 (a rank was killed by signal 9");
+        assertThat(screen(err)).contains("horovodrun: exit code 137 (a rank was killed by signal 9");
         if (err.contains("noticed that process rank 4")) { // mpirun itself may lose its last words
             assertThat(screen(err))
                     .contains("first failure: rank 4 on node-c, pid " + pid + ", was ended by signal 9 (first noticed");
+        } else {
+            assertThat(screen(err))
+                    .contains("first failure: left no record of its own; noticed first by rank ")
+                    .contains("node-c")
+                    .containsPattern("rank 4 is gone|ranks \\[4, 5\\]");
         }
         awaitEndOf(said);
     }
