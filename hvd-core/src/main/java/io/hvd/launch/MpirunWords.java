@@ -24,6 +24,7 @@ final class MpirunWords {
     private String pid = "";
     private String node = "";
     private String aborted = "";
+    private Optional<Seen> firstAbort = Optional.empty();
     private Optional<Seen> first = Optional.empty();
 
     /** Takes bytes as they come; a line may come in pieces. */
@@ -78,6 +79,7 @@ final class MpirunWords {
         if (!killed.isEmpty() && signal.find()) {
             int number = Integer.parseInt(signal.group(1));
             String words = "rank " + killed + " on " + node + ", pid " + pid + ", was ended by signal " + number;
+            outrankAbort();
             found(new Seen(Integer.parseInt(killed), node, Seen.SIGNAL_BASE + number, words));
         }
     }
@@ -92,7 +94,16 @@ final class MpirunWords {
         if (!aborted.isEmpty() && code.find()) {
             int exitCode = Integer.parseInt(code.group(1));
             String words = "rank " + aborted + " ended the job with exit code " + exitCode;
-            found(new Seen(Integer.parseInt(aborted), "", exitCode, words));
+            var seen = new Seen(Integer.parseInt(aborted), "", exitCode, words);
+            firstAbort = firstAbort.or(() -> Optional.of(seen));
+            found(seen);
+        }
+    }
+
+    /** Who aborts may only have noticed the process that was killed before; of that mpirun speaks at the end. */
+    private void outrankAbort() {
+        if (first.equals(firstAbort)) {
+            first = Optional.empty();
         }
     }
 

@@ -19,6 +19,9 @@ final class MpirunWordsTest {
                 + "'rank 1 on b, pid 42, was ended by signal 9'",
         "'MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD\nwith errorcode 42.\n',"
                 + "rank 2 ended the job with exit code 42",
+        "'MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD\nwith errorcode 1.\n"
+                + "mpirun noticed that process rank 1 with PID 42 on node b exited on signal 9 (Killed).\n',"
+                + "'rank 1 on b, pid 42, was ended by signal 9'",
         "'  HNP daemon   : [[51,0],0] on node a\n  Remote daemon: [[51,0],2] on node c\n',"
                 + "mpirun has lost the connection to host c"
     })
