@@ -7,14 +7,15 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** The line in which a rank says at init where it runs: enough to see by eye that every rank has a GPU of its own. */
+/** The line in which a rank says at init where it runs: enough to see by eye that every rank has a place and a GPU of its own. */
 final class StartLine {
     private StartLine() {}
 
     /** @param gpus of this rank */
     static String of(Topology topology, long pid, List<Gpu> gpus, Optional<SlurmPlace> slurm) {
         return "rank " + topology.rank() + " of " + topology.size() + " on " + topology.host() + ": local rank "
-                + topology.localRank() + " of " + topology.localSize() + ", "
+                + topology.localRank() + " of " + topology.localSize() + ", cross rank " + topology.crossRank() + " of "
+                + topology.crossSize() + ", "
                 + (gpus.isEmpty()
                         ? "no GPU"
                         : gpus.stream().map(StartLine::name).collect(Collectors.joining(", ")))

@@ -11,7 +11,7 @@ public enum Diagnosis {
             Area.MPI,
             ERROR,
             "there is no mpirun here that hvd knows; without it ranks can only be threads of one JVM"),
-    OTHER_MPI("D02", Area.MPI, ERROR, "mpirun belongs to an MPI without Java bindings"),
+    OTHER_MPI("D02", Area.MPI, ERROR, "mpirun belongs to an MPI on which hvd does not run"),
     NO_BINDINGS("D03", Area.MPI, ERROR, "Open MPI lacks the native half of its Java bindings, libmpi_java.so"),
     WRONG_JAR("D04", Area.MPI, ERROR, "mpi.jar is missing or of another version than Open MPI"),
     MPI_DIFFERS("D05", Area.MPI, ERROR, "the hosts have different versions of Open MPI"),

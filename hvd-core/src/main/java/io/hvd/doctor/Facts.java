@@ -39,7 +39,7 @@ record Facts(
      * @param mpirun empty if there is none
      * @param version such as "Open MPI 4.1.4"
      * @param obstacle why no mpirun can be used
-     * @param runsHvd whether it is an Open MPI
+     * @param runsHvd whether it is an Open MPI on which ranks are started
      * @param daemon what mpirun starts on other hosts: orted or prted
      * @param daemonPath where it is on the PATH that ssh gives, or empty
      * @param jar the one of Open MPI's version, or empty

@@ -95,7 +95,8 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
 
     private String head() {
         if (!isHead()) {
-            return "horovodrun: first failure: " + unrecorded().get().words() + "\n";
+            return "horovodrun: first failure: " + unrecorded().get().words()
+                    + (records.isEmpty() ? "" : " (first noticed at " + firstTime() + ")") + "\n";
         }
         FailureRecord first = cause().orElse(records.get(0));
         return "horovodrun: first failure: "

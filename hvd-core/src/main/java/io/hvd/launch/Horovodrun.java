@@ -55,10 +55,11 @@ public final class Horovodrun {
         Machine machine = Launch.machine(settings, install);
         var hosts = new OtherHosts(settings, machine);
         out.print(Launch.line(settings, install, machine, hosts.known()).explained());
-        if (!install.version().runsHvd()) {
-            err.println("horovodrun: " + install.version().text() + " cannot run hvd, whose MPI back end needs the Java"
-                    + " bindings of Open MPI; the line is made after its manual");
-        }
+        MpiVersion version = install.version();
+        version.obstacle()
+                .ifPresent(why -> err.println("horovodrun: nothing is started under " + version.text() + ": " + why
+                        + "; the line is made after its manual"));
+        version.doubt().ifPresent(doubt -> err.println("horovodrun: " + doubt));
     }
 
     private int launch(LaunchSettings settings) throws IOException, InterruptedException {

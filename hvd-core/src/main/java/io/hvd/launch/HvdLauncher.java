@@ -58,6 +58,16 @@ public final class HvdLauncher {
         ranks(np).run(main, args);
     }
 
+    /**
+     * The short form of {@code ranks(np).call(program, args)}.
+     *
+     * @return the results, by rank
+     */
+    public static <R> List<R> call(Class<? extends LaunchedProgram<R>> program, String[] args, int np)
+            throws InterruptedException {
+        return ranks(np).call(program, args);
+    }
+
     /** Flags of horovodrun besides the number of ranks, such as {@code "-H", "a:2,b:2"}; they add to earlier ones. */
     public HvdLauncher flags(String... more) {
         return new HvdLauncher(joined(flags, more), javaFlags, variables, directory, limit);

@@ -42,6 +42,7 @@ final class Launch implements AutoCloseable {
             throws IOException, InterruptedException {
         MpiInstall install = MpiInstall.find(around.environment());
         install.requireRunsHvd();
+        install.version().doubt().ifPresent(doubt -> err.println("hvd: " + doubt));
         Machine machine = machine(settings, install);
         var hosts = new OtherHosts(settings, machine);
         Map<String, Set<String>> others = hosts.checked();

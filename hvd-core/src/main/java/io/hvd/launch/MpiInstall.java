@@ -54,13 +54,13 @@ public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<St
 
     /** @throws UsageException if ranks of hvd cannot join under it */
     void requireRunsHvd() {
-        if (!version.runsHvd()) {
+        version.obstacle().ifPresent(why -> {
             throw new UsageException(
                     "needs-open-mpi",
-                    mpirun + " is " + version.text() + ": hvd's MPI back end needs the Java bindings of Open MPI, so"
-                            + " nothing is started; --dry-run prints the line. Install Open MPI 4.1 or 5.0, or set "
-                            + HOME_VARIABLE + " to its prefix");
-        }
+                    mpirun + " is " + version.text() + ": " + why
+                            + ", so nothing is started; --dry-run prints the line."
+                            + " Install Open MPI 4.1 or 5.0, or set " + HOME_VARIABLE + " to its prefix");
+        });
     }
 
     private static Map<String, String> withFirst(String home, Map<String, String> environment) {

@@ -10,6 +10,9 @@ import java.util.regex.Pattern;
  */
 public record MpiVersion(Flavour flavour, int major, int minor, String text) {
 
+    private static final int OLDEST_MAJOR = 4;
+    private static final int NEWEST_MAJOR = 5;
+
     /** The MPIs whose mpirun is known; they differ in the words it takes, and in what hvd can run on them. */
     public enum Flavour {
         OPEN_MPI("Open MPI", "\\((?:Open MPI|OpenRTE)\\) (\\d+)\\.(\\d+)\\S*"),
@@ -42,9 +45,29 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
         return Optional.empty();
     }
 
-    /** Whether ranks can join under it: hvd's MPI back end uses the Java bindings that only Open MPI has. */
+    /** Whether ranks are started under it. */
     public boolean runsHvd() {
-        return flavour == Flavour.OPEN_MPI;
+        return obstacle().isEmpty();
+    }
+
+    /** Why no rank is started under it; empty if ranks are. */
+    Optional<String> obstacle() {
+        if (flavour != Flavour.OPEN_MPI) {
+            return Optional.of("hvd's MPI back end needs the Java bindings of Open MPI");
+        }
+        return major < OLDEST_MAJOR
+                ? Optional.of(
+                        "hvd was never run on an Open MPI before 4, and Horovod's users have seen jobs hang on 3.1.3")
+                : Optional.empty();
+    }
+
+    /** What to think of if something goes wrong: hvd runs here, but nobody has tried. */
+    Optional<String> doubt() {
+        boolean tried = major == OLDEST_MAJOR && minor >= 1 || major == NEWEST_MAJOR;
+        return runsHvd() && !tried
+                ? Optional.of("hvd is tested with Open MPI 4.1 and 5.0, not with " + text
+                        + "; if ranks hang or do not start, try one of those (HVD_OPENMPI_HOME)")
+                : Optional.empty();
     }
 
     /** MPICH's launcher, which Intel has made its own. */

@@ -10,7 +10,7 @@ final class MpirunWords {
     private static final Pattern NAME = Pattern.compile("^\\s*Process name: +\\[.*,(\\d+)\\]$");
     private static final Pattern CODE = Pattern.compile("^\\s*Exit code: +(\\d+)$");
     private static final Pattern KILLED =
-            Pattern.compile("noticed that process rank (\\d+) with PID \\d+ on node (\\S+) exited");
+            Pattern.compile("noticed that process rank (\\d+) with PID (\\d+) on node (\\S+) exited");
     private static final Pattern SIGNAL = Pattern.compile("signal (\\d+) \\(");
     private static final Pattern ABORT =
             Pattern.compile("^MPI_ABORT was invoked on rank (\\d+) in communicator MPI_COMM_WORLD.*");
@@ -21,8 +21,10 @@ final class MpirunWords {
     private final StringBuilder line = new StringBuilder();
     private String rank = "";
     private String killed = "";
+    private String pid = "";
     private String node = "";
     private String aborted = "";
+    private Optional<Seen> firstAbort = Optional.empty();
     private Optional<Seen> first = Optional.empty();
 
     /** Takes bytes as they come; a line may come in pieces. */
@@ -70,12 +72,14 @@ final class MpirunWords {
         Matcher kill = KILLED.matcher(text);
         if (kill.find()) {
             killed = kill.group(1);
-            node = kill.group(2);
+            pid = kill.group(2);
+            node = kill.group(3);
         }
         Matcher signal = SIGNAL.matcher(text);
         if (!killed.isEmpty() && signal.find()) {
             int number = Integer.parseInt(signal.group(1));
-            String words = "rank " + killed + " on " + node + " was ended by signal " + number;
+            String words = "rank " + killed + " on " + node + ", pid " + pid + ", was ended by signal " + number;
+            outrankAbort();
             found(new Seen(Integer.parseInt(killed), node, Seen.SIGNAL_BASE + number, words));
         }
     }
@@ -90,7 +94,16 @@ final class MpirunWords {
         if (!aborted.isEmpty() && code.find()) {
             int exitCode = Integer.parseInt(code.group(1));
             String words = "rank " + aborted + " ended the job with exit code " + exitCode;
-            found(new Seen(Integer.parseInt(aborted), "", exitCode, words));
+            var seen = new Seen(Integer.parseInt(aborted), "", exitCode, words);
+            firstAbort = firstAbort.or(() -> Optional.of(seen));
+            found(seen);
+        }
+    }
+
+    /** Who aborts may only have noticed the process that was killed before; of that mpirun speaks at the end. */
+    private void outrankAbort() {
+        if (first.equals(firstAbort)) {
+            first = Optional.empty();
         }
     }
 

@@ -133,7 +133,9 @@ class FaultsIT {
         }
         assertThat(words).containsPattern(goneAs(culprit, steps));
         if (job.output().contains("noticed that process rank")) { // mpirun itself may lose its last words
-            assertThat(words).containsPattern("^first failure: rank " + culprit + " on \\S+ was ended by signal 9");
+            assertThat(words)
+                    .containsPattern("^first failure: rank " + culprit
+                            + " on \\S+, pid \\d+, was ended by signal 9 \\(first noticed at ");
         }
     }
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 final class FailureReportTest {
 
     private static final Instant NOON = Instant.parse("2026-01-02T12:00:00Z");
-    private static final Seen KILLED = new Seen(2, "c", 137, "rank 2 on c was ended by signal 9");
+    private static final Seen KILLED = new Seen(2, "c", 137, "rank 2 on c, pid 4242, was ended by signal 9");
 
     @Test
     void theFirstCauseIsShownInFullAndTheOthersInOneLineEach() {
@@ -57,7 +57,8 @@ final class FailureReportTest {
         var report = new FailureReport(List.of(consequence(0, 40), consequence(1, 90)), Optional.of(KILLED), 137);
 
         assertThat(report.text())
-                .contains("horovodrun: first failure: rank 2 on c was ended by signal 9\n")
+                .contains("horovodrun: first failure: rank 2 on c, pid 4242, was ended by signal 9"
+                        + " (first noticed at 2026-01-02T12:00:00.040Z)\n")
                 .contains("in consequence: rank 0 on b, +0.00 s", "in consequence: rank 1 on b, +0.05 s")
                 .endsWith("by the kernel for want of memory)\n");
         assertThat(report.rank()).isEqualTo(2);
@@ -104,7 +105,9 @@ final class FailureReportTest {
         var lost = new Seen(Seen.NO_RANK, "c", Seen.NO_CODE, "mpirun has lost the connection to host c");
 
         assertThat(new FailureReport(List.of(consequence(0, 0)), Optional.of(lost), 205).text())
-                .contains("first failure: mpirun has lost the connection to host c\n", "in consequence: rank 0 on b")
+                .contains(
+                        "first failure: mpirun has lost the connection to host c (first noticed at ",
+                        "in consequence: rank 0 on b")
                 .endsWith("exit code 205\n");
     }
 

@@ -239,7 +239,7 @@ final class HorovodrunIT {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"INT", "TERM"})
+    @ValueSource(strings = {"INT", "TERM", "HUP"})
     void aSignalEndsRanksOfHvdAndLeavesNoSegmentAndNoSession(String signal) throws Exception {
         startRanksOfHvd();
         Set<Path> files = openMpiFiles();
@@ -394,13 +394,21 @@ final class HorovodrunIT {
     }
 
     @Test
-    void verbosePrintsTheLineThatIsRunAndTheReasonOfItsTransports() throws Exception {
-        Outcome outcome = horovodrun("-np", "1", "--verbose", "true");
+    void verbosePrintsTheLineThatIsRunAndEveryRankSaysWhereItRuns() throws Exception {
+        List<String> words = new ArrayList<>(List.of("-np", "2", "--verbose"));
+        words.addAll(Job.program(HostsProgram.class));
+
+        Outcome outcome = horovodrun(words.toArray(String[]::new));
 
         assertThat(outcome.exitCode()).as(outcome.err()).isZero();
         assertThat(outcome.err())
-                .contains("Open MPI ", "mpirun ", "-np 1 ")
+                .contains("Open MPI ", "mpirun ", "-np 2 ")
                 .containsAnyOf("no search for fabrics", "left to Open MPI");
+        for (int rank = 0; rank < 2; rank++) {
+            assertThat(outcome.out() + outcome.err())
+                    .containsPattern(
+                            "rank " + rank + " of 2 on \\S+: local rank " + rank + " of 2, cross rank 0 of 1, ");
+        }
     }
 
     @Test
@@ -497,12 +505,12 @@ final class HorovodrunIT {
         return finish();
     }
 
-    /** Where these tests run in the background of a script, INT is ignored, which a JVM would take over. */
+    /** Where these tests run in the background of a script, INT or HUP is ignored, which a JVM would take over. */
     private List<String> command(String... args) throws IOException {
         Files.createDirectories(folder.resolve("tmp"));
         List<String> command = new ArrayList<>(List.of(
                 "env",
-                "--default-signal=INT",
+                "--default-signal=INT,HUP",
                 JAVA,
                 "-Djava.io.tmpdir=" + folder.resolve("tmp"),
                 "-cp",

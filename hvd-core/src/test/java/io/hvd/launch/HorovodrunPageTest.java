@@ -112,7 +112,7 @@ final class HorovodrunPageTest {
                     .as(shown.group(1))
                     .isEqualTo(MpirunLine.of("mpirun", job).explained());
         }
-        assertThat(count).isEqualTo(5);
+        assertThat(count).isEqualTo(7);
     }
 
     private static Flag flag(Row row) {

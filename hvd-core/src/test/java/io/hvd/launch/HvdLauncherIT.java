@@ -84,8 +84,13 @@ final class HvdLauncherIT {
     }
 
     @Test
-    void aPlainMainClassRunsTooAndAWrongFlagIsRefusedBeforeAnythingStarts() throws Exception {
+    void theShortFormsRunAPlainMainClassAndAProgramWithResultsAndAWrongFlagIsRefusedBeforeAnythingStarts()
+            throws Exception {
         HvdLauncher.run(HostsProgram.class, new String[0], 2);
+        assertThat(HvdLauncher.call(ScoreProgram.class, new String[] {"score"}, 2))
+                .satisfiesExactly(
+                        zero -> assertThat(zero).startsWith("rank 0 of 2 sum 3.0 "),
+                        one -> assertThat(one).startsWith("rank 1 of 2 sum 3.0 "));
 
         assertThatThrownBy(() -> HvdLauncher.ranks(2).flags("--no-such-flag").run(HostsProgram.class))
                 .isInstanceOf(HvdException.class)

@@ -36,6 +36,25 @@ final class MpiVersionTest {
     }
 
     @Test
+    void anOpenMpiBeforeFourIsRefusedAndOneThatNobodyHasTriedIsDoubted() {
+        assertThat(openMpi("3.1.3").runsHvd()).isFalse();
+        assertThat(openMpi("3.1.3").obstacle()).get().asString().contains("before 4", "hang");
+        assertThat(openMpi("3.1.3").doubt()).isEmpty();
+        for (String untried : new String[] {"4.0.7", "6.0.0"}) {
+            assertThat(openMpi(untried).runsHvd()).isTrue();
+            assertThat(openMpi(untried).doubt()).get().asString().contains("Open MPI " + untried, "4.1 and 5.0");
+        }
+        for (String tried : new String[] {"4.1.4", "5.0.7"}) {
+            assertThat(openMpi(tried).obstacle()).isEmpty();
+            assertThat(openMpi(tried).doubt()).isEmpty();
+        }
+    }
+
+    private static MpiVersion openMpi(String number) {
+        return MpiVersion.parse("mpirun (Open MPI) " + number + "\n").orElseThrow();
+    }
+
+    @Test
     void whatSaysNothingKnownIsNone() {
         assertThat(MpiVersion.parse("slurmstepd 23.02")).isEmpty();
         assertThat(MpiVersion.parse("")).isEmpty();

@@ -14,11 +14,14 @@ final class MpirunWordsTest {
         "'the job to be terminated.\n\n  Process name: [[26483,1],3]\n  Exit code:    7\n',rank 3 ended with exit code 7",
         "'  Process name: [prterun-node-a-77@1,12]\n  Exit code:    7\n',rank 12 ended with exit code 7",
         "'mpirun noticed that process rank 1 with PID 4242 on node b exited on signal 9 (Killed).\n',"
-                + "rank 1 on b was ended by signal 9",
+                + "'rank 1 on b, pid 4242, was ended by signal 9'",
         "'prterun noticed that process rank 1 with PID 42 on node b exited on\nsignal 9 (Killed).\n',"
-                + "rank 1 on b was ended by signal 9",
+                + "'rank 1 on b, pid 42, was ended by signal 9'",
         "'MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD\nwith errorcode 42.\n',"
                 + "rank 2 ended the job with exit code 42",
+        "'MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD\nwith errorcode 1.\n"
+                + "mpirun noticed that process rank 1 with PID 42 on node b exited on signal 9 (Killed).\n',"
+                + "'rank 1 on b, pid 42, was ended by signal 9'",
         "'  HNP daemon   : [[51,0],0] on node a\n  Remote daemon: [[51,0],2] on node c\n',"
                 + "mpirun has lost the connection to host c"
     })

@@ -192,18 +192,57 @@ final class NamespaceHostsIT {
     }
 
     @Test
+    void aRankThatIsKilledOnAnotherHostIsNamedWithItsHost() throws Exception {
+        var builder = new ProcessBuilder(words(SIX_RANKS, "train", "-1"))
+                .redirectError(folder.resolve("err").toFile());
+        builder.environment().putAll(with(ownFolders()));
+        Process launcher = builder.start();
+        List<String> said = untilAllTrain(launcher);
+        String victim = said.stream()
+                .filter(line -> line.startsWith("rank 4 "))
+                .findFirst()
+                .orElseThrow();
+        long pid = Long.parseLong(
+                PID.matcher(victim).results().findFirst().orElseThrow().group(1));
+
+        assertThat(ProcessHandle.of(pid).orElseThrow().destroyForcibly()).isTrue();
+
+        assertThat(launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS)).isTrue();
+        String err = Files.readString(folder.resolve("err"));
+        System.out.print(err);
+        assertThat(launcher.exitValue()).as(err).isEqualTo(137);
+        assertThat(screen(err)).contains("horovodrun: exit code 137 (a rank was killed by signal 9");
+        if (err.contains("noticed that process rank 4")) { // mpirun itself may lose its last words
+            assertThat(screen(err))
+                    .contains("first failure: rank 4 on node-c, pid " + pid + ", was ended by signal 9 (first noticed");
+        } else {
+            assertThat(screen(err))
+                    .contains("first failure: left no record of its own; noticed first by rank ")
+                    .contains("node-c")
+                    .containsPattern("rank 4 is gone|ranks \\[4, 5\\]");
+        }
+        awaitEndOf(said);
+    }
+
+    /** The caller runs on the first host; the other one has no access to its folder of results. */
+    @Test
+    void aJavaProgramGetsTheResultsOfRanksOnAnotherHost() {
+        List<String> words = Job.program(TwoHostsCaller.class, hosts.key());
+
+        Job job = Job.run(hosts.on("node-a", words), with(ownFolders()));
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("result 0: rank 0 of 2 sum 3.0 ")).as(job.output()).hasSize(1);
+        assertThat(job.lines("result 1: rank 1 of 2 sum 3.0 ")).as(job.output()).hasSize(1);
+    }
+
+    @Test
     void aHostWhoseCableIsPulledEndsTheJobWithinTenSecondsAndIsNamedWithItsRanks() throws Exception {
         var builder = new ProcessBuilder(words(SIX_RANKS, "train", "-1"))
                 .redirectError(folder.resolve("err").toFile());
         builder.environment().putAll(with(ownFolders()));
         Process launcher = builder.start();
-        List<String> said = new ArrayList<>();
-        var out = launcher.inputReader();
-        while (said.stream().filter("ready"::equals).count() < 6) {
-            String line = out.readLine();
-            assertThat(line).as("all ranks train").isNotNull();
-            said.add(line);
-        }
+        List<String> said = untilAllTrain(launcher);
         assertThat(said)
                 .anyMatch(line -> line.matches("rank 3 local 1 of 2 .* cross 1 of 3"))
                 .anyMatch(line -> line.matches("rank 4 local 0 of 2 .* cross 2 of 3"));
@@ -220,6 +259,21 @@ final class NamespaceHostsIT {
         assertThat(seconds).isLessThan(10);
         assertThat(launcher.exitValue()).isNotZero();
         assertThat(screen(err)).contains("host node-c with ranks [4, 5]", "rank 0 on node-a", "rank 2 on node-b");
+        awaitEndOf(said);
+    }
+
+    private static List<String> untilAllTrain(Process launcher) throws IOException {
+        List<String> said = new ArrayList<>();
+        var out = launcher.inputReader();
+        while (said.stream().filter("ready"::equals).count() < 6) {
+            String line = out.readLine();
+            assertThat(line).as("all ranks train").isNotNull();
+            said.add(line);
+        }
+        return said;
+    }
+
+    private static void awaitEndOf(List<String> said) throws Exception {
         for (String line : said) {
             for (var pid : PID.matcher(line).results().toList()) {
                 Optional<ProcessHandle> rank = ProcessHandle.of(Long.parseLong(pid.group(1)));

@@ -87,7 +87,7 @@ final class StarConnector implements AutoCloseable {
         return new IOException("ranks " + missing + " on "
                 + missing.stream().map(topology.hosts()::get).distinct().toList() + " did not connect to " + address
                 + " in time; check the network between the hosts, name the interface"
-                + " with HOROVOD_GLOO_IFACE, or allow more with HOROVOD_START_TIMEOUT");
+                + " with HOROVOD_GLOO_IFACE, or allow more with horovodrun --start-timeout or HOROVOD_START_TIMEOUT");
     }
 
     private void dial(Meeting meeting, Star star) throws IOException {

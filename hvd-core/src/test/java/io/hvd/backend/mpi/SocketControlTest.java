@@ -391,7 +391,8 @@ class SocketControlTest {
         assertThatThrownBy(() -> SocketControl.connect(topology, config, mine -> List.of(mine, mine, mine)))
                 .isInstanceOfSatisfying(
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.INIT_FAILED))
-                .hasMessageContainingAll("rank 0", "[1, 2]", "beta", "gamma", "HOROVOD_START_TIMEOUT");
+                .hasMessageContainingAll(
+                        "rank 0", "[1, 2]", "beta", "gamma", "--start-timeout", "HOROVOD_START_TIMEOUT");
     }
 
     @Test

@@ -1,0 +1,63 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** With a script in the place of mpirun; {@link HorovodrunIT} has the real one. */
+@Timeout(60)
+final class HorovodrunTest {
+
+    @TempDir
+    private Path folder;
+
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+    private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+
+    @Test
+    void underAnOldOpenMpiNothingIsStartedAndTheReasonIsSaid() throws Exception {
+        assertThat(under("3.1.3", "-np", "1", "true")).isEqualTo(2);
+
+        assertThat(err.toString()).contains("needs-open-mpi", "Open MPI 3.1.3", "hang on 3.1.3", "4.1 or 5.0");
+        assertThat(folder.resolve("started")).doesNotExist();
+    }
+
+    @Test
+    void itsDryRunSaysThatNothingIsStarted() throws Exception {
+        assertThat(under("3.1.3", "-np", "1", "--dry-run", "true")).isZero();
+
+        assertThat(out.toString()).contains("mpirun ", " -np 1 ");
+        assertThat(err.toString()).contains("nothing is started under Open MPI 3.1.3", "hang on 3.1.3");
+    }
+
+    @Test
+    void underAnOpenMpiThatNobodyHasTriedTheJobRunsAndTheDoubtIsSaid() throws Exception {
+        assertThat(under("4.0.7", "-np", "1", "true")).isZero();
+        assertThat(err.toString()).contains("not with Open MPI 4.0.7");
+        assertThat(folder.resolve("started")).exists();
+
+        err.reset();
+        assertThat(under("4.0.7", "-np", "1", "--dry-run", "true")).isZero();
+        assertThat(err.toString()).contains("not with Open MPI 4.0.7");
+    }
+
+    private int under(String version, String... args) throws IOException, InterruptedException {
+        Path mpirun = Files.writeString(
+                folder.resolve("mpirun"),
+                "#!/bin/sh\n[ \"$1\" = --version ] && echo 'mpirun (Open MPI) " + version + "' && exit\n: >" + folder
+                        + "/started\n");
+        Files.setPosixFilePermissions(mpirun, PosixFilePermissions.fromString("rwx------"));
+        Map<String, String> environment =
+                Map.of("PATH", folder + ":" + System.getenv("PATH"), "HOME", folder.toString());
+        return new Horovodrun(environment, new PrintStream(out, true), new PrintStream(err, true)).run(args);
+    }
+}

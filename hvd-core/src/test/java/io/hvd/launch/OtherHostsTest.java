@@ -1,0 +1,54 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** With a script in the place of ssh, which writes down whom it was to reach. */
+@Timeout(60)
+final class OtherHostsTest {
+
+    private static final Map<String, Set<String>> FOUND = Map.of("b", Set.of("eth0"));
+
+    @TempDir
+    private Path folder;
+
+    @BeforeEach
+    void plantSsh() throws IOException {
+        Path ssh = Files.writeString(folder.resolve("ssh"), "#!/bin/sh\necho asked >>" + folder + "/log\necho eth0\n");
+        Files.setPosixFilePermissions(ssh, PosixFilePermissions.fromString("rwx------"));
+    }
+
+    @Test
+    void whoWasReachedIsAskedAgainOnlyWithoutTheCache() throws Exception {
+        assertThat(hosts().known()).isEmpty();
+        assertThat(hosts().checked()).isEqualTo(FOUND);
+        assertThat(hosts().checked()).isEqualTo(FOUND);
+        assertThat(hosts().known()).isEqualTo(FOUND);
+        assertThat(folder.resolve("log")).hasContent("asked");
+
+        assertThat(hosts("--disable-cache").known()).isEmpty();
+        assertThat(hosts("--disable-cache").checked()).isEqualTo(FOUND);
+        assertThat(folder.resolve("log")).hasContent("asked\nasked");
+    }
+
+    private OtherHosts hosts(String... flags) {
+        Map<String, String> environment = Map.of("PATH", folder.toString(), "HOME", folder.toString());
+        var machine = new Machine("a", 4, 1000, false, Optional.empty(), Set.of("a"), Set.of("eth0"), environment);
+        String[] words = new String[flags.length + 5];
+        System.arraycopy(new String[] {"-np", "2", "-H", "a:1,b:1"}, 0, words, 0, 4);
+        System.arraycopy(flags, 0, words, 4, flags.length);
+        words[words.length - 1] = "true";
+        return new OtherHosts(LaunchOptions.parse(environment, words), machine);
+    }
+}
