@@ -63,7 +63,7 @@ class DeviceMismatchTest {
                             hvd.receive(tensor, 0, 7);
                         }
                     },
-                    "send");
+                    hvd.rank() == 0 ? "send" : "receive");
             return hvd.allreduce("next", Tensor.of(hvd.rank() + 1f), AllreduceOptions.sum())
                     .item();
         });
