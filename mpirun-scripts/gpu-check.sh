@@ -269,6 +269,11 @@ check_G1() {
     label="$(plural $((gpus + 1))) for $gpus GPU(s)"
     # mpirun's exit code tells nothing here: the ranks leave before they have joined.
     if job $((gpus + 1)) gpu-check --more-ranks-than-gpus; then judge G1 any-code; fi
+    if ((gpus == 1)); then
+        through_host 2
+        label='2 ranks that share it'
+        if job 2 gpu-check --only G1; then judge G1; fi
+    fi
 }
 
 check_G2() {
@@ -363,15 +368,16 @@ check_G6() {
         note not-run "compute-sanitizer is neither on the PATH nor in /usr/local/cuda*/bin"
         return
     fi
+    # Under memcheck a kernel takes many times as long. Small tensors reach the same lines of the kernels.
     tool=("$sanitizer" --tool memcheck --error-exitcode 86)
     wrapper=() label='G4, 1 rank'
-    if job 1 gpu-check --only G4; then judge_memory 1 G4; fi
+    if job 1 gpu-check --quick --only G4; then judge_memory 1 G4; fi
     if [[ -n $no_nccl ]]; then
         note not-run "G2: $no_nccl"
     else
         by_nccl "$ranks"
         label="G2, $(plural "$ranks")"
-        if job "$ranks" gpu-check --only G2; then judge_memory "$ranks" G2; fi
+        if job "$ranks" gpu-check --quick --only G2; then judge_memory "$ranks" G2; fi
     fi
     tool=()
 }

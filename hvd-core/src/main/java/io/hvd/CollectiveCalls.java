@@ -190,7 +190,7 @@ final class CollectiveCalls {
                     half, null, "rank " + peer + (peer == globalRank ? " is this rank itself" : " is not in " + ranks));
         }
         String name = "rank " + from + " to rank " + to + ", tag " + tag;
-        Request request = Request.transfer(name, half, tensor, place);
+        Request request = Request.transfer(name, half, tensor, place).on(membership.place(name, tensor.device()));
         return submit(new Submission(id, List.of(from, to), request, tensor, null), true);
     }
 

@@ -2,6 +2,7 @@ package io.hvd;
 
 import io.hvd.config.GpuSettings;
 import io.hvd.config.HvdConfig;
+import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.config.SlurmPlace;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -19,7 +20,15 @@ final class GpuAssignment {
 
     /** Chooses, and makes the first of them the current device of the calling thread. */
     static List<Device> assign(Topology topology, HvdConfig config) {
-        for (GpuDriver driver : ServiceLoader.load(GpuDriver.class)) {
+        return assign(topology, config, ServiceLoader.load(GpuDriver.class));
+    }
+
+    /** The back end mpi takes no tensors on GPUs, so a job that asks for it by name leaves the drivers alone. */
+    static List<Device> assign(Topology topology, HvdConfig config, Iterable<GpuDriver> drivers) {
+        if (config.backend() == BackendChoice.MPI) {
+            return List.of();
+        }
+        for (GpuDriver driver : drivers) {
             List<Gpu> visible = driver.visible();
             if (!visible.isEmpty()) {
                 List<Device> devices = choose(topology, visible, config);
@@ -47,10 +56,10 @@ final class GpuAssignment {
         int each = settings.perRank();
         boolean counted = settings.pin() && !slurmShowsEachItsOwn(topology, visible, config);
         int first = counted ? topology.localRank() * each : 0;
-        int needed = counted ? topology.localSize() * each : each;
-        boolean enough = counted && settings.share() ? each <= visible.size() : needed <= visible.size();
-        if (!enough) {
-            throw new HvdException(ErrorId.NO_DEVICE, tooFew(topology, visible, config));
+        int needed = counted && !settings.share() ? topology.localSize() * each : each;
+        if (needed > visible.size()) {
+            List<Integer> without = needed > each ? beyond(topology, visible.size() / each) : List.of(topology.rank());
+            throw new HvdException(ErrorId.NO_DEVICE, tooFew(topology, visible, config, without));
         }
         return IntStream.range(first, first + each)
                 .mapToObj(i -> Device.cuda(visible.get(i % visible.size()).index()))
@@ -67,14 +76,25 @@ final class GpuAssignment {
                 .isPresent();
     }
 
-    private static String tooFew(Topology topology, List<Gpu> visible, HvdConfig config) {
+    /** The ranks of this host for which nothing is left once so many of them have been served. */
+    private static List<Integer> beyond(Topology topology, int served) {
+        int here = topology.nodes().get(topology.rank());
+        return IntStream.range(0, topology.size())
+                .filter(rank -> topology.nodes().get(rank) == here)
+                .skip(served)
+                .boxed()
+                .toList();
+    }
+
+    private static String tooFew(Topology topology, List<Gpu> visible, HvdConfig config, List<Integer> without) {
         int perRank = config.gpu().perRank();
         String each = perRank == 1 ? "" : " with " + perRank + " GPUs each (HVD_GPUS_PER_RANK)";
         return "host " + topology.host() + " has " + topology.localSize() + " ranks" + each + " but only "
-                + visible.size() + " visible GPU(s): " + visible + "; rank " + topology.rank() + " (local rank "
-                + topology.localRank() + ") has too few of its own. Start fewer ranks on this host, widen"
+                + visible.size() + " visible GPU(s): " + visible + ", too few for "
+                + (without.size() == 1 ? "rank " + without.get(0) : "ranks " + without)
+                + ". Start fewer ranks on this host, widen"
                 + " CUDA_VISIBLE_DEVICES, or set HVD_SHARE_GPU=1; where the launcher shows every rank"
-                + " its own GPUs only, set HVD_PIN_GPU=0"
+                + " its own GPUs only, set HVD_PIN_GPU=0. A job that computes on the CPU sets HVD_BACKEND=mpi"
                 + config.slurm()
                         .map(slurm -> slurm.gpuAdvice(topology.localSize(), perRank, visible.size()))
                         .orElse("");

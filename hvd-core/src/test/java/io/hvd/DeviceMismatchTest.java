@@ -50,6 +50,26 @@ class DeviceMismatchTest {
         assertThat(afterwards).containsExactly(3f, 3f);
     }
 
+    /** Each rank's GPU has another index; to send from one to the other is no mismatch, only beyond this back end. */
+    @Test
+    void aTensorThatIsSentFromOneRanksGpuToAnothersIsNoMismatch() {
+        List<Float> afterwards = Hvd.spawn(2, hvd -> {
+            Tensor tensor = onGpu(hvd.rank());
+            assertUnsupported(
+                    () -> {
+                        if (hvd.rank() == 0) {
+                            hvd.send(tensor, 1, 7);
+                        } else {
+                            hvd.receive(tensor, 0, 7);
+                        }
+                    },
+                    hvd.rank() == 0 ? "send" : "receive");
+            return hvd.allreduce("next", Tensor.of(hvd.rank() + 1f), AllreduceOptions.sum())
+                    .item();
+        });
+        assertThat(afterwards).containsExactly(3f, 3f);
+    }
+
     @Test
     void anAllreduceOnGpusBesideARankThatHasJoinedIsRefusedWithItsNumber() {
         List<Float> afterwards = Hvd.spawn(2, hvd -> {

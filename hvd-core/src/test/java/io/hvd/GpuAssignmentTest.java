@@ -6,9 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.spi.GpuDriver;
 import io.hvd.spi.GpuDriver.Gpu;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,7 +41,7 @@ class GpuAssignmentTest {
     }
 
     @Test
-    void moreRanksThanGpusIsAnErrorThatNamesRanksGpusAndPciIds() {
+    void moreRanksThanGpusIsAnErrorThatNamesGpusPciIdsAndTheRanksThatHaveNone() {
         for (int rank = 0; rank < 3; rank++) {
             Topology topology = onOneNode(rank, 3);
             assertThatThrownBy(() -> choose(topology, TWO, Map.of()))
@@ -51,9 +53,65 @@ class GpuAssignmentTest {
                             "2 visible GPU(s)",
                             "0000:65:00.0",
                             "0000:b3:00.0",
-                            "rank " + rank,
+                            "too few for rank 2.",
                             "HVD_SHARE_GPU=1");
         }
+    }
+
+    @Test
+    void theRanksWithoutAGpuAreThoseOfThisHostByTheirNumbersInTheWorld() {
+        // Ranks go round the hosts: b has ranks 1, 3, 5 and 7.
+        List<String> nodes = List.of("a", "b", "a", "b", "a", "b", "a", "b");
+        assertThatThrownBy(() -> choose(Topology.of(3, nodes, nodes), TWO, Map.of()))
+                .hasMessageContainingAll("host b has 4 ranks", "too few for ranks [5, 7].");
+    }
+
+    @Test
+    void theErrorSaysWhatAJobOnTheCpuSets() {
+        assertThatThrownBy(() -> choose(onOneNode(1, 3), TWO, Map.of()))
+                .hasMessageContaining("A job that computes on the CPU sets HVD_BACKEND=mpi");
+    }
+
+    @Test
+    void aJobByMpiAloneTakesNoGpuAndAsksNoDriver() {
+        GpuDriver untouched = new GpuDriver() {
+            @Override
+            public List<Gpu> visible() {
+                throw new AssertionError("a job on the CPU looked for GPUs");
+            }
+
+            @Override
+            public void select(int index) {
+                throw new AssertionError("a job on the CPU opened GPU " + index);
+            }
+        };
+        HvdConfig cpu = HvdConfig.from(Map.of("HVD_BACKEND", "mpi"));
+        assertThat(GpuAssignment.assign(onOneNode(2, 3), cpu, List.of(untouched)))
+                .isEmpty();
+    }
+
+    @Test
+    void otherwiseTheFirstOfItsGpusIsSelected() {
+        assertThat(selected(Map.of())).containsExactly(1);
+        assertThat(selected(Map.of("HVD_PIN_GPU", "0"))).isEmpty();
+    }
+
+    /** What rank 1 of 2 makes the current device. */
+    private static List<Integer> selected(Map<String, String> environment) {
+        List<Integer> selected = new ArrayList<>();
+        GpuDriver driver = new GpuDriver() {
+            @Override
+            public List<Gpu> visible() {
+                return TWO;
+            }
+
+            @Override
+            public void select(int index) {
+                selected.add(index);
+            }
+        };
+        GpuAssignment.assign(onOneNode(1, 2), HvdConfig.from(environment), List.of(driver));
+        return selected;
     }
 
     @Test
@@ -78,7 +136,8 @@ class GpuAssignmentTest {
         assertThat(choose(onOneNode(0, 2), four, pairs)).isEqualTo(gpus(0, 1));
         assertThat(choose(onOneNode(1, 2), four, pairs)).isEqualTo(gpus(2, 3));
         assertThatThrownBy(() -> choose(onOneNode(1, 3), four, pairs))
-                .hasMessageContainingAll("3 ranks with 2 GPUs each", "HVD_GPUS_PER_RANK", "4 visible GPU(s)", "rank 1");
+                .hasMessageContainingAll(
+                        "3 ranks with 2 GPUs each", "HVD_GPUS_PER_RANK", "4 visible GPU(s)", "too few for rank 2.");
         assertThat(choose(onOneNode(2, 3), four, Map.of("HVD_GPUS_PER_RANK", "2", "HVD_SHARE_GPU", "1")))
                 .isEqualTo(gpus(0, 1));
     }

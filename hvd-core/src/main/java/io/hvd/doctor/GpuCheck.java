@@ -11,18 +11,23 @@ import java.util.stream.Collectors;
 final class GpuCheck implements Check {
 
     private static final String SHARE = "HVD_SHARE_GPU";
+    private static final String PIN = "HVD_PIN_GPU";
+    private static final String BACKEND = "HVD_BACKEND";
     private static final String PER_RANK = "HVD_GPUS_PER_RANK";
     private static final String DETAILS = "horovodrun --check-build";
 
     @Override
     public List<Finding> findings(Patient patient) {
+        if (patient.hosts().stream().anyMatch(GpuCheck::computesOnTheCpu)) {
+            return List.of();
+        }
         List<Finding> found = new ArrayList<>();
         if (patient.hosts().stream().noneMatch(GpuCheck::hasGpu)) {
             return Check.each(patient, Diagnosis.NO_GPU, host -> gpu(host).obstacle(), DETAILS);
         }
         for (Host host : patient.hosts()) {
             int each = perRank(host);
-            if (gpu(host).gpus() < host.ranks() * each && !host.facts().values().containsKey(SHARE)) {
+            if (gpu(host).gpus() < host.ranks() * each && areCounted(host)) {
                 found.add(new Finding(
                         Diagnosis.FEW_GPUS,
                         List.of(host.name()),
@@ -38,6 +43,17 @@ final class GpuCheck implements Check {
         found.addAll(Check.each(
                 patient, Diagnosis.NO_NCCL, host -> hasGpu(host) ? gpu(host).obstacle() : "", DETAILS));
         return found;
+    }
+
+    /** The setting must be the same everywhere; what asks for mpi takes no GPU. */
+    private static boolean computesOnTheCpu(Host host) {
+        return "mpi".equalsIgnoreCase(host.facts().values().get(BACKEND));
+    }
+
+    /** Settings are among the values only where they are not at their defaults. */
+    private static boolean areCounted(Host host) {
+        return !host.facts().values().containsKey(SHARE)
+                && !host.facts().values().containsKey(PIN);
     }
 
     /** As the ranks compare it at init; not there where it is one. */

@@ -138,6 +138,18 @@ final class CheckTest {
     }
 
     @Test
+    void ranksThatPickTheirGpusThemselvesAreNotCounted() {
+        assertThat(findings(patient(host(3, "b", "values.HVD_PIN_GPU='0'")))).isEmpty();
+    }
+
+    @Test
+    void aJobThatIsToldToComputeOnTheCpuHearsNothingOfGpus() {
+        assertThat(findings(
+                        patient(host(3, "b", "values.HVD_BACKEND='mpi'", "gpu.obstacle='libnccl.so.2 is not there'"))))
+                .isEmpty();
+    }
+
+    @Test
     void aRankMayNeedSeveralGpus() {
         String two = "values.HVD_GPUS_PER_RANK='2'";
         Finding finding = only(Diagnosis.FEW_GPUS, host(2, "a", two, "gpu.gpus=3"), host(1, "b", two, "gpu.gpus=3"));

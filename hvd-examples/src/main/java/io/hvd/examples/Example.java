@@ -1,5 +1,6 @@
 package io.hvd.examples;
 
+import io.hvd.InitOptions;
 import io.hvd.RankBody;
 import io.hvd.error.HvdException;
 import java.util.Optional;
@@ -28,6 +29,11 @@ public interface Example {
     /** Why its ranks cannot be threads of one JVM; empty if they can. */
     default Optional<String> whyNoThreads() {
         return Optional.empty();
+    }
+
+    /** How its ranks, as processes, join. */
+    default InitOptions joining() {
+        return InitOptions.standard();
     }
 
     /**

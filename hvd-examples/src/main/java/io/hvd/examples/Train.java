@@ -99,7 +99,7 @@ public final class Train {
         RankBody<Integer> program = example.program(line);
         HvdContext joined;
         try {
-            joined = Hvd.init();
+            joined = Hvd.init(example.joining());
         } catch (HvdException e) {
             return example.refused(line, e);
         }

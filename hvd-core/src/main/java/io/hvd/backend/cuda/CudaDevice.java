@@ -7,8 +7,9 @@ import io.hvd.error.HvdException;
  * One GPU with hvd's kernels on it: kernels, stages and streams for a back end. It lives in the context that the CUDA
  * runtime uses, so addresses and streams of JCuda, JavaCPP and NCCL are as good as its own.
  *
- * <p>Everything is for the thread that opened it, and on which it is the current one: the last that was opened or
- * {@link #enter}ed. Close stages and streams first. A failed CUDA call leaves the GPU in a
+ * <p>It is for one thread at a time, and for one on which it is the current GPU: the thread that opened it, until that
+ * opens or enters another, or any thread that has called {@link #enter}, such as the one on which LibTorch runs a hook.
+ * Close stages and streams first. A failed CUDA call leaves the GPU in a
  * state in which nothing can be undone: the job has to end.
  */
 public final class CudaDevice implements AutoCloseable {

@@ -10,7 +10,7 @@ import jcuda.runtime.cudaStream_t;
 
 /**
  * GPU memory that a program has from JCuda, as hvd's tensors. It stays the program's, which frees it when the
- * operations on it are done. JavaCPP's pointers have a public {@code address()}, for {@link Tensor#onDevice}.
+ * operations on it are done.
  */
 public final class CudaTensors {
     private static final long DEFAULT_STREAM = 0;

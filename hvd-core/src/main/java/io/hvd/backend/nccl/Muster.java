@@ -1,5 +1,6 @@
 package io.hvd.backend.nccl;
 
+import io.hvd.config.GpuSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
@@ -51,6 +52,18 @@ record Muster(List<RankCard> cards, List<String> hosts) {
                     shared.get() + ". Give every rank its own (HVD_PIN_GPU, CUDA_VISIBLE_DEVICES), or set"
                             + " HVD_SHARE_GPU=1");
         }
+    }
+
+    /**
+     * Why ranks leave their GPUs closed: a program that picks its GPUs itself and shows all of them to every rank would
+     * get a context of each rank on the first, and could not use hvd on the ones that it has picked.
+     */
+    Optional<String> whyNotOpened(GpuSettings settings) {
+        return settings.pin() || settings.share()
+                ? Optional.empty()
+                : sharedGpu()
+                        .map(shared -> "with HVD_PIN_GPU=0 " + shared
+                                + "; show every rank its own alone by CUDA_VISIBLE_DEVICES, or set HVD_SHARE_GPU=1");
     }
 
     /** The n-th GPU of a rank speaks with the n-th of every other; a rank may have none at all. */

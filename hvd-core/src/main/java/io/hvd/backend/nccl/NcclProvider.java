@@ -81,7 +81,9 @@ public final class NcclProvider implements BackendProvider {
         Backend opened = host.open(config, ranks);
         NcclPresence nccl = presence.get();
         Found found = new Found();
-        Muster muster = muster(opened, card(opened.topology(), config, nccl, found));
+        RankCard mine = card(opened.topology(), config, nccl, found);
+        String closed = muster(opened, mine).whyNotOpened(config.gpu()).orElseGet(() -> unreached(found, config));
+        Muster muster = muster(opened, mine.withUnreached(closed));
         boolean insisted = config.backend() == BackendChoice.NCCL;
         boolean sharing = config.gpu().share() || !(config.gpu().pin() || insisted);
         Optional<String> obstacle = obstacle(opened, muster, insisted, sharing);
@@ -126,6 +128,7 @@ public final class NcclProvider implements BackendProvider {
         }
     }
 
+    /** Says which GPUs are this rank's, and opens none yet: a context on each costs memory there. */
     private RankCard card(Topology topology, HvdConfig config, NcclPresence nccl, Found found) {
         String machine = machine(topology);
         String ways = config.gpu().across() + " with HVD_GPU_STAGE_BYTES="
@@ -139,8 +142,7 @@ public final class NcclProvider implements BackendProvider {
             List<String> pciIds = found.devices.stream()
                     .map(device -> pciId(nccl.gpus(), device))
                     .toList();
-            return new RankCard(
-                    machine, nccl.hostId(), pciIds, version, nccl.missing(), unreached(found, config), ways, "");
+            return new RankCard(machine, nccl.hostId(), pciIds, version, nccl.missing(), "", ways, "");
         } catch (RuntimeException e) {
             // The others wait for this card: they hear of it and throw alike.
             return new RankCard(machine, nccl.hostId(), List.of(), "", "", "", ways, e.getMessage());

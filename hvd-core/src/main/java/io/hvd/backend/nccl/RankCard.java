@@ -31,6 +31,11 @@ record RankCard(
         String error) {
     private static final String BETWEEN = " ";
 
+    /** The same after an attempt to open the GPUs. @param why not; empty if they are open */
+    RankCard withUnreached(String why) {
+        return new RankCard(machine, hostId, gpus, nccl, missing, why, ways, error);
+    }
+
     byte[] encode() {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {

@@ -118,8 +118,24 @@ class NcclProviderTest {
     }
 
     @Test
-    void aProgramThatPinsItsGpuItselfIsNotHeldToWhatCudaShowsFirst() throws Exception {
+    void ranksOfAProgramThatPicksItsGpuItselfLeaveTheOneThatAllOfThemSeeFirstClosed() throws Exception {
+        opener = index -> {
+            throw new AssertionError("GPU " + index + " was opened");
+        };
         assertThat(open(Map.of("HVD_PIN_GPU", "0"), rank -> there(), rank -> List.of(Device.cuda(0))))
+                .allSatisfy(outcome -> assertThat(outcome)
+                        .startsWith("local")
+                        .contains("no tensors on GPUs", "HVD_PIN_GPU=0", "0000:65:00.0", "HVD_SHARE_GPU=1"));
+    }
+
+    @Test
+    void withoutPinningRanksToWhichTheirOwnGpusAreShownUseNccl() throws Exception {
+        assertThat(open(Map.of("HVD_PIN_GPU", "0"), rank -> there(), NcclProviderTest::own))
+                .allSatisfy(outcome -> assertThat(outcome).startsWith("nccl 2.18.5"));
+        assertThat(open(
+                        Map.of("HVD_PIN_GPU", "0", "HVD_SHARE_GPU", "1"),
+                        rank -> there(),
+                        rank -> List.of(Device.cuda(0))))
                 .allSatisfy(outcome -> assertThat(outcome).startsWith("local").contains("without NCCL"));
     }
 

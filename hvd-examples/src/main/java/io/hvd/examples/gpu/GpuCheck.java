@@ -1,6 +1,7 @@
 package io.hvd.examples.gpu;
 
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
 import io.hvd.ObjectCodec;
 import io.hvd.RankBody;
 import io.hvd.backend.nccl.GpuReport;
@@ -77,6 +78,12 @@ public final class GpuCheck implements Example {
     @Override
     public Optional<String> whyNoThreads() {
         return Optional.of("a GPU belongs to a process here, so this check starts one per GPU under mpirun");
+    }
+
+    /** A check of theirs makes a process set. */
+    @Override
+    public InitOptions joining() {
+        return InitOptions.standard().withDynamicProcessSets();
     }
 
     /** Rightly or not: no rank gets past this point then. */

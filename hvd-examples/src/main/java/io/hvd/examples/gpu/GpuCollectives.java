@@ -3,15 +3,11 @@ package io.hvd.examples.gpu;
 import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
 import io.hvd.HvdContext;
-import io.hvd.examples.gpu.CheckLine.Outcome;
-import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
-import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,8 +18,6 @@ import java.util.stream.IntStream;
  * G2, and G3 where NCCL is not in use: collectives on GPUs give what the same ones give on the host. The
  * values are small whole numbers, so sums and products are exact in every type and the bits must be the
  * same; averages may differ by rounding.
- *
- * <p>A difference is noted and the checks go on, so that all ranks keep making the same calls.
  */
 final class GpuCollectives {
     private static final ReduceOp[] OPS = {ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT};
@@ -33,11 +27,12 @@ final class GpuCollectives {
 
     private final HvdContext hvd;
     private final Extent extent;
-    private final List<String> differences = new ArrayList<>();
+    private final HostComparison host;
 
     private GpuCollectives(HvdContext hvd, Extent extent) {
         this.hvd = hvd;
         this.extent = extent;
+        this.host = new HostComparison(hvd);
     }
 
     static List<CheckLine> check(HvdContext hvd, Extent extent) {
@@ -49,6 +44,7 @@ final class GpuCollectives {
         lines.add(new GpuCollectives(hvd, extent).ordered(check + "ordered"));
         lines.add(new GpuCollectives(hvd, extent).compressed(check + "compressed"));
         lines.add(new GpuCollectives(hvd, extent).broadcast(check + "broadcast"));
+        lines.addAll(new UnevenCollectives(hvd, extent).check(check));
         movements().forEach((name, call) -> lines.add(new GpuCollectives(hvd, extent).moved(check + name, call)));
         return lines;
     }
@@ -68,7 +64,7 @@ final class GpuCollectives {
                 }
             }
         }
-        return line(check, "all types, sum min max product average scaled, equal to the host's");
+        return host.line(check, "all types, sum min max product average scaled, equal to the host's");
     }
 
     private CheckLine compressed(String check) {
@@ -79,16 +75,16 @@ final class GpuCollectives {
                 }
             }
         }
-        return line(check, "float32 and float64 as float16 and bfloat16, equal to the host's");
+        return host.line(check, "float32 and float64 as float16 and bfloat16, equal to the host's");
     }
 
     private void compare(DType type, int elements, AllreduceOptions how, double tolerance) {
         String name = "gpu_check." + type + "." + elements + "." + how;
-        ByteBuffer values = values(type, elements, how.op() == ReduceOp.PRODUCT ? 2 : 3, 0);
+        ByteBuffer values = host.values(type, elements, how.op() == ReduceOp.PRODUCT ? 2 : 3, 0);
         try (DeviceArray onGpu = DeviceArray.of(values)) {
             hvd.allreduceInPlace(name + ".gpu", onGpu.tensor(hvd.device(), type), how);
             hvd.allreduceInPlace(name + ".cpu", Tensor.wrap(values, type, Shape.of(elements)), how);
-            note(name, type, onGpu.toHost(), values, tolerance);
+            host.note(name, type, onGpu.toHost(), values, tolerance);
         }
     }
 
@@ -109,7 +105,7 @@ final class GpuCollectives {
         Map<String, ByteBuffer> expected = new LinkedHashMap<>();
         for (int i = 0; i < sizes.length; i++) {
             String name = "gpu_check." + check + "." + i;
-            ByteBuffer values = values(DType.FLOAT32, sizes[i], 3, i);
+            ByteBuffer values = host.values(DType.FLOAT32, sizes[i], 3, i);
             arrays.put(name, DeviceArray.of(values));
             batch.put(name, arrays.get(name).tensor(hvd.device(), DType.FLOAT32));
             hvd.allreduceInPlace(
@@ -117,9 +113,9 @@ final class GpuCollectives {
             expected.put(name, values);
         }
         hvd.allreduceInPlaceAsync(batch, AllreduceOptions.sum()).forEach(handle -> handle.synchronize());
-        arrays.forEach((name, array) -> note(name, DType.FLOAT32, array.toHost(), expected.get(name), 0));
+        arrays.forEach((name, array) -> host.note(name, DType.FLOAT32, array.toHost(), expected.get(name), 0));
         arrays.values().forEach(DeviceArray::close);
-        return line(check, what);
+        return host.line(check, what);
     }
 
     /** The allreduce must wait for what is queued on the tensor's stream. */
@@ -140,10 +136,10 @@ final class GpuCollectives {
             }
             ByteBuffer found = array.toHost();
             if (found.get(0) != (byte) sum || found.get(last) != (byte) sum) {
-                differences.add("found " + found.get(0) + " and " + found.get(last) + ", expected " + sum);
+                host.differs("found " + found.get(0) + " and " + found.get(last) + ", expected " + sum);
             }
         }
-        return line(check, "an allreduce waits for the user's stream, and the stream for it");
+        return host.line(check, "an allreduce waits for the user's stream, and the stream for it");
     }
 
     private CheckLine broadcast(String check) {
@@ -151,16 +147,16 @@ final class GpuCollectives {
             for (int size : extent.sizes()) {
                 for (int root = 0; root < hvd.size(); root++) {
                     String name = "gpu_check.broadcast." + type + "." + size + "." + root;
-                    ByteBuffer values = values(type, size, 3, 0);
+                    ByteBuffer values = host.values(type, size, 3, 0);
                     try (DeviceArray onGpu = DeviceArray.of(values)) {
                         hvd.broadcastInPlace(name + ".gpu", onGpu.tensor(hvd.device(), type), root);
                         hvd.broadcastInPlace(name + ".cpu", Tensor.wrap(values, type, Shape.of(size)), root);
-                        note(name, type, onGpu.toHost(), values, 0);
+                        host.note(name, type, onGpu.toHost(), values, 0);
                     }
                 }
             }
         }
-        return line(check, "all types, from every rank, equal to the host's");
+        return host.line(check, "all types, from every rank, equal to the host's");
     }
 
     /** Collectives whose result hvd makes itself. */
@@ -186,72 +182,18 @@ final class GpuCollectives {
             for (int rows : extent.rows()) {
                 String name = "gpu_check." + check + "." + type + "." + rows;
                 // As many rows for each rank, which alltoall needs.
-                ByteBuffer values = values(type, rows * hvd.size(), 3, rows);
+                ByteBuffer values = host.values(type, rows * hvd.size(), 3, rows);
                 Tensor onHost = Tensor.wrap(values, type, Shape.of((long) rows * hvd.size()));
                 try (DeviceArray onGpu = DeviceArray.of(values)) {
                     Tensor found = movement.call(hvd, name + ".gpu", onGpu.tensor(hvd.device(), type));
                     Tensor expected = movement.call(hvd, name + ".cpu", onHost);
                     if (found != null) {
-                        note(name, type, DeviceArray.read(found), bytes(expected), 0);
+                        host.note(name, type, DeviceArray.read(found), HostComparison.bytes(expected), 0);
                     }
                 }
             }
         }
-        return line(check, "all types, equal to the host's");
-    }
-
-    private static ByteBuffer bytes(Tensor onHost) {
-        ByteBuffer bytes = ByteBuffer.allocateDirect((int) onHost.bytes()).order(ByteOrder.nativeOrder());
-        new Converter().pack(onHost, 0, (int) onHost.elements(), bytes, 0, onHost.dtype(), 1);
-        return bytes;
-    }
-
-    private void note(String name, DType type, ByteBuffer found, ByteBuffer expected, double tolerance) {
-        if (found.mismatch(expected) < 0) {
-            return;
-        }
-        Shape shape = Shape.of(found.capacity() / type.bytes());
-        float[] a = Tensor.wrap(found, type, shape).toFloatArray();
-        float[] b = Tensor.wrap(expected, type, shape).toFloatArray();
-        for (int i = 0; i < a.length; i++) {
-            if (!(Math.abs(a[i] - b[i]) <= tolerance)) {
-                differences.add(name + ": element " + i + " is " + a[i] + ", on the host " + b[i]);
-                return;
-            }
-        }
-        if (tolerance == 0) {
-            differences.add(name + ": the bits differ from the host's");
-        }
-    }
-
-    private CheckLine line(String name, String what) {
-        if (differences.isEmpty()) {
-            return new CheckLine(name, Outcome.PASS, what + "; " + hvd.backend());
-        }
-        return new CheckLine(
-                name,
-                Outcome.FAIL,
-                differences.size() + " differences on rank " + hvd.rank() + ", the first: " + differences.get(0));
-    }
-
-    /** Whole numbers from 1 to {@code most} that depend on the rank and the place. */
-    private ByteBuffer values(DType type, int elements, int most, int seed) {
-        ByteBuffer buffer = ByteBuffer.allocateDirect(elements * type.bytes()).order(ByteOrder.nativeOrder());
-        for (int i = 0; i < elements; i++) {
-            int value = 1 + (i + hvd.rank() + seed) % most;
-            switch (type) {
-                case FLOAT32 -> buffer.putFloat(value);
-                case FLOAT64 -> buffer.putDouble(value);
-                case INT32 -> buffer.putInt(value);
-                case INT64 -> buffer.putLong(value);
-                case INT8, UINT8 -> buffer.put((byte) value);
-                case FLOAT16 -> buffer.putShort(HalfFloat.toFloat16(value));
-                case BFLOAT16 -> buffer.putShort(HalfFloat.toBfloat16(value));
-                case BOOL -> buffer.put((byte) (value / 2 % 2));
-                case INT16, UINT16 -> buffer.putShort((short) value);
-            }
-        }
-        return buffer.flip();
+        return host.line(check, "all types, equal to the host's");
     }
 
     private static double epsilon(DType type) {

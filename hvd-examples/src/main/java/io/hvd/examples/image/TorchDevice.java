@@ -47,7 +47,9 @@ record TorchDevice(Device device) {
                             + " build for GPUs");
         }
         if (hvd.device().isCpu()) {
-            throw refused(hvd, "this rank has no GPU; horovodrun --check-build says why");
+            throw refused(
+                    hvd,
+                    "this rank has no GPU; horovodrun --check-build says why, unless HVD_BACKEND=mpi asked for none");
         }
         return new TorchDevice(
                 new Device(torch.DeviceType.CUDA, (byte) hvd.device().index()));

@@ -5,12 +5,17 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.examples.ResultLine;
 import io.hvd.examples.TrainJar;
+import io.hvd.examples.data.IdxFiles;
 import io.hvd.testing.HostCuda;
 import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The whole example under real mpirun, on a CUDA driver that runs on the CPU. Its speed says nothing. */
 class CudaMlpIT {
@@ -77,6 +82,30 @@ class CudaMlpIT {
         assertThat(job.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
     }
 
+    /** Files in MNIST's form with nothing but noise in them: whether they are read and trained on, not what is learnt. */
+    @Test
+    void twoRanksTrainOnMnistsFilesAndEndWithTheSameWeights(@TempDir Path folder) throws IOException {
+        IdxFiles.writeNoise(folder, "train", 256, 28);
+        IdxFiles.writeNoise(folder, "t10k", 64, 28);
+
+        Job job = TrainJar.mpirun(
+                cuda.environment(2),
+                2,
+                "cuda-mlp",
+                "--data",
+                "mnist",
+                "--data-dir",
+                folder.toString(),
+                "--hidden",
+                "32,16",
+                "--epochs",
+                "3");
+
+        assertThat(ResultLine.of(job).steps()).isEqualTo(3 * 4);
+        assertThat(losses(job)).hasSize(3).doesNotHaveDuplicates();
+        assertThat(job.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
+    }
+
     @Test
     void aDriverWithoutGpusIsNamedToo() {
         Job job = TrainJar.alone(cuda.environment(0), "cuda-mlp");
@@ -91,8 +120,20 @@ class CudaMlpIT {
         Job job = TrainJar.mpirun(cuda.environment(1), 2, "cuda-mlp");
 
         assertThat(job.exitCode()).as(job.output()).isNotZero();
-        assertThat(job.lines("cuda-mlp: [HVD-107]").get(0)).contains("has 2 ranks but only 1 visible GPU");
+        assertThat(job.lines("cuda-mlp: [HVD-107]").get(0))
+                .contains("has 2 ranks but only 1 visible GPU", "too few for rank 1.");
         assertThat(job.output()).doesNotContain("\tat ");
+    }
+
+    @Test
+    void moreRanksThanGpusAreAJobLikeAnyOtherIfItComputesOnTheCpu() {
+        Map<String, String> environment = cuda.environment(1);
+        environment.put("HVD_BACKEND", "mpi");
+
+        Job job = TrainJar.mpirun(environment, 2, "digits", "--epochs", "1");
+
+        assertThat(ResultLine.of(job).ranks()).isEqualTo(2);
+        assertThat(job.lines("device of rank 0: cpu")).hasSize(1);
     }
 
     private static void assertNear(List<Double> found, List<Double> wanted) {

@@ -37,7 +37,7 @@ class GpuCheckScriptTest {
                 .contains("# GPU record of ", ": pass\n")
                 .contains("| GPU 0 | Made Up 9000, 0000:01:00.0 |", "| hvd | made-up-1 |")
                 .contains(
-                        "| pass | 1 rank: rank 0 has device 0; 2 ranks for 1 GPU(s): [HVD-107] more ranks than GPUs |")
+                        "| pass | 1 rank: rank 0 has device 0; 2 ranks for 1 GPU(s): [HVD-107] more ranks than GPUs; 2 ranks that share it: rank 0 has device 0 |")
                 .contains("| pass | 1 rank: allreduce; fused; 2 ranks: allreduce; fused |")
                 .contains("(ratios 0.91 and 0.85), our own copy 12; reaches the aim of 0.80 |")
                 .contains("1 rank, fp32: ranks=1 loss=0.1 accuracy=0.95; 1 rank, fp16: ")
@@ -63,6 +63,18 @@ class GpuCheckScriptTest {
                         "-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 bash -c NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK ");
         assertThat(machine.calls().get(2)).startsWith("-np 1 java -jar ");
         assertThat(machine.calls().get(3)).startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ");
+    }
+
+    @Test
+    void oneGpuIsAlsoSharedAndMemcheckSeesSmallTensorsOnly() throws IOException {
+        machine.check("--only", "G1,G6");
+
+        assertThat(machine.calls().get(2))
+                .startsWith("-np 2 env HVD_SHARE_GPU=1 java ")
+                .endsWith(" --only G1");
+        assertThat(machine.calls().subList(3, 5))
+                .allMatch(call -> call.contains("compute-sanitizer --tool memcheck"))
+                .allMatch(call -> call.contains(" gpu-check --quick --only "));
     }
 
     @Test
