@@ -17,7 +17,10 @@ public final class Mpirun {
     /** mpirun with its flags; what it starts is to be added. */
     public static List<String> command(int ranks) {
         List<String> command = new ArrayList<>(List.of("mpirun"));
-        command.addAll(majorVersion() >= 5 ? List.of("--map-by", ":OVERSUBSCRIBE") : List.of("--oversubscribe"));
+        command.addAll(
+                majorVersion() >= 5
+                        ? List.of("--map-by", ":OVERSUBSCRIBE", "-x", "UCX_ERROR_SIGNALS=")
+                        : List.of("--oversubscribe"));
         if (System.getProperty("user.name").equals("root")) {
             command.add("--allow-run-as-root");
         }

@@ -10,12 +10,15 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Open MPI through its Java bindings. The one thread that initialises MPI makes every later call too
  * and outlives a context, so that init, shutdown and init again work in one process.
  */
 public final class MpiProvider implements BackendProvider {
+    private static final Logger LOG = LoggerFactory.getLogger(MpiProvider.class);
     /** MPI can be started and ended once per process, whoever asks. */
     private static final MpiProvider PROCESS = new MpiProvider();
 
@@ -61,6 +64,9 @@ public final class MpiProvider implements BackendProvider {
         }
         if (session == null) {
             session = start(config);
+            if (config.launcherRank().orElse(0) == 0) {
+                UcxSignals.warning().ifPresent(LOG::warn);
+            }
         }
         return session.open(config, ranks);
     }
