@@ -98,10 +98,8 @@ final class MpiJob {
     }
 
     /** The job has ended, and its folder is gone: nothing is left to be done if this process is killed now. */
-    synchronized void release() throws IOException {
-        if (watch.isPresent()) {
-            watch.get().close();
-        }
+    synchronized void release() {
+        watch.ifPresent(JobWatch::close);
         watch = Optional.empty();
     }
 
