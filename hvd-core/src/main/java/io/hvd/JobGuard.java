@@ -7,6 +7,7 @@ import io.hvd.spi.Topology;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -22,7 +23,11 @@ import java.util.stream.Stream;
  */
 final class JobGuard implements Membership.Events {
     private static final long TELL_MILLIS = 500;
+    /** How often a rank that waits for the others in MPI_Finalize looks whether they still live. */
+    private static final long LOOK_MILLIS = 500;
+    /** For the end of MPI once a rank of this host is gone: it may have been through before this one. */
     private static final long FINISH_MILLIS = 5_000;
+
     private static final int EXIT_CODE = 1;
     private static final int RESERVE_BYTES = 1 << 20;
 
@@ -223,18 +228,37 @@ final class JobGuard implements Membership.Events {
                 .orElse("");
     }
 
-    /** After shutdown() on all ranks MPI is still up; ending it is a matter of milliseconds unless a rank has died since. */
+    /**
+     * After shutdown() on all ranks MPI is still up. Its end waits for every rank's, and one that works on alone, as on
+     * its last checkpoint, may take its time; only the death of a rank is a reason not to wait. One of another host is
+     * the launcher's to notice.
+     */
     private void finishWhatShutdownLeft() {
         FutureTask<Void> finish = new FutureTask<>(membership::finish, null);
         Thread worker = new Thread(finish, "hvd-finish");
         worker.setDaemon(true);
         worker.start();
         try {
-            finish.get(FINISH_MILLIS, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException | ExecutionException e) {
+            while (!endsWithin(finish, LOOK_MILLIS)) {
+                List<Integer> gone = membership.monitor().neighbours().dead();
+                if (!gone.isEmpty() && !endsWithin(finish, FINISH_MILLIS)) {
+                    abort(membership, "MPI could not be ended in order: the processes of ranks " + gone + " are gone");
+                }
+            }
+        } catch (ExecutionException e) {
             abort(membership, "MPI could not be ended in order: " + e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private static boolean endsWithin(FutureTask<Void> finish, long millis)
+            throws ExecutionException, InterruptedException {
+        try {
+            finish.get(millis, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (TimeoutException e) {
+            return false;
         }
     }
 

@@ -7,7 +7,9 @@ import io.hvd.error.HvdException;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Peers;
 import io.hvd.monitor.SharedPeers;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /** Threads that are a job of their own; it ends with them, and its process lives on. */
 final class LocalCrew implements Crew {
@@ -16,6 +18,7 @@ final class LocalCrew implements Crew {
     private final SpawnFailures failures;
     private final List<LocalProvider> team;
     private final List<Peers> monitors;
+    private final Set<Integer> reporters = new HashSet<>();
 
     LocalCrew(int size, int stageBytes, InitOptions options, HvdConfig config, SpawnFailures failures) {
         this.options = options;
@@ -52,6 +55,15 @@ final class LocalCrew implements Crew {
         membership.abort(1, "rank " + thread + " threw " + cause);
     }
 
+    /** Once for each reporter. */
+    private synchronized void keep(HangReport hang) {
+        if (reporters.add(hang.reporter())) {
+            failures.addHang(
+                    "rank " + hang.reporter(),
+                    new HvdException(ErrorId.SHUT_DOWN, hang.verdict() + "; all stacks: " + hang.file()));
+        }
+    }
+
     /** A rank whose communication has failed, or that hangs, will not come to any meeting, whatever its body does next. */
     private final class EndOfAll implements Membership.Events {
         @Override
@@ -59,13 +71,10 @@ final class LocalCrew implements Crew {
             member.abort(1, why);
         }
 
+        /** All ranks are told, in any order. The report is kept before anybody is freed: that may be the end of spawn. */
         @Override
         public void hung(Membership member, HangReport hang) {
-            if (hang.reporter() == member.topology().rank()) {
-                failures.addHang(
-                        "rank " + hang.reporter(),
-                        new HvdException(ErrorId.SHUT_DOWN, hang.verdict() + "; all stacks: " + hang.file()));
-            }
+            keep(hang);
             member.abort(1, "the job hangs: " + hang.verdict());
         }
     }

@@ -9,8 +9,8 @@ import java.util.Optional;
 final class Survivor {
     /** A thread that was waiting for the failed rank says more than the guard can, so it may speak first. */
     private static final long SPEAK_MILLIS = 60;
-    /** For the records of this host's ranks, before mpirun is told that nobody needs its time. */
-    private static final long RECORDS_MILLIS = 600;
+    /** For the records of this host's ranks, before mpirun is told that nobody needs its time; it gives a second. */
+    private static final long RECORDS_MILLIS = 800;
     /**
      * mpirun ends the survivors when it has noticed who failed first. Only if it does not, they end
      * themselves: later, so that the exit code is the first one's.

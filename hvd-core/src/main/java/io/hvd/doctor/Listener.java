@@ -62,11 +62,18 @@ final class Listener implements AutoCloseable {
             for (var guest = lobby.next(secret.bytes(), Long.MAX_VALUE);
                     guest.isPresent();
                     guest = lobby.next(secret.bytes(), Long.MAX_VALUE)) {
-                Lobby.Guest one = guest.get();
-                threads.execute(() -> serve(one));
+                admit(guest.get());
             }
-        } catch (IOException | RejectedExecutionException e) {
+        } catch (IOException e) {
             return; // closed, or this host can take no more: the others will say that they did not get in
+        }
+    }
+
+    private void admit(Lobby.Guest guest) throws IOException {
+        try {
+            threads.execute(() -> serve(guest));
+        } catch (RejectedExecutionException e) {
+            guest.channel().close(); // this was closed meanwhile
         }
     }
 

@@ -86,7 +86,7 @@ final class NetworkProbe {
         Map<String, CompletableFuture<List<String>>> asked = new LinkedHashMap<>();
         names.forEach(name -> asked.put(
                 name,
-                CompletableFuture.supplyAsync(() -> addresses(name))
+                CompletableFuture.supplyAsync(() -> addresses(name), OwnThreads.OF_DOCTOR)
                         .completeOnTimeout(List.of(), NAME_LIMIT_SECONDS, TimeUnit.SECONDS)));
         Map<String, List<String>> resolved = new LinkedHashMap<>();
         asked.forEach((name, answer) -> resolved.put(name, answer.join()));

@@ -20,6 +20,10 @@ final class SelfTest {
 
     private final DoctorSettings settings;
     private final List<String> program;
+    /** Null until it has begun. */
+    private Process running;
+
+    private boolean ended;
 
     SelfTest(DoctorSettings settings) {
         this(settings, List.of(java(), "-cp", System.getProperty("java.class.path"), SelfTestRank.class.getName()));
@@ -37,12 +41,8 @@ final class SelfTest {
     Result run() throws IOException, InterruptedException {
         Path log = Files.createTempFile("hvd-doctor", ".log");
         try {
-            Process process = new ProcessBuilder(words())
-                    .redirectErrorStream(true)
-                    .redirectInput(new File("/dev/null"))
-                    .redirectOutput(log.toFile())
-                    .start();
-            Runtime.getRuntime().addShutdownHook(new Thread(process::destroy, "hvd-doctor-self-test-end"));
+            Runtime.getRuntime().addShutdownHook(new Thread(this::end, "hvd-doctor-self-test-end"));
+            Process process = start(log);
             boolean ended = process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
             process.destroy(); // horovodrun ends its ranks, also on other hosts
             process.waitFor();
@@ -50,6 +50,25 @@ final class SelfTest {
             return ended ? result(process.exitValue(), said) : failed("no end after " + LIMIT_SECONDS + " s", said);
         } finally {
             Files.delete(log);
+        }
+    }
+
+    private synchronized Process start(Path log) throws IOException {
+        if (ended) {
+            throw new IOException("the self test was ended before it began");
+        }
+        running = new ProcessBuilder(words())
+                .redirectErrorStream(true)
+                .redirectInput(new File("/dev/null"))
+                .redirectOutput(log.toFile())
+                .start();
+        return running;
+    }
+
+    private synchronized void end() {
+        ended = true;
+        if (running != null) {
+            running.destroy();
         }
     }
 

@@ -79,8 +79,8 @@ final class SshStation implements Station {
     private <T> T ask(Object question, Class<T> answer) throws StationException, InterruptedException {
         Wire.send(out, question);
         try {
-            Optional<T> given =
-                    CompletableFuture.supplyAsync(() -> next(answer)).get(LIMIT_SECONDS, TimeUnit.SECONDS);
+            Optional<T> given = CompletableFuture.supplyAsync(() -> next(answer), OwnThreads.OF_DOCTOR)
+                    .get(LIMIT_SECONDS, TimeUnit.SECONDS);
             return given.orElseThrow(this::ended);
         } catch (TimeoutException e) {
             process.destroyForcibly();

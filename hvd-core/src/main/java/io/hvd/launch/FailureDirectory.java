@@ -26,9 +26,9 @@ final class FailureDirectory implements AutoCloseable {
         return FailureRecord.readAll(path);
     }
 
-    /** Idempotent; the end of the job and a signal may both call it. */
+    /** Idempotent; the end of the job and a signal may both call it, at the same time too. */
     @Override
-    public void close() throws IOException {
+    public synchronized void close() throws IOException {
         if (!Files.isDirectory(path)) {
             return;
         }

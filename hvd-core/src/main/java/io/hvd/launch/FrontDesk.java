@@ -24,9 +24,12 @@ import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
@@ -44,6 +47,9 @@ final class FrontDesk implements Closeable {
     /** Clocks that are kept in step differ by less, and a busy host answers within it. */
     private static final int SLOW_WAY_MILLIS = 250;
 
+    /** A rank that hands in has the rest of a message to send, and its failure is what the launcher shows. */
+    private static final long CLOSING_MILLIS = 1_000;
+
     private static final int LONGEST_NAME = 32;
 
     private final Path folder;
@@ -51,6 +57,7 @@ final class FrontDesk implements Closeable {
     private final byte[] token;
     private final LauncherAddress address;
     private final Lobby lobby;
+    private final Set<Socket> callers = ConcurrentHashMap.newKeySet();
     private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS, FrontDesk::worker);
 
     private FrontDesk(Path folder, boolean takesResults, List<ServerSocketChannel> doors) throws IOException {
@@ -96,10 +103,24 @@ final class FrontDesk implements Closeable {
         return address;
     }
 
+    /** Whoever is being served gets a moment; when this returns, nobody is, and the folder may go. */
     @Override
     public void close() throws IOException {
         lobby.close();
-        workers.shutdownNow();
+        workers.shutdown();
+        if (!workersEndWithin(CLOSING_MILLIS)) {
+            callers.forEach(FrontDesk::showOut);
+            workersEndWithin(CLOSING_MILLIS);
+        }
+    }
+
+    private boolean workersEndWithin(long millis) {
+        try {
+            return workers.awaitTermination(millis, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
     }
 
     private void receive() {
@@ -107,11 +128,28 @@ final class FrontDesk implements Closeable {
             for (var guest = lobby.next(token, Long.MAX_VALUE);
                     guest.isPresent();
                     guest = lobby.next(token, Long.MAX_VALUE)) {
-                Socket caller = guest.get().channel().socket();
-                workers.execute(() -> serve(caller));
+                admit(guest.get().channel().socket());
             }
-        } catch (IOException | RejectedExecutionException e) {
+        } catch (IOException e) {
             return; // closed
+        }
+    }
+
+    private void admit(Socket caller) {
+        callers.add(caller);
+        try {
+            workers.execute(() -> serve(caller));
+        } catch (RejectedExecutionException e) {
+            callers.remove(caller);
+            showOut(caller); // the desk was closed meanwhile
+        }
+    }
+
+    private static void showOut(Socket caller) {
+        try {
+            caller.close();
+        } catch (IOException e) {
+            return; // it is being given up anyway
         }
     }
 
@@ -126,6 +164,8 @@ final class FrontDesk implements Closeable {
             }
         } catch (IOException e) {
             return; // a rank that was cut off
+        } finally {
+            callers.remove(caller);
         }
     }
 

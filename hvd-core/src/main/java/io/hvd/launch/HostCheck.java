@@ -31,6 +31,7 @@ final class HostCheck {
     private final SshAccess access;
     private final Duration limit;
     private final Set<Process> running = ConcurrentHashMap.newKeySet();
+    private boolean ended;
 
     /** @param interfaces empty where ssh did not reach the host; then {@code said} has the reason */
     private record Answer(Optional<Set<String>> interfaces, String said) {}
@@ -48,8 +49,8 @@ final class HostCheck {
      */
     Map<String, Set<String>> ask(Collection<String> hosts) throws InterruptedException {
         long deadline = System.nanoTime() + limit.toNanos();
-        Runtime.getRuntime()
-                .addShutdownHook(new Thread(() -> running.forEach(Process::destroyForcibly), "hvd-host-check-end"));
+        var atExit = new Thread(this::end, "hvd-host-check-end");
+        Runtime.getRuntime().addShutdownHook(atExit);
         ExecutorService pool = Executors.newFixedThreadPool(Math.min(MOST_AT_ONCE, Math.max(1, hosts.size())));
         try {
             Map<String, Future<Answer>> asked = new LinkedHashMap<>();
@@ -69,6 +70,21 @@ final class HostCheck {
             return reached;
         } finally {
             pool.shutdownNow();
+            forget(atExit);
+        }
+    }
+
+    /** Ends every ssh that runs, and lets none begin any more. */
+    synchronized void end() {
+        ended = true;
+        running.forEach(Process::destroyForcibly);
+    }
+
+    private static void forget(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            return; // the JVM is ending, and the hook at work
         }
     }
 
@@ -92,11 +108,7 @@ final class HostCheck {
     }
 
     private Answer ask(long deadline, String host) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(words(host, "ls /sys/class/net"))
-                .redirectErrorStream(true)
-                .redirectInput(Path.of("/dev/null").toFile())
-                .start();
-        running.add(process);
+        Process process = start(host);
         try {
             // What ssh and ls have to say fits into the pipe, so waiting first cannot block them.
             if (!process.waitFor(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS)) {
@@ -111,6 +123,18 @@ final class HostCheck {
         } finally {
             running.remove(process.destroyForcibly());
         }
+    }
+
+    private synchronized Process start(String host) throws IOException {
+        if (ended) {
+            throw new IOException("not asked, because horovodrun was ended");
+        }
+        Process process = new ProcessBuilder(words(host, "ls /sys/class/net"))
+                .redirectErrorStream(true)
+                .redirectInput(Path.of("/dev/null").toFile())
+                .start();
+        running.add(process);
+        return process;
     }
 
     private static Set<String> names(String said) {

@@ -23,7 +23,7 @@ final class JobWatch implements Closeable {
     /**
      * Its words are mpirun's process and the folder. A process of the job is told by the folder in its environment: one
      * that has ended has none, nor has a stranger with the same number. mpirun has ten seconds to end, as under
-     * {@link MpiJob#end}.
+     * {@link MpiJob#end}. What is left is looked for until nothing is found: whoever is killed may just have begun a child.
      */
     private static final String SCRIPT = """
             trap '' HUP INT QUIT TERM USR1 USR2
@@ -36,8 +36,12 @@ final class JobWatch implements Closeable {
             of_job "$mpirun" && kill "$mpirun"
             left=100
             while of_job "$mpirun" && [ $left -gt 0 ]; do sleep 0.1; left=$((left - 1)); done
-            for process in /proc/[0-9]*; do
-                of_job "${process#/proc/}" && kill -9 "${process#/proc/}"
+            found=yes looks=10
+            while [ $found = yes ] && [ $looks -gt 0 ]; do
+                found=no looks=$((looks - 1))
+                for process in /proc/[0-9]*; do
+                    of_job "${process#/proc/}" && kill -9 "${process#/proc/}" && found=yes
+                done
             done
             rm -f -- "$folder"/*
             rmdir -- "$folder"
@@ -68,9 +72,13 @@ final class JobWatch implements Closeable {
 
     /** The job is over: the shell ends and does nothing. */
     @Override
-    public void close() throws IOException {
+    public void close() {
         say(OVER);
-        pipe.close();
+        try {
+            pipe.close();
+        } catch (IOException e) {
+            return; // somebody has killed the shell, and what was to be said to it is still in the pipe
+        }
     }
 
     private void say(String word) {

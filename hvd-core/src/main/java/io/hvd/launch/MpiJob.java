@@ -32,11 +32,14 @@ final class MpiJob {
     /** After mpirun's end only what is in the pipe is still to be copied. */
     private static final long LAST_WORDS_MILLIS = 2_000;
 
-    /** What is older than this after mpirun's end is no last breath. */
-    private static final long ORPHAN_MILLIS = 200;
+    /** What is older than this after mpirun's end is no last breath, which a large process takes a while to draw. */
+    private static final long ORPHAN_MILLIS = 1_000;
 
     /** As mpirun does it. */
     private static final long RANK_GRACE_MILLIS = 1_000;
+
+    /** Whoever is killed may just have begun a child. */
+    private static final int MOST_LOOKS = 3;
 
     private static final File NOTHING = new File("/dev/null");
 
@@ -72,7 +75,7 @@ final class MpiJob {
         copier.start();
         int exitCode = started.waitFor();
         if (Seen.isSignal(exitCode)) {
-            endOrphans(exitCode);
+            endOrphans(exitCode, copier);
         }
         copier.join(LAST_WORDS_MILLIS);
         return exitCode;
@@ -98,20 +101,16 @@ final class MpiJob {
     }
 
     /** The job has ended, and its folder is gone: nothing is left to be done if this process is killed now. */
-    synchronized void release() throws IOException {
-        if (watch.isPresent()) {
-            watch.get().close();
-        }
+    synchronized void release() {
+        watch.ifPresent(JobWatch::close);
         watch = Optional.empty();
     }
 
     /** Where the ranks live on, it was mpirun that was killed: mpirun itself ends after them. */
-    private void endOrphans(int exitCode) throws InterruptedException {
+    private void endOrphans(int exitCode, Thread copier) throws InterruptedException {
         List<ProcessHandle> ranks = JobProcesses.living(folder);
         var leftovers = new Leftovers(mpirun.toHandle(), ranks, builder.environment());
-        if (JobProcesses.endedWithin(ranks, ORPHAN_MILLIS)
-                || ending()
-                || said.firstFailure().isPresent()) {
+        if (JobProcesses.endedWithin(ranks, ORPHAN_MILLIS) || ending() || hasNamedAFailure(copier)) {
             return;
         }
         died = Optional.of(Seen.mpirunEnded(exitCode));
@@ -120,6 +119,11 @@ final class MpiJob {
         ranks.forEach(ProcessHandle::destroyForcibly);
         JobProcesses.endedWithin(ranks, LAST_WORDS_MILLIS);
         leftovers.delete();
+    }
+
+    private boolean hasNamedAFailure(Thread copier) throws InterruptedException {
+        copier.join(LAST_WORDS_MILLIS);
+        return said.firstFailure().isPresent();
     }
 
     /** What mpirun saw failing first, in words. */
@@ -144,9 +148,16 @@ final class MpiJob {
     /** Ends mpirun and its ranks: politely, then by force. Returns when they are gone; safe at any time. */
     synchronized void end() {
         ending = true;
-        if (mpirun == null || !mpirun.isAlive()) {
+        if (mpirun == null) {
             return;
         }
+        if (mpirun.isAlive()) {
+            endMpirun();
+        }
+        endRanks();
+    }
+
+    private void endMpirun() {
         List<ProcessHandle> family = mpirun.descendants().toList();
         var leftovers = new Leftovers(mpirun.toHandle(), family, builder.environment());
         boolean ended = Terminal.isForeground() && endsWithin(TERMINAL_GRACE_SECONDS);
@@ -159,6 +170,24 @@ final class MpiJob {
         }
         family.forEach(ProcessHandle::destroyForcibly);
         leftovers.delete();
+    }
+
+    /** Those that mpirun has started since its family was looked at, or left behind, and those that are just ending. */
+    private void endRanks() {
+        try {
+            for (int look = 0; look < MOST_LOOKS; look++) {
+                List<ProcessHandle> left = JobProcesses.living(folder);
+                if (left.isEmpty()) {
+                    return;
+                }
+                var leftovers = new Leftovers(mpirun.toHandle(), left, builder.environment());
+                left.forEach(ProcessHandle::destroyForcibly);
+                JobProcesses.endedWithin(left, LAST_WORDS_MILLIS);
+                leftovers.delete();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     synchronized boolean ending() {

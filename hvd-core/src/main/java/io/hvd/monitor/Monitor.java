@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class Monitor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Monitor.class);
-    private static final Duration END_LIMIT = Duration.ofMillis(300);
+    private static final Duration END_LIMIT = Duration.ofSeconds(1);
     private static final int PUBLISHED_CALLS = 8;
     /** A rank that has missed so many signs of life in a row is passed over as reporter. */
     private static final int SILENT_BEATS = 3;

@@ -46,10 +46,12 @@ public final class SharedPeers implements Peers {
         directory.respondents.put(self, respondent);
     }
 
+    /** Looks after it has put, since close() may come from another thread meanwhile and must have the last word. */
     @Override
     public void publish(Activity activity) {
-        if (!closed) {
-            directory.beats.put(self, new Heard(activity, System.nanoTime()));
+        directory.beats.put(self, new Heard(activity, System.nanoTime()));
+        if (closed) {
+            directory.beats.remove(self);
         }
     }
 

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
  */
 class CollectiveContractTest extends Contract {
     /** Longer than a busy machine takes to bring a rank's request to rank 0. */
-    private static final Duration LATE = Duration.ofMillis(300);
+    private static final Duration LATE = Duration.ofMillis(500);
 
     /** Nothing, one, odd, more than a conversion block, more than a stage of any back end. */
     private static final int[] SIZES = {0, 1, 7, 5_001, 1_300_003};

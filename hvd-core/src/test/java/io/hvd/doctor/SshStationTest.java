@@ -9,9 +9,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,6 +95,53 @@ final class SshStationTest {
             assertThat(station.onExit().get().exitValue()).isZero();
         }
         assertThat(ended).exists();
+    }
+
+    /** The answers of more hosts than the JVM has common workers never come. */
+    @Test
+    void hostsThatHangCostTheOthersNoTime() throws IOException {
+        String hang = "read -r question; touch " + folder + "/waits-$$; exec cat >/dev/null";
+        station("case $* in *' hanging-'*) " + hang + ";; esac; exit 255");
+        List<String> program = new ArrayList<>(Job.program(AmongHangingHosts.class, folder.toString()));
+        program.add(1, "-Djava.util.concurrent.ForkJoinPool.common.parallelism=2");
+
+        Job job = Job.run(program, Map.of());
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("FOUND ")).containsExactly("FOUND " + Diagnosis.NOT_REACHED + " WHILE 6 WAIT");
+    }
+
+    /** One host is not reached, which shows at once, and some others take the question and say nothing. */
+    static final class AmongHangingHosts {
+        private static final int HANGING = 6;
+
+        private AmongHangingHosts() {}
+
+        public static void main(String[] args) throws IOException {
+            Path folder = Path.of(args[0]);
+            String ssh = folder.resolve("ssh").toString();
+            List<Thread> waiting = new ArrayList<>();
+            for (int i = 0; i < HANGING; i++) {
+                var hanging = new SshStation("hanging-" + i, ssh, ACCESS, "/opt/hvd/bin/hvd-doctor", "/bin");
+                Thread thread = new Thread(() -> refusal(hanging));
+                thread.setDaemon(true);
+                thread.start();
+                waiting.add(thread);
+            }
+            while (asked(folder) < HANGING) {
+                Thread.onSpinWait();
+            }
+            Finding found = refusal(new SshStation("b", ssh, ACCESS, "/opt/hvd/bin/hvd-doctor", "/bin"));
+            long still = waiting.stream().filter(Thread::isAlive).count();
+            System.out.println("FOUND " + found.diagnosis() + " WHILE " + still + " WAIT");
+        }
+
+        private static long asked(Path folder) throws IOException {
+            try (Stream<Path> files = Files.list(folder)) {
+                return files.filter(file -> file.getFileName().toString().startsWith("waits-"))
+                        .count();
+            }
+        }
     }
 
     private Finding refused(String script) throws IOException {

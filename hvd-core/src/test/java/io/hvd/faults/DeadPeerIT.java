@@ -6,12 +6,11 @@ import io.hvd.error.FailureRecord;
 import io.hvd.testing.Job;
 import io.hvd.testing.Mpirun;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,8 +18,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Ranks that wait in shared memory for one that is killed: their operations fail at once, and say for whom they waited. */
 class DeadPeerIT {
-    /** What is aimed at is a tenth of it; mpirun by itself takes longer to end the job. */
-    private static final long NOTICED_MILLIS = 1_000;
+    /** The printed times show what it takes, tens of milliseconds; a busy machine may keep a rank from looking. */
+    private static final long NOTICED_MILLIS = 3_000;
 
     private static final String WAITED_FOR =
             "\\[HVD-303] allreduce of \\[gradient] can never be complete: rank %d is gone: the kernel has taken back its lock"
@@ -71,20 +70,13 @@ class DeadPeerIT {
     }
 
     private Job mpirun(int ranks, int culprit, String how, int elements) throws IOException {
-        List<Path> before = segments();
+        Set<String> before = Segments.now();
         Job job = Job.run(
                 Mpirun.command(ranks, DeadPeerProgram.class, "" + culprit, how, "" + elements),
                 Map.of(FailureRecord.DIRECTORY_VARIABLE, records.toString()));
         assertThat(job.exitCode()).as(job.output()).isEqualTo(137);
-        assertThat(segments()).isSubsetOf(before);
+        assertThat(Segments.leftSince(before)).isEmpty();
         return job;
-    }
-
-    private static List<Path> segments() throws IOException {
-        try (Stream<Path> files = Files.list(Path.of("/dev/shm"))) {
-            return files.filter(file -> file.getFileName().toString().contains("hvd"))
-                    .toList();
-        }
     }
 
     private static List<String> notices(Job job) {

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -35,8 +36,6 @@ class FaultsIT {
     /** Its session folder, which mpirun does not always clear away when a rank has been killed. */
     private static final Pattern OF_OPEN_MPI = Pattern.compile("(ompi|prte|pmix|openmpi-sessions)[.-].*");
 
-    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
-
     private static final Duration LEAVE = Duration.ofSeconds(5);
 
     @TempDir
@@ -45,11 +44,11 @@ class FaultsIT {
     @TempDir
     private Path records;
 
-    private List<String> thereBefore;
+    private Set<String> thereBefore;
 
     @BeforeEach
     void look() throws IOException {
-        thereBefore = names(SHARED_MEMORY);
+        thereBefore = Segments.now();
     }
 
     @ParameterizedTest
@@ -269,9 +268,7 @@ class FaultsIT {
         assertNothingIsLeft(job);
         assertThat(names(temporary))
                 .noneMatch(name -> !OF_OPEN_MPI.matcher(name).matches());
-        assertThat(names(SHARED_MEMORY))
-                .filteredOn(name -> name.contains("hvd"))
-                .isSubsetOf(thereBefore);
+        assertThat(Segments.leftSince(thereBefore)).isEmpty();
         return job;
     }
 

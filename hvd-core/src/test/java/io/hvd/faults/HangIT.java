@@ -123,13 +123,13 @@ class HangIT {
     @ValueSource(strings = {"negotiating", "settled"})
     void knownLongWorkIsNoHang(String steps) {
         Map<String, String> settings = Map.of(
-                "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
-                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2");
+                "HOROVOD_STALL_CHECK_TIME_SECONDS", "3",
+                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "4");
 
         Job job = Job.horovodrun(2, settings, HangProgram.class, "phase", "1", steps);
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.seconds()).isGreaterThan(5);
+        assertThat(job.seconds()).isGreaterThan(10);
         assertThat(job.output()).doesNotContain("HANG", "have waited for");
     }
 
@@ -153,13 +153,13 @@ class HangIT {
     @Execution(ExecutionMode.CONCURRENT)
     void aRankThatHasRunOutOfDataWaitsLongerThanTheLimit() {
         Map<String, String> settings = Map.of(
-                "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
-                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2");
+                "HOROVOD_STALL_CHECK_TIME_SECONDS", "3",
+                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "4");
 
         Job job = Job.horovodrun(2, settings, HangProgram.class, "uneven", "1");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.seconds()).isGreaterThan(5);
+        assertThat(job.seconds()).isGreaterThan(10);
         assertThat(job.output()).doesNotContain("HANG", "have waited for");
     }
 
@@ -207,7 +207,7 @@ class HangIT {
 
     private Job hang(String fault, int culprit, Map<String, String> settings, String steps) throws IOException {
         Map<String, String> environment = new java.util.HashMap<>(settings);
-        environment.put("HOROVOD_STALL_CHECK_TIME_SECONDS", "1");
+        environment.put("HOROVOD_STALL_CHECK_TIME_SECONDS", "2");
         environment.put("HVD_REPORT_DIR", folder.toString());
         Job job = Job.horovodrun(RANKS, environment, HangProgram.class, fault, String.valueOf(culprit), steps);
 

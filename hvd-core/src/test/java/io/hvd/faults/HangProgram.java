@@ -68,7 +68,7 @@ public final class HangProgram {
             case "stuck" -> waitForALockThatNobodyGives();
             case "phase" -> {
                 try (Phase phase = hvd.phase("evaluation", Duration.ofSeconds(60))) {
-                    LockSupport.parkNanos(5_000_000_000L);
+                    LockSupport.parkNanos(10_000_000_000L);
                 }
             }
             case "late" -> LockSupport.parkNanos(4_000_000_000L);
@@ -83,7 +83,7 @@ public final class HangProgram {
     private static void trainSlowly(HvdContext hvd) {
         for (int step = 0; step < 10; step++) {
             average(hvd, "gradient");
-            LockSupport.parkNanos(500_000_000L);
+            LockSupport.parkNanos(1_000_000_000L);
         }
         hvd.join();
     }

@@ -33,6 +33,14 @@ class LifecycleIT {
     }
 
     @Test
+    void aRankThatSavesAfterShutdownIsWaitedFor() {
+        Job job = Job.horovodrun(2, LifecycleProgram.class, "save-at-the-end");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("SAVED")).hasSize(1);
+    }
+
+    @Test
     void someOfTheRanksCanFormAJobInAnOrderOfTheirOwn() {
         Job job = Job.horovodrun(4, LifecycleProgram.class, "some");
 

@@ -7,10 +7,14 @@ import io.hvd.HvdContext;
 import io.hvd.error.NotInitialisedException;
 import io.hvd.error.ShutdownException;
 import io.hvd.tensor.Tensor;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 
 /** Init, shutdown and init again, and jobs of some of the ranks only. */
 public final class LifecycleProgram {
+    private static final Duration SAVING = Duration.ofSeconds(8);
+
     private LifecycleProgram() {}
 
     public static void main(String[] args) {
@@ -18,6 +22,7 @@ public final class LifecycleProgram {
             case "again" -> again(true);
             case "again-without-close" -> again(false);
             case "some" -> some();
+            case "save-at-the-end" -> saveAtTheEnd();
             case "init" -> Hvd.init().close();
             default -> throw new IllegalArgumentException(args[0]);
         }
@@ -51,6 +56,19 @@ public final class LifecycleProgram {
             }
         }
         System.out.println("THREE LIVES");
+    }
+
+    /** Rank 0 alone has something to do after the last shutdown, and it takes longer than the end of MPI. */
+    private static void saveAtTheEnd() {
+        int rank = Hvd.init().rank();
+        Hvd.shutdown();
+        if (rank == 0) {
+            long end = System.nanoTime() + SAVING.toNanos();
+            while (System.nanoTime() < end) {
+                LockSupport.parkNanos(end - System.nanoTime());
+            }
+            System.out.println("SAVED");
+        }
     }
 
     private static void requireShutDown(Handle pending) {

@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -29,6 +30,16 @@ final class FrontDeskTest {
 
     @TempDir
     private Path folder;
+
+    /** A rank that fails has less time to hand in than a JVM takes to load what it needs for the first time. */
+    @BeforeAll
+    static void loadWhatIsNeeded(@TempDir Path folder) throws IOException {
+        var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space", "", false, 1);
+        try (FrontDesk desk = FrontDesk.openAt(folder, true, List.of(InetAddress.getLoopbackAddress()))) {
+            desk.address().send("result-0", new byte[1]);
+            send(desk, record, Instant.now());
+        }
+    }
 
     @Test
     void aRecordThatIsSentLiesInTheFolderAsIfWrittenThere() throws IOException {
@@ -92,6 +103,32 @@ final class FrontDeskTest {
         assertThat(FailureRecord.readAll(folder))
                 .usingRecursiveFieldByFieldElementComparatorIgnoringFields("time") // a busy machine is a slow way
                 .containsExactly(record);
+    }
+
+    /** More than are served at once; none of them says what it wants. */
+    @Test
+    void whoeverIsServedOrWaitsForItIsShownOutAtTheEnd() throws IOException {
+        List<Socket> callers = new ArrayList<>();
+        try (FrontDesk desk = open(false)) {
+            for (int i = 0; i < 20; i++) {
+                callers.add(call(desk));
+                callers.get(i)
+                        .getOutputStream()
+                        .write(HexFormat.of().parseHex(desk.address().token()));
+            }
+            try (Socket stranger = call(desk)) {
+                stranger.getOutputStream().write(new byte[16]);
+                assertThat(stranger.getInputStream().read())
+                        .as("now the others are in")
+                        .isEqualTo(-1);
+            }
+        }
+
+        for (Socket caller : callers) {
+            try (caller) {
+                assertThat(caller.getInputStream().read()).isEqualTo(-1);
+            }
+        }
     }
 
     /** A door whose queue is full says neither yes nor no, as an address that leads to no host. */

@@ -95,6 +95,17 @@ final class HostCheckTest {
                 .isEqualTo(Map.of("a", Set.of()));
     }
 
+    @Test
+    void afterTheEndNoSshBeginsAnyMore() throws Exception {
+        Path called = folder.resolve("called");
+        var check = new HostCheck(ssh("touch " + called), ACCESS, LONG);
+
+        check.end();
+
+        assertThatThrownBy(() -> check.ask(List.of("a"))).hasMessageContaining("a: not asked");
+        assertThat(called).doesNotExist();
+    }
+
     private Path ssh(String script) throws IOException {
         Path file = Files.writeString(folder.resolve("ssh"), "#!/bin/sh\n" + script + "\n");
         return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwx------"));

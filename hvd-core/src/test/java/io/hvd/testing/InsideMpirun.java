@@ -49,6 +49,7 @@ public final class InsideMpirun {
     private static int run(String[] classNames) throws ClassNotFoundException {
         Counter counter = new Counter();
         LauncherDiscoveryRequestBuilder request = LauncherDiscoveryRequestBuilder.request()
+                .configurationParameter("junit.jupiter.execution.parallel.enabled", "false")
                 .configurationParameter(
                         "junit.jupiter.testmethod.order.default", "org.junit.jupiter.api.MethodOrderer$MethodName");
         for (String name : classNames) {

@@ -28,7 +28,7 @@ class LauncherTest {
     }
 
     @Test
-    @Timeout(2)
+    @Timeout(4)
     void rankZeroLetsNobodySpeakFirst() {
         mpirun(0).letRankZeroSpeakFirst();
         Launcher.of(Map.of()).letRankZeroSpeakFirst();
