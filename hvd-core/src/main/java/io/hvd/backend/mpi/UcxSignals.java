@@ -34,9 +34,11 @@ final class UcxSignals {
         if (keepsOff || mapped.noneMatch(line -> line.contains("/libucs.so"))) {
             return Optional.empty();
         }
-        return Optional.of("Open MPI has loaded UCX, which takes SIGSEGV from the JVM, and the JVM ends the process when it"
-                + " misses it (\"Caught signal 11\"): start the ranks by horovodrun, or by mpirun -x " + VARIABLE
-                + "= with that variable empty, found "
-                + (environment.containsKey(VARIABLE) ? environment.get(VARIABLE) : "none"));
+        return Optional.of(
+                "Open MPI has loaded UCX, which takes SIGSEGV from the JVM, and the JVM ends the process when it"
+                        + " misses it (\"Caught signal 11\"): start the ranks by horovodrun, or by mpirun -x "
+                        + VARIABLE
+                        + "= with that variable empty, found "
+                        + (environment.containsKey(VARIABLE) ? environment.get(VARIABLE) : "none"));
     }
 }
