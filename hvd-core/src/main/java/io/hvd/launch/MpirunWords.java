@@ -78,7 +78,9 @@ final class MpirunWords {
         Matcher signal = SIGNAL.matcher(text);
         if (!killed.isEmpty() && signal.find()) {
             int number = Integer.parseInt(signal.group(1));
-            String words = "rank " + killed + " on " + node + ", pid " + pid + ", was ended by signal " + number;
+            // It says 0 where the daemon has forgotten the process already.
+            String process = pid.equals("0") ? "" : ", pid " + pid;
+            String words = "rank " + killed + " on " + node + process + ", was ended by signal " + number;
             outrankAbort();
             found(new Seen(Integer.parseInt(killed), node, Seen.SIGNAL_BASE + number, words));
         }

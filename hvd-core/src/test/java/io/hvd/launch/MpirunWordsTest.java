@@ -15,6 +15,8 @@ final class MpirunWordsTest {
         "'  Process name: [prterun-node-a-77@1,12]\n  Exit code:    7\n',rank 12 ended with exit code 7",
         "'mpirun noticed that process rank 1 with PID 4242 on node b exited on signal 9 (Killed).\n',"
                 + "'rank 1 on b, pid 4242, was ended by signal 9'",
+        "'mpirun noticed that process rank 1 with PID 0 on node b exited on signal 9 (Killed).\n',"
+                + "'rank 1 on b, was ended by signal 9'",
         "'prterun noticed that process rank 1 with PID 42 on node b exited on\nsignal 9 (Killed).\n',"
                 + "'rank 1 on b, pid 42, was ended by signal 9'",
         "'MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD\nwith errorcode 42.\n',"
