@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * Allreduce from 4 bytes to 256 MiB: hvd's collective, the same on an array, and a blocking call through the whole
@@ -40,8 +41,7 @@ final class AllreduceBench implements Benchmark {
     }
 
     @Override
-    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
-        List<Result> results = new ArrayList<>();
+    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         List<MpiSetting> settings = (plan.repeat() == 1 ? MpiSetting.FEW : MpiSetting.ALL)
                 .stream().filter(each -> plan.wants(each.name())).toList();
         for (int ranks : plan.ranks()) {
@@ -49,10 +49,9 @@ final class AllreduceBench implements Benchmark {
             Map<MpiSetting, Samples> runs =
                     Launch.inTurn(what, settings, plan.repeat(), progress, setting -> launch(ranks, setting, plan));
             for (long bytes : plan.sizes()) {
-                results.addAll(results(ranks, bytes, runs));
+                results(ranks, bytes, runs).forEach(results);
             }
         }
-        return results;
     }
 
     /** With Gloo beside Open MPI's usual setting only: loading LibTorch takes its time. */

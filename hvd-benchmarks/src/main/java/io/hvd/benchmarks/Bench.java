@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.commons.cli.CommandLine;
@@ -71,11 +72,15 @@ public final class Bench {
         System.out.println(Machine.line());
         System.out.println(("COMMAND mpirun-scripts/bench-" + benchmark.name() + ".sh " + typed(flags)).strip());
         long begun = System.nanoTime();
-        List<Result> results = benchmark.run(
+        AtomicInteger results = new AtomicInteger();
+        benchmark.run(
                 plan,
-                words -> System.err.printf(Locale.ROOT, "%6.1f s  %s%n", (System.nanoTime() - begun) / 1e9, words));
-        results.forEach(result -> System.out.println(result.line()));
-        return results.isEmpty() ? FAILED : 0;
+                words -> System.err.printf(Locale.ROOT, "%6.1f s  %s%n", (System.nanoTime() - begun) / 1e9, words),
+                result -> {
+                    results.incrementAndGet();
+                    System.out.println(result.line());
+                });
+        return results.get() == 0 ? FAILED : 0;
     }
 
     /** What the user has typed; the script adds the launcher. */

@@ -1,8 +1,8 @@
 package io.hvd.benchmarks;
 
 import java.io.IOException;
-import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.apache.commons.cli.ParseException;
 
 /** One of the benchmarks: how much it does if nothing is said, and what it measures. */
@@ -22,8 +22,12 @@ interface Benchmark {
         return Map.of();
     }
 
-    /** @param progress takes words for whoever waits */
-    List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException, ParseException;
+    /**
+     * @param progress takes words for whoever waits
+     * @param results takes each measurement as soon as it is there
+     */
+    void run(Plan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException, ParseException;
 
     /** Hears what is being done. */
     interface Progress {

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** Bags of gradients, submitted last layer first, until all are averaged. */
 final class GradientsBench implements Benchmark {
@@ -45,17 +46,15 @@ final class GradientsBench implements Benchmark {
     }
 
     @Override
-    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
+    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         List<MpiSetting> settings = plan.repeat() == 1 ? List.of(MpiSetting.DEFAULT) : MpiSetting.FEW;
-        List<Result> results = new ArrayList<>();
         for (int ranks : plan.ranks()) {
             for (GradientBag bag : GradientBag.ALL.stream()
                     .filter(each -> plan.wants(each.name()))
                     .toList()) {
-                results.addAll(run(ranks, bag, settings, plan, progress));
+                run(ranks, bag, settings, plan, progress).forEach(results);
             }
         }
-        return results;
     }
 
     private static List<Result> run(int ranks, GradientBag bag, List<MpiSetting> settings, Plan plan, Progress progress)

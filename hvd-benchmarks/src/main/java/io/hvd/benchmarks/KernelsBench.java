@@ -4,12 +4,12 @@ import io.hvd.benchmarks.kernels.CopyKernels;
 import io.hvd.benchmarks.kernels.PlainKernels;
 import io.hvd.benchmarks.kernels.ReduceKernels;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.openjdk.jmh.results.RunResult;
@@ -47,19 +47,17 @@ final class KernelsBench implements Benchmark {
     }
 
     @Override
-    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
+    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         progress.say("JMH: what plain Java does");
         Map<String, RunResult> plain = jmh(PlainKernels.class, "", plan).stream()
                 .collect(Collectors.toMap(run -> name(run) + bytes(run), Function.identity()));
         String jdk = "jdk-" + Runtime.version().feature();
-        List<Result> results = new ArrayList<>();
         for (RunResult run : kernels(CopyKernels.class, plan, progress)) {
-            results.add(result(run, jdk + "[FloatBuffer.put]", plain.get("copy" + bytes(run))));
+            results.accept(result(run, jdk + "[FloatBuffer.put]", plain.get("copy" + bytes(run))));
         }
         for (RunResult run : kernels(ReduceKernels.class, plan, progress)) {
-            results.add(result(run, jdk + "[float[]-loop]", plain.get("add" + bytes(run))));
+            results.accept(result(run, jdk + "[float[]-loop]", plain.get("add" + bytes(run))));
         }
-        return results;
     }
 
     private static Collection<RunResult> kernels(Class<?> kernels, Plan plan, Progress progress) throws IOException {

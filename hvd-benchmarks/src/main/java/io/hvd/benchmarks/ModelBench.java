@@ -13,6 +13,7 @@ import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.apache.commons.cli.ParseException;
 
 /** Calibrates a cost model of allreduces, and holds it against jobs and sizes that it was not made of. */
@@ -48,13 +49,15 @@ final class ModelBench implements Benchmark {
     }
 
     @Override
-    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException, ParseException {
+    public void run(Plan plan, Progress progress, Consumer<Result> results)
+            throws IOException, InterruptedException, ParseException {
         ModelPlan wanted = ModelPlan.of(plan);
         try {
-            return wanted.predict().isPresent()
+            List<Result> all = wanted.predict().isPresent()
                     ? Prediction.of(ModelFile.read(wanted.predict().get()), wanted)
                             .printed()
                     : calibrate(plan, wanted, progress);
+            all.forEach(results);
         } catch (HvdException e) {
             throw new IOException(e.getMessage(), e);
         }

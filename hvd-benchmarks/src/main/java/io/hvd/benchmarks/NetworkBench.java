@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** Allreduce between hosts, in float32 and as fp16, against mpi.jar and against plain TCP that moves as many bytes. */
 final class NetworkBench implements Benchmark {
@@ -42,18 +43,16 @@ final class NetworkBench implements Benchmark {
     }
 
     @Override
-    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
+    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         int ranks = ranks(hosts(plan));
         List<MpiSetting> settings = MpiSetting.NETWORK.stream()
                 .filter(each -> plan.wants(each.name()))
                 .toList();
         Map<MpiSetting, Samples> runs = Launch.inTurn(
                 "network, " + hosts(plan), settings, plan.repeat(), progress, setting -> launch(ranks, setting, plan));
-        List<Result> results = new ArrayList<>();
         for (long bytes : plan.sizes()) {
-            results.addAll(results(ranks, bytes, runs));
+            results(ranks, bytes, runs).forEach(results);
         }
-        return results;
     }
 
     private static Samples launch(int ranks, MpiSetting setting, Plan plan) throws IOException, InterruptedException {

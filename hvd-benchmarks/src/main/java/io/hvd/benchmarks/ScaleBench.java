@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** The engine's own cost, with ranks as threads: a step that follows the fixed plan against one that is negotiated. */
 final class ScaleBench implements Benchmark {
@@ -33,15 +34,13 @@ final class ScaleBench implements Benchmark {
     }
 
     @Override
-    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
-        List<Result> results = new ArrayList<>();
+    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         for (long tensors : plan.sizes()) {
             for (int ranks : plan.ranks()) {
                 progress.say(ranks + " ranks as threads, " + tensors + " tensors");
-                results.add(measure(ranks, tensors, plan));
+                results.accept(measure(ranks, tensors, plan));
             }
         }
-        return results;
     }
 
     private static Result measure(int ranks, long tensors, Plan plan) throws IOException, InterruptedException {

@@ -4,9 +4,9 @@ import io.hvd.benchmarks.rank.StartRank;
 import java.io.IOException;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** From the start of horovodrun until the last rank has done init, and until it has ended its first step. */
 final class StartBench implements Benchmark {
@@ -33,8 +33,7 @@ final class StartBench implements Benchmark {
     }
 
     @Override
-    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
-        List<Result> results = new ArrayList<>();
+    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         for (int ranks : plan.ranks()) {
             progress.say(ranks + " ranks, a start that is not timed: LibTorch is unpacked");
             Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class);
@@ -48,11 +47,10 @@ final class StartBench implements Benchmark {
             }
             for (String what : List.of("init", "step")) {
                 String opponent = "mpirun-" + Machine.openMpi() + "[the-same-program]";
-                results.add(
+                results.accept(
                         new Result("start-" + what, ranks, 0, ours.spread(what, 0), opponent, theirs.spread(what, 0)));
             }
         }
-        return results;
     }
 
     /** Starts ranks. */

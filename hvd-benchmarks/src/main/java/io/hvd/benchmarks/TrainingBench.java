@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * Images per second: hvd against processes of the same jar that do not communicate, against LibTorch's reducer on Gloo,
@@ -41,18 +42,16 @@ final class TrainingBench implements Benchmark {
     }
 
     @Override
-    public List<Result> run(Plan plan, Progress progress) throws IOException, InterruptedException {
-        List<Result> results = new ArrayList<>();
+    public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         for (Net net : Net.values()) {
             if (plan.wants(net.name().toLowerCase(Locale.ROOT))) {
                 Runs runs = new Runs(net, steps(net, plan.rounds()));
                 for (int pair = 0; pair < plan.repeat(); pair++) {
                     runs.launchAll(plan.ranks(), progress);
                 }
-                results.addAll(runs.results(plan.ranks()));
+                runs.results(plan.ranks()).forEach(results);
             }
         }
-        return results;
     }
 
     /** A step of the ResNet takes some ten times as long. */
