@@ -22,6 +22,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -53,6 +54,9 @@ public final class Engine {
     private final SteadyCalls calls;
     private final Unfinished unfinished = new Unfinished();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    /** Of the program, for a result. */
+    private final AtomicInteger waiting = new AtomicInteger();
+
     private volatile boolean closing;
     private volatile Runnable farewell = () -> {};
     private volatile String failure = "";
@@ -74,6 +78,7 @@ public final class Engine {
             FlightRecorder recorder,
             Consumer<String> onFailure) {
         this.backend = backend;
+        backend.programWaits(() -> waiting.get() > 0);
         this.settings = settings;
         this.rank = backend.topology().rank();
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
@@ -163,11 +168,13 @@ public final class Engine {
         }
         hurry(set, name);
         long begun = recorder.isHeard() ? System.nanoTime() : 0;
+        waiting.incrementAndGet();
         try {
             result.join();
         } catch (CompletionException failed) {
             // Whoever asks for the result hears of it.
         } finally {
+            waiting.decrementAndGet();
             if (begun != 0) {
                 recorder.waited(set, name, begun);
             }

@@ -1,6 +1,7 @@
 package io.hvd.spi;
 
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /**
  * One rank's connection to the others: a control plane, a data plane and who is who. Opened and used
@@ -40,6 +41,14 @@ public interface Backend extends AutoCloseable {
     /** Single transfers between the ranks, beside the collectives. All ranks call it together, once. */
     default Transfers transfers() {
         throw new UnsupportedOperationException("no transfers on this back end");
+    }
+
+    /**
+     * Tells the back end how to learn whether the program's own threads wait for a result, so that a wait of the
+     * communication thread takes no core from them. It may ask at each wait, on that thread.
+     */
+    default void programWaits(BooleanSupplier waits) {
+        // Most leave their waiting to somebody else.
     }
 
     /**

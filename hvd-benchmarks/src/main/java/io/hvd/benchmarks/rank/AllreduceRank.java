@@ -13,14 +13,13 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.javacpp.FloatPointer;
 
 /**
  * One rank of the sweep over sizes. First hvd's collective and its opponents in turn, on one thread; then the
- * same sizes by blocking calls through hvd's whole engine, without and with compression. Arguments: folder, sizes in bytes, rounds, whether
+ * same sizes by blocking calls through hvd's whole engine, without and with compression; then by Gloo. Arguments: folder, sizes in bytes, rounds, whether
  * Gloo takes part.
  */
 public final class AllreduceRank {
@@ -42,31 +41,26 @@ public final class AllreduceRank {
         long[] sizes =
                 Arrays.stream(args[1].split(",")).mapToLong(Long::parseLong).toArray();
         AllreduceRank rank = new AllreduceRank(Path.of(args[0]), sizes, Integer.parseInt(args[2]));
-        boolean gloo = Boolean.parseBoolean(args[3]);
-        RawJob.run((hvd, mpi) -> rank.raw(hvd, mpi, gloo));
+        RawJob.run(rank::raw);
         rank.engine();
+        if (Boolean.parseBoolean(args[3])) {
+            rank.gloo();
+        }
         rank.samples.write(rank.folder, rank.job.rank());
         RawJob.finish();
     }
 
-    private void raw(Backend hvd, MpiCalls mpi, boolean withGloo) {
+    private void raw(Backend hvd, MpiCalls mpi) {
         samples.about("raw", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
-        List<Side> sides = new ArrayList<>(sides(hvd, mpi));
-        if (!withGloo) {
-            fightAll(sides, mpi);
-            return;
-        }
-        try (Gloo gloo = new Gloo(folder, job.rank(), job.size())) {
-            samples.about("gloo", Gloo.version());
-            sides.add(Side.sum("gloo", count -> glooCall(gloo, count)));
-            fightAll(sides, mpi);
-        }
+        duel.fight(sides(hvd, mpi), sizes, mpi::barrier);
     }
 
-    private void fightAll(List<Side> sides, MpiCalls mpi) {
-        for (long size : sizes) {
-            duel.fight(sides, size, mpi::barrier);
+    /** Last, for the threads of LibTorch and Gloo want cores. */
+    private void gloo() {
+        try (Gloo gloo = new Gloo(folder, job.rank(), job.size())) {
+            samples.about("gloo", Gloo.version());
+            duel.fight(List.of(Side.sum("gloo", count -> glooCall(gloo, count))), sizes);
         }
     }
 
@@ -97,14 +91,15 @@ public final class AllreduceRank {
 
     private void engine() {
         try (HvdContext hvd = Hvd.init()) {
-            for (long size : sizes) {
-                int count = Math.toIntExact(size / Float.BYTES);
-                Runnable call = engineCall(hvd, "bench.", count, AllreduceOptions.sum());
-                duel.fight(List.of(Side.sum("engine", n -> call)), size, call);
-                Runnable halves =
-                        engineCall(hvd, "fp16.", count, AllreduceOptions.sum().withCompression(Compression.FP16));
-                duel.fight(List.of(Side.sum("plain", n -> call), Side.sum("fp16", n -> halves)), size, call);
-            }
+            AllreduceOptions sum = AllreduceOptions.sum();
+            Side plain = Side.sum("engine", count -> engineCall(hvd, "bench.", count, sum));
+            duel.fight(List.of(plain), sizes);
+            AllreduceOptions halves = sum.withCompression(Compression.FP16);
+            duel.fight(
+                    List.of(
+                            Side.sum("plain", count -> engineCall(hvd, "bench.", count, sum)),
+                            Side.sum("fp16", count -> engineCall(hvd, "fp16.", count, halves))),
+                    sizes);
             Hvd.shutdown();
         }
     }

@@ -1,15 +1,30 @@
 package io.hvd.benchmarks.rank;
 
 import io.hvd.benchmarks.Samples;
+import java.util.Arrays;
 import java.util.List;
 
-/** Times several ways of the same allreduce in turn, round by round, for one size after the other. */
+/**
+ * Times several ways of the same allreduce in turn, round by round, for one size after the other. All sizes are warmed up
+ * before the first one is timed, and the JIT gets time to end what it has begun, for its threads want the same cores.
+ */
 final class Duel {
-    private static final long WARM_NANOS = 100_000_000L;
+    /** Of warming up. What the JIT has compiled in one, another one may find to be wrong. */
+    private static final int MOST_PHASES = 5;
+
+    private static final long WARM_NANOS = 50_000_000L;
     /** Ten rounds are worth what the JIT wants for everything; two are for a look. */
     private static final int WARM_CALLS_PER_ROUND = 300;
 
     private static final int MOST_WARM_CALLS = 3000;
+    /** Nobody computes meanwhile but the JIT. */
+    private static final long PAUSE_MILLIS = 500;
+
+    /** What other sizes have left in the caches goes, and hvd's ranks stop negotiating. */
+    private static final int SETTLING_CALLS = 20;
+
+    private static final long SETTLING_BYTES = 64 << 20;
+
     private static final long BYTES_PER_TRIAL = 8 << 20;
     private static final int MOST_CALLS = 200;
 
@@ -25,15 +40,49 @@ final class Duel {
         this.rounds = rounds;
     }
 
+    /** The ranks come together before each trial by the first of the sides. */
+    void fight(List<Side> sides, long[] sizes) {
+        fight(sides, sizes, null);
+    }
+
     /** @param meeting brings the ranks together before each trial */
-    void fight(List<Side> sides, long bytes, Runnable meeting) {
+    void fight(List<Side> sides, long[] sizes, Runnable meeting) {
+        List<List<Runnable>> calls =
+                Arrays.stream(sizes).mapToObj(bytes -> proven(sides, bytes)).toList();
+        for (int phase = 0; phase < Math.min(MOST_PHASES, rounds); phase++) {
+            for (int i = 0; i < sizes.length; i++) {
+                warmUp(calls.get(i), sizes[i]);
+            }
+            pause();
+        }
+        for (int i = 0; i < sizes.length; i++) {
+            fight(sides, calls.get(i), sizes[i], meeting);
+        }
+    }
+
+    private List<Runnable> proven(List<Side> sides, long bytes) {
         int count = Math.toIntExact(bytes / Float.BYTES);
         List<Runnable> calls = sides.stream().map(side -> prove(side, count)).toList();
         floats.fill(count, 0); // sums of nothing but zeros stay what they are
-        calls.forEach(call -> warmUp(call, bytes));
+        return calls;
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(PAUSE_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted before anything was timed", e);
+        }
+    }
+
+    private void fight(List<Side> sides, List<Runnable> calls, long bytes, Runnable meeting) {
+        for (int call = 0; call < Math.max(2, Math.min(SETTLING_CALLS, SETTLING_BYTES / bytes)); call++) {
+            calls.forEach(Runnable::run);
+        }
         for (int round = 0; round < rounds; round++) {
             for (int i = 0; i < calls.size(); i++) {
-                meeting.run();
+                (meeting == null ? calls.get(0) : meeting).run();
                 time(sides.get(i).series(), calls.get(i), bytes);
             }
         }
@@ -58,12 +107,14 @@ final class Duel {
     }
 
     /** As many calls on every rank, so by size and not by time. */
-    private void warmUp(Runnable call, long bytes) {
+    private void warmUp(List<Runnable> calls, long bytes) {
         long nanosOfOne = 20_000 + bytes / 2;
         int most = Math.min(MOST_WARM_CALLS, rounds * WARM_CALLS_PER_ROUND);
-        long calls = Math.max(2, Math.min(most, WARM_NANOS / nanosOfOne));
-        for (int i = 0; i < calls; i++) {
-            call.run();
+        long count = Math.max(1, Math.min(most, WARM_NANOS / nanosOfOne));
+        for (Runnable call : calls) {
+            for (int i = 0; i < count; i++) {
+                call.run();
+            }
         }
     }
 

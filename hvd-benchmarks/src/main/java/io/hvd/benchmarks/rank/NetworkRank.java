@@ -42,9 +42,7 @@ public final class NetworkRank {
         samples.about("hvd", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
         try (TcpCircle tcp = new TcpCircle(hvd, HvdConfig.fromEnvironment())) {
-            for (long size : sizes) {
-                duel.fight(sides(hvd, mpi, tcp), size, mpi::barrier);
-            }
+            duel.fight(sides(hvd, mpi, tcp), sizes, mpi::barrier);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

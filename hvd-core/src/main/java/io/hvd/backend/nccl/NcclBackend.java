@@ -7,6 +7,7 @@ import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
 /** A host back end whose tensors on GPUs go their own way; everything else stays with the host's. */
@@ -88,6 +89,11 @@ final class NcclBackend implements Backend {
     @Override
     public ControlChannel openChannel() {
         return host.openChannel();
+    }
+
+    @Override
+    public void programWaits(BooleanSupplier waits) {
+        host.programWaits(waits);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.hvd.backend.shm;
 
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 
 /**
  * How a thread waits for another process. It spins for a moment where that takes no core from anybody, then yields, and
@@ -30,6 +31,7 @@ final class Patience {
     private final int ranks;
     private final int cores;
     private final Core core;
+    private BooleanSupplier programWaits = () -> true;
     private int looks;
     private long begun;
     private boolean spins;
@@ -87,12 +89,17 @@ final class Patience {
         this.lastLostCore = core.nanoTime() - CROWDED_NANOS;
     }
 
+    /** @param waits whether the program's own thread computes nothing; without an engine it never does */
+    void programWaits(BooleanSupplier waits) {
+        programWaits = waits;
+    }
+
     /** A new wait. */
     void begin() {
         looks = 0;
         begun = 0;
-        int threads = Thread.currentThread() == communication ? 2 : 1;
-        spins = ranks * threads <= cores;
+        boolean alone = Thread.currentThread() != communication || programWaits.getAsBoolean();
+        spins = ranks * (alone ? 1 : 2) <= cores;
         sleep = SHORTEST_SLEEP_NANOS;
     }
 
@@ -124,7 +131,7 @@ final class Patience {
     private void rest(long now) {
         long waited = now - begun;
         boolean crowded = now - lastLostCore < CROWDED_NANOS;
-        if (spins && !crowded && waited < SPIN_NANOS) {
+        if (spins && waited < SPIN_NANOS) {
             core.spin();
         } else if (!crowded && waited < YIELD_NANOS) {
             spins = false;

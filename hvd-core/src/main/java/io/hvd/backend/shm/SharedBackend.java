@@ -5,6 +5,7 @@ import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /** A back end whose allreduces go through shared memory where all ranks of a process set are on one host. */
 final class SharedBackend implements Backend {
@@ -51,6 +52,12 @@ final class SharedBackend implements Backend {
     @Override
     public List<byte[]> exchange(byte[] mine) {
         return beneath.exchange(mine);
+    }
+
+    @Override
+    public void programWaits(BooleanSupplier waits) {
+        planes.programWaits(waits);
+        beneath.programWaits(waits);
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.hvd.spi.NodeGroups;
 import io.hvd.spi.Topology;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
 /**
@@ -25,6 +26,11 @@ final class SharedPlanes {
         this.topology = beneath.topology();
         this.folder = folder;
         this.patience = new Patience(topology.localSize());
+    }
+
+    /** @param waits whether the program's own thread computes nothing at the moment */
+    void programWaits(BooleanSupplier waits) {
+        patience.programWaits(waits);
     }
 
     List<Integer> everybody() {
