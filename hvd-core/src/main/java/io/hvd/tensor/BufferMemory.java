@@ -23,13 +23,13 @@ public record BufferMemory(ByteBuffer buffer) implements HostMemory {
     }
 
     @Override
-    public void read(DType type, long from, Object array, int count) {
-        Bulk.get(buffer, type, byteIndex(type, from), array, 0, count);
+    public void read(DType type, long from, Object array, int at, int count) {
+        Bulk.get(buffer, type, byteIndex(type, from), array, at, count);
     }
 
     @Override
-    public void write(DType type, long from, Object array, int count) {
-        Bulk.put(buffer, type, byteIndex(type, from), array, 0, count);
+    public void write(DType type, long from, Object array, int at, int count) {
+        Bulk.put(buffer, type, byteIndex(type, from), array, at, count);
     }
 
     private static int byteIndex(DType type, long from) {

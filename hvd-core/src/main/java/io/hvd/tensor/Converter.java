@@ -48,6 +48,38 @@ public final class Converter {
         }
     }
 
+    /** Fills {@code to}, an array of {@code wire}'s kind, from element {@code at} on; otherwise as {@link #pack}. */
+    void load(Tensor from, long first, int count, Object to, int at, DType wire, double scale) {
+        DType type = from.dtype();
+        HostMemory memory = from.hostMemory();
+        if (wire == type && scale == 1.0) {
+            memory.read(type, first, to, at, count);
+            return;
+        }
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            Object block = block(type);
+            memory.read(type, first + done, block, run);
+            System.arraycopy(convert(block, type, wire, scale, run), 0, to, at + done, run);
+        }
+    }
+
+    /** The way back: out of {@code from}, an array of {@code wire}'s kind, which stays as it is. */
+    void store(Object from, int at, DType wire, Tensor to, long first, int count, double scale) {
+        DType type = to.dtype();
+        HostMemory memory = to.hostMemory();
+        if (wire == type && scale == 1.0) {
+            memory.write(type, first, from, at, count);
+            return;
+        }
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            Object block = block(wire);
+            System.arraycopy(from, at + done, block, 0, run);
+            memory.write(type, first + done, convert(block, wire, type, scale, run), run);
+        }
+    }
+
     /** Copies elements between two tensors of the same type, whose memory must not overlap unless it is the same. */
     public void copy(Tensor from, long first, Tensor to, long at, long count) {
         DType type = from.dtype();

@@ -43,6 +43,22 @@ public final class FlatView {
                 from, count, (tensor, first, run, at) -> converter.unpack(stage, at, wire, tensor, first, run, scale));
     }
 
+    /** Fills {@code block}, an array of the wire type's kind, with {@code count} scaled elements from {@code from} on. */
+    public void read(long from, int count, Object block, double scale) {
+        forEachPart(
+                from,
+                count,
+                (tensor, first, run, at) -> converter.load(tensor, first, run, block, at / wire.bytes(), wire, scale));
+    }
+
+    /** Takes {@code count} elements from the start of {@code block}, scaled, to where element {@code from} lies. */
+    public void write(long from, int count, Object block, double scale) {
+        forEachPart(
+                from,
+                count,
+                (tensor, first, run, at) -> converter.store(block, at / wire.bytes(), wire, tensor, first, run, scale));
+    }
+
     private void forEachPart(long from, int count, Part part) {
         long end = from + count;
         for (int i = 0; i < tensors.size() && starts[i] < end; i++) {

@@ -26,13 +26,13 @@ public record HeapMemory(Object array, int offset, int length) implements HostMe
     }
 
     @Override
-    public void read(DType type, long from, Object into, int count) {
-        System.arraycopy(array, at(from, count), into, 0, count);
+    public void read(DType type, long from, Object into, int at, int count) {
+        System.arraycopy(array, at(from, count), into, at, count);
     }
 
     @Override
-    public void write(DType type, long from, Object source, int count) {
-        System.arraycopy(source, 0, array, at(from, count), count);
+    public void write(DType type, long from, Object source, int at, int count) {
+        System.arraycopy(source, at, array, at(from, count), count);
     }
 
     /** Index in {@link #array} of element {@code from}, with the range checked. */

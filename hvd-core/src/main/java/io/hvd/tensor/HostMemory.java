@@ -13,8 +13,18 @@ public sealed interface HostMemory extends Memory permits HeapMemory, BufferMemo
      * @param from index of the first element, counted in elements of {@code type}
      * @param array {@code float[]} for float32 and so on, see {@link DType#arrayType()}
      */
-    void read(DType type, long from, Object array, int count);
+    default void read(DType type, long from, Object array, int count) {
+        read(type, from, array, 0, count);
+    }
 
-    /** Copies elements out of a Java array of {@code type}'s kind; the mirror image of {@link #read}. */
-    void write(DType type, long from, Object array, int count);
+    /** Copies elements out of a Java array of {@code type}'s kind; the mirror image of {@code read}. */
+    default void write(DType type, long from, Object array, int count) {
+        write(type, from, array, 0, count);
+    }
+
+    /** The same into {@code array} from its element {@code at} on. */
+    void read(DType type, long from, Object array, int at, int count);
+
+    /** The same out of {@code array} from its element {@code at} on. */
+    void write(DType type, long from, Object array, int at, int count);
 }

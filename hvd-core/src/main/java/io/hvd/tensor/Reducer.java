@@ -27,39 +27,94 @@ public final class Reducer {
      * @param target may be one of the sources
      */
     public void reduce(ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target) {
+        reduce(op, type, sources, first, count, target, NOWHERE_ELSE);
+    }
+
+    /**
+     * The same, where one of the sources lies elsewhere, and what comes out of it goes there too.
+     *
+     * @param sources whatever {@code own} has in place of one of them
+     */
+    public void reduce(
+            ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Own own) {
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
-            int at = Math.multiplyExact(first + done, type.bytes());
             if (type.isHalf()) {
-                reduceHalves(op, type, sources, at, run, target);
+                reduceHalves(op, type, sources, first + done, run, target, own);
             } else {
-                reduceBlock(op, type, sources, at, run, target);
+                reduceBlock(op, type, sources, first + done, run, target, own);
             }
         }
     }
 
-    private void reduceBlock(ReduceOp op, DType type, List<ByteBuffer> sources, int at, int run, ByteBuffer target) {
-        Object accumulator = block(accumulators, type);
-        Object operand = block(operands, type);
-        Bulk.get(sources.get(0), type, at, accumulator, 0, run);
-        for (ByteBuffer source : sources.subList(1, sources.size())) {
-            Bulk.get(source, type, at, operand, 0, run);
-            combine(op, type, accumulator, operand, run);
-        }
-        Bulk.put(target, type, at, accumulator, 0, run);
+    /** A source that is not a staging buffer: memory of the caller's, which need not be copied to one first. */
+    public interface Own {
+        /** Of the sources, counted from 0; none is below 0. */
+        int place();
+
+        /** Fills an array of the type's kind with {@code count} elements, the first of them number {@code first}. */
+        void read(int first, int count, Object block);
+
+        /** Gets what has come out there; {@code block} stays as it is. */
+        void write(int first, int count, Object block);
     }
 
-    private void reduceHalves(ReduceOp op, DType type, List<ByteBuffer> sources, int at, int run, ByteBuffer target) {
+    private static final Own NOWHERE_ELSE = new Own() {
+        @Override
+        public int place() {
+            return -1;
+        }
+
+        @Override
+        public void read(int first, int count, Object block) {
+            throw new IllegalStateException("it is none of the sources");
+        }
+
+        @Override
+        public void write(int first, int count, Object block) {
+            // The target is all there is.
+        }
+    };
+
+    private void reduceBlock(
+            ReduceOp op, DType type, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
+        Object accumulator = block(accumulators, type);
+        Object operand = block(operands, type);
+        load(type, sources, 0, first, run, own, accumulator);
+        for (int i = 1; i < sources.size(); i++) {
+            load(type, sources, i, first, run, own, operand);
+            combine(op, type, accumulator, operand, run);
+        }
+        Bulk.put(target, type, byteIndex(first, type), accumulator, 0, run);
+        own.write(first, run, accumulator);
+    }
+
+    private void reduceHalves(
+            ReduceOp op, DType type, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
         short[] halves = (short[]) block(operands, type);
-        Bulk.get(sources.get(0), type, at, halves, 0, run);
+        load(type, sources, 0, first, run, own, halves);
         HalfRuns.fromHalf(type, halves, left, run);
-        for (ByteBuffer source : sources.subList(1, sources.size())) {
-            Bulk.get(source, type, at, halves, 0, run);
+        for (int i = 1; i < sources.size(); i++) {
+            load(type, sources, i, first, run, own, halves);
             HalfRuns.fromHalf(type, halves, right, run);
             combineFloats(op, left, right, run);
         }
         HalfRuns.toHalf(type, left, halves, run);
-        Bulk.put(target, type, at, halves, 0, run);
+        Bulk.put(target, type, byteIndex(first, type), halves, 0, run);
+        own.write(first, run, halves);
+    }
+
+    private static void load(
+            DType type, List<ByteBuffer> sources, int which, int first, int run, Own own, Object block) {
+        if (which == own.place()) {
+            own.read(first, run, block);
+        } else {
+            Bulk.get(sources.get(which), type, byteIndex(first, type), block, 0, run);
+        }
+    }
+
+    private static int byteIndex(int element, DType type) {
+        return Math.multiplyExact(element, type.bytes());
     }
 
     private static void combine(ReduceOp op, DType type, Object accumulator, Object operand, int count) {

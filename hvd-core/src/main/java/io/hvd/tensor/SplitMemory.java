@@ -45,13 +45,13 @@ public final class SplitMemory implements HostMemory {
     }
 
     @Override
-    public void read(DType type, long from, Object array, int count) {
-        forEachRun(type, from, count, (part, at, done, run) -> Bulk.get(part, type, at, array, done, run));
+    public void read(DType type, long from, Object array, int at, int count) {
+        forEachRun(type, from, count, (part, first, done, run) -> Bulk.get(part, type, first, array, at + done, run));
     }
 
     @Override
-    public void write(DType type, long from, Object array, int count) {
-        forEachRun(type, from, count, (part, at, done, run) -> Bulk.put(part, type, at, array, done, run));
+    public void write(DType type, long from, Object array, int at, int count) {
+        forEachRun(type, from, count, (part, first, done, run) -> Bulk.put(part, type, first, array, at + done, run));
     }
 
     /** True if every part holds whole elements only. */

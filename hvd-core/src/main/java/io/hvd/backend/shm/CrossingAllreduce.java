@@ -37,7 +37,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
     public boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how);
         int first = first(pass.elements(), how);
-        pass.pack(0, first);
+        pass.packForOthers(0, first);
         if (!agreed(pass, first, how)) {
             return false;
         }
@@ -63,7 +63,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
             return false;
         }
         Slice mine = SegmentPass.slice(count, how, segment);
-        pass.combine(here, mine, segment.result(here));
+        pass.combineOwn(here, 0, count, segment.result(here), false);
         if (crosses(mine) && !across.combineUnlessVetoed(segment.result(here), mine.first(), mine.count(), how)) {
             rounds.veto(here);
         }
@@ -102,7 +102,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
         long from = start;
         UnderWay before = null;
         for (int count = pass.chunk(from); count > 0; count = pass.chunk(from)) {
-            pass.pack(from, count);
+            pass.packForOthers(from, count);
             UnderWay now = setOut(pass, from, count, how);
             if (before != null) {
                 arrive(pass, before);
@@ -119,7 +119,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
         long here = rounds.current();
         rounds.await(Counter.PACKED, here);
         Slice mine = SegmentPass.slice(count, how, segment);
-        pass.combine(here, mine, segment.result(here));
+        pass.combineOwn(here, from, count, segment.result(here), false);
         return new UnderWay(here, from, count, across.begin(segment.result(here), mine.first(), mine.count(), how));
     }
 

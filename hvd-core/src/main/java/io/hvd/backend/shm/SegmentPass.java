@@ -37,7 +37,13 @@ final class SegmentPass {
     }
 
     /** A range of a chunk's elements. */
-    record Slice(int first, int count) {}
+    record Slice(int first, int count) {
+        int end() {
+            return first + count;
+        }
+    }
+
+    private static final Slice NO_SLICE = new Slice(0, 0);
 
     /** This rank's slice of a chunk; a chunk of few bytes is the first rank's. */
     static Slice slice(int count, Reduction how, Segment segment) {
@@ -65,11 +71,26 @@ final class SegmentPass {
 
     /** Onto this rank's stage, in the next round. */
     void pack(long from, int count) {
+        pack(from, count, NO_SLICE);
+    }
+
+    /** The same but for this rank's own slice, which nobody else reads. */
+    void packForOthers(long from, int count) {
+        pack(from, count, slice(count, how, segment));
+    }
+
+    private void pack(long from, int count, Slice left) {
         ByteBuffer stage = rounds.next();
         long begun = rounds.activities().begin();
-        source.pack(from, count, stage, how.prescale());
+        source.pack(from, left.first(), stage, how.prescale());
+        source.pack(from + left.end(), count - left.end(), behind(stage, left.end()), how.prescale());
         rounds.activities().end(Activities.COPY_IN, begun);
         rounds.packed();
+    }
+
+    private ByteBuffer behind(ByteBuffer stage, int elements) {
+        int bytes = elements * how.wire().bytes();
+        return stage.slice(bytes, stage.capacity() - bytes).order(stage.order());
     }
 
     /** What all ranks of this host have packed there. */
@@ -79,9 +100,54 @@ final class SegmentPass {
         rounds.activities().end("SHM_ALLREDUCE", begun);
     }
 
-    void unpack(long from, int count, ByteBuffer result) {
+    /**
+     * The same for this rank's slice of the chunk that begins there, of which its own part is taken from where it comes
+     * from, see {@link #packForOthers}.
+     *
+     * @param finished whether what comes out is the result, which then goes to where it belongs here as well
+     */
+    void combineOwn(long round, long from, int count, ByteBuffer into, boolean finished) {
+        Slice mine = slice(count, how, segment);
         long begun = rounds.activities().begin();
-        target.unpack(from, count, result, how.postscale());
+        reducer.reduce(
+                how.op(), how.wire(), segment.stages(round), mine.first(), mine.count(), into, own(from, finished));
+        rounds.activities().end("SHM_ALLREDUCE", begun);
+    }
+
+    private Reducer.Own own(long from, boolean finished) {
+        return new Reducer.Own() {
+            @Override
+            public int place() {
+                return segment.rank();
+            }
+
+            @Override
+            public void read(int first, int count, Object block) {
+                source.read(from + first, count, block, how.prescale());
+            }
+
+            @Override
+            public void write(int first, int count, Object block) {
+                if (finished) {
+                    target.write(from + first, count, block, how.postscale());
+                }
+            }
+        };
+    }
+
+    void unpack(long from, int count, ByteBuffer result) {
+        unpack(from, count, result, NO_SLICE);
+    }
+
+    /** The same but for this rank's own slice. */
+    void unpackOthers(long from, int count, ByteBuffer result) {
+        unpack(from, count, result, slice(count, how, segment));
+    }
+
+    private void unpack(long from, int count, ByteBuffer result, Slice left) {
+        long begun = rounds.activities().begin();
+        target.unpack(from, left.first(), result, how.postscale());
+        target.unpack(from + left.end(), count - left.end(), behind(result, left.end()), how.postscale());
         rounds.activities().end(Activities.COPY_OUT, begun);
     }
 }

@@ -33,7 +33,7 @@ final class SharedAllreduce implements SegmentAllreduce {
     @Override
     public boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how);
-        return pass.isFew() ? inOneStep(pass) : inRounds(pass, how);
+        return pass.isFew() ? inOneStep(pass) : inRounds(pass);
     }
 
     private boolean inOneStep(SegmentPass pass) {
@@ -48,23 +48,23 @@ final class SharedAllreduce implements SegmentAllreduce {
     }
 
     /** As long as it is not known whether all agree, nothing is written and nothing packed. */
-    private boolean inRounds(SegmentPass pass, Reduction how) {
+    private boolean inRounds(SegmentPass pass) {
         int count = pass.chunk(0);
-        pass.pack(0, count);
+        pass.packForOthers(0, count);
         if (isVetoed()) {
             return false;
         }
         for (long from = 0; count > 0; ) {
             long here = rounds.current();
             rounds.await(Counter.PACKED, here);
-            pass.combine(here, SegmentPass.slice(count, how, segment), segment.result(here));
+            pass.combineOwn(here, from, count, segment.result(here), true);
             rounds.reduced(here);
             int next = pass.chunk(from + count);
             if (next > 0) {
-                pass.pack(from + count, next);
+                pass.packForOthers(from + count, next);
             }
             rounds.await(Counter.REDUCED, here);
-            pass.unpack(from, count, segment.result(here));
+            pass.unpackOthers(from, count, segment.result(here));
             from += count;
             count = next;
         }
