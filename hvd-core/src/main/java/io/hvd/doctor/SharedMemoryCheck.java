@@ -33,10 +33,7 @@ final class SharedMemoryCheck implements Check {
 
     /** What the ranks of a host share for the set of all ranks. */
     private static long segment(Host host, boolean several) {
-        return host.facts().values().containsKey(SWITCH)
-                ? 0
-                : SegmentSize.bytes(
-                        host.ranks(), !several, host.facts().limits().cores());
+        return host.facts().values().containsKey(SWITCH) ? 0 : SegmentSize.bytes(host.ranks(), !several);
     }
 
     private static String small(Host host, boolean several) {

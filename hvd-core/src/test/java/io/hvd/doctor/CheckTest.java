@@ -208,15 +208,15 @@ final class CheckTest {
     @Test
     void sharedMemoryThatIsTooSmallForTheRanksOfAHost() {
         String small =
-                "folders.sharedMemory.free=17567743"; // 2 x 8 MiB, 6 x 128 KiB and a page of counters, less a byte
+                "folders.sharedMemory.free=19927039"; // 2 x 8 MiB, 6 x 512 KiB and a page of counters, less a byte
         String across =
                 "folders.sharedMemory.free=41947136"; // 2 x 8 MiB, 6 x 4 MiB, which two hosts want, and the page
         String off = "values.HVD_SHARED_MEMORY='false'";
 
         assertThat(only(Diagnosis.SMALL_SHM, host("a", small)).found())
-                .isEqualTo("/dev/shm has 16 MiB free of 4.0 GiB, 2 ranks want 16 MiB");
+                .isEqualTo("/dev/shm has 19 MiB free of 4.0 GiB, 2 ranks want 19 MiB");
         assertThat(findings(patient(host(1, "a", small)))).isEmpty();
-        assertThat(findings(patient(host("a", "folders.sharedMemory.free=17567744"))))
+        assertThat(findings(patient(host("a", "folders.sharedMemory.free=19927040"))))
                 .isEmpty();
         assertThat(findings(patient(host("a", "folders.sharedMemory.free=16777216", off))))
                 .isEmpty();
@@ -224,7 +224,7 @@ final class CheckTest {
         assertThat(only(Diagnosis.SMALL_SHM, host("a", across.replace("136", "135")), host("b"))
                         .found())
                 .endsWith("2 ranks want 40 MiB");
-        assertThat(only(Diagnosis.SMALL_SHM, host("a", "folders.sharedMemory.free=17567744"), host("b"))
+        assertThat(only(Diagnosis.SMALL_SHM, host("a", "folders.sharedMemory.free=19927040"), host("b"))
                         .found())
                 .startsWith("/dev/shm has 16 MiB free");
     }

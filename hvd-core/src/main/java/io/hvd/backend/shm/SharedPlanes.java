@@ -53,8 +53,7 @@ final class SharedPlanes {
         if (members.size() == 1 || (!oneHost && obstacle(members))) {
             return ofMembers;
         }
-        int stage = SegmentSize.stageBytes(
-                groups.inside().size(), oneHost, Runtime.getRuntime().availableProcessors());
+        int stage = SegmentSize.stageBytes(groups.inside().size(), oneHost);
         Founding.Result result = new Founding(folder, ofMembers, members, groups.inside(), topology)
                 .found(stage, SegmentSize.LEAST_STAGE_BYTES);
         if (note.isEmpty()) {

@@ -394,16 +394,11 @@ class SharedCollectivesTest {
     @Test
     void theSizeThatTheDoctorIsToldIsThatOfTheSegment() {
         for (int ranks : new int[] {1, 2, 3, 64}) {
-            Layout layout = new Layout(ranks, SegmentSize.stageBytes(ranks, true, 4));
-            assertThat(SegmentSize.bytes(ranks, true, 4))
-                    .isEqualTo(layout.bytes())
-                    .isEqualTo(layout.result(2));
+            Layout layout = new Layout(ranks, SegmentSize.stageBytes(ranks, true));
+            assertThat(SegmentSize.bytes(ranks, true)).isEqualTo(layout.bytes()).isEqualTo(layout.result(2));
         }
-        assertThat(SegmentSize.stageBytes(4, true, 2))
-                .as("where ranks share cores they meet less often")
-                .isGreaterThan(SegmentSize.stageBytes(4, true, 4));
-        assertThat(SegmentSize.bytes(2, false, 4)).isEqualTo(6 * (4 << 20) + 4096);
-        assertThat(SegmentSize.bytes(1000, false, 4)).isGreaterThan(Integer.MAX_VALUE);
+        assertThat(SegmentSize.bytes(2, false)).isEqualTo(6 * (4 << 20) + 4096);
+        assertThat(SegmentSize.bytes(1000, false)).isGreaterThan(Integer.MAX_VALUE);
     }
 
     /** A lock that goes early would be taken for a death, and a file that stays open would keep its memory for ever. */
