@@ -226,7 +226,7 @@ final class CheckTest {
                 .endsWith("2 ranks want 40 MiB");
         assertThat(only(Diagnosis.SMALL_SHM, host("a", "folders.sharedMemory.free=19927040"), host("b"))
                         .found())
-                .startsWith("/dev/shm has 16 MiB free");
+                .startsWith("/dev/shm has 19 MiB free");
     }
 
     @Test

@@ -14,7 +14,20 @@ final class LibraryVersion {
     /** libmpi holds its release as a string of its own, as {@code v4.1.4} or {@code v5.0.7}. */
     private static final Pattern RELEASE = Pattern.compile("\0v(\\d+\\.\\d+\\.\\d+(?:(?:rc|a|b)\\d+)?)\0");
 
+    private static final String START = "\0v";
+
     private LibraryVersion() {}
+
+    /** Megabytes are searched for the start alone: each rank does so before it can start MPI. */
+    private static Optional<String> find(String library) {
+        for (int at = library.indexOf(START); at >= 0; at = library.indexOf(START, at + 1)) {
+            Matcher release = RELEASE.matcher(library).region(at, library.length());
+            if (release.lookingAt()) {
+                return Optional.of(release.group(1));
+            }
+        }
+        return Optional.empty();
+    }
 
     static Optional<String> read(Path library) {
         try (FileChannel file = FileChannel.open(library)) {
@@ -22,8 +35,7 @@ final class LibraryVersion {
             while (bytes.hasRemaining() && file.read(bytes) >= 0) {
                 // read on
             }
-            Matcher release = RELEASE.matcher(new String(bytes.array(), StandardCharsets.ISO_8859_1));
-            return release.find() ? Optional.of(release.group(1)) : Optional.empty();
+            return find(new String(bytes.array(), StandardCharsets.ISO_8859_1));
         } catch (IOException e) {
             return Optional.empty();
         }

@@ -11,6 +11,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -21,6 +23,7 @@ import java.util.stream.Stream;
  * @param prefix where it is installed
  */
 record OpenMpi(String version, Path jniLibrary, Path prefix) {
+    private static final Predicate<String> MULTIARCH = name -> name.contains("-linux-gnu");
     private static final Set<String> LAUNCHERS =
             Set.of("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "mpirun.openmpi");
 
@@ -59,33 +62,28 @@ record OpenMpi(String version, Path jniLibrary, Path prefix) {
     /** Looks where distributions and plain installations put libraries. */
     private static Optional<Path> find(Path prefix, String name) {
         List<Path> folders = new ArrayList<>(List.of(prefix.resolve("lib"), prefix.resolve("lib64")));
-        try (Stream<Path> multiarch = list(prefix.resolve("lib"), "*-linux-gnu*")) {
-            multiarch.forEach(folder -> {
-                folders.add(folder.resolve("openmpi/lib"));
-                folders.add(folder);
-            });
-        }
+        list(prefix.resolve("lib"), MULTIARCH).forEach(folder -> {
+            folders.add(folder.resolve("openmpi/lib"));
+            folders.add(folder);
+        });
         return folders.stream().flatMap(folder -> findIn(folder, name).stream()).findFirst();
     }
 
     /** A library under its plain name or, as in distributions without development files, with a number behind it. */
     private static Optional<Path> findIn(Path folder, String name) {
-        try (Stream<Path> found = list(folder, name + "*")) {
-            return found.filter(file -> file.getFileName().toString().matches(name + "(\\.\\d+)*"))
-                    .min((a, b) -> a.toString().length() - b.toString().length());
-        }
+        Predicate<String> numbered =
+                Pattern.compile(Pattern.quote(name) + "(\\.\\d+)*").asMatchPredicate();
+        return list(folder, file -> file.startsWith(name) && numbered.test(file))
+                .min((a, b) -> a.toString().length() - b.toString().length());
     }
 
-    private static Stream<Path> list(Path folder, String glob) {
-        List<Path> found = new ArrayList<>();
-        if (Files.isDirectory(folder)) {
-            try (var entries = Files.newDirectoryStream(folder, glob)) {
-                entries.forEach(found::add);
-            } catch (IOException e) {
-                return Stream.empty();
-            }
-        }
-        return found.stream().sorted();
+    /** By bare names: a folder of libraries has thousands of files, and each rank looks through it as it starts. */
+    private static Stream<Path> list(Path folder, Predicate<String> wanted) {
+        String[] names = folder.toFile().list();
+        return Stream.of(names == null ? new String[0] : names)
+                .filter(wanted)
+                .sorted()
+                .map(folder::resolve);
     }
 
     private static Optional<Path> launcherThatStartedUs() {
