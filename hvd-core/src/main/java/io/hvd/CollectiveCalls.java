@@ -18,6 +18,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 
 /** Builds, checks and submits what is asked of a process set; {@link ProcessSet} is its face. */
 final class CollectiveCalls {
@@ -50,7 +51,7 @@ final class CollectiveCalls {
     }
 
     Handle submit(Submission one, boolean hurry) {
-        requireMember(one.request().kind() + " of \"" + one.request().name() + "\"");
+        requireMember(() -> one.request().kind() + " of \"" + one.request().name() + "\"");
         return handle(one, membership.open(one.request().kind().toString()).submit(one, hurry));
     }
 
@@ -68,7 +69,7 @@ final class CollectiveCalls {
     }
 
     List<Handle> submit(List<Submission> all, boolean hurry) {
-        requireMember("a group of collectives");
+        requireMember(() -> "a group of collectives");
         List<CompletableFuture<Outcome>> results =
                 membership.open("a group of collectives").submit(all, hurry);
         List<Handle> handles = new ArrayList<>(results.size());
@@ -194,17 +195,19 @@ final class CollectiveCalls {
         return submit(new Submission(id, List.of(from, to), request, tensor, null), true);
     }
 
-    void requireMember(String call) {
+    /** @param call in words */
+    void requireMember(Supplier<String> call) {
         if (!registered) {
             throw new HvdException(
                     ErrorId.UNKNOWN_PROCESS_SET,
-                    call + " on rank " + globalRank + ": process set " + id + " of ranks " + ranks
+                    call.get() + " on rank " + globalRank + ": process set " + id + " of ranks " + ranks
                             + " is not registered; it has been removed");
         }
         if (!ranks.contains(globalRank)) {
             throw new HvdException(
                     ErrorId.NOT_A_MEMBER,
-                    call + " on rank " + globalRank + ", which is not in process set " + id + " of ranks " + ranks);
+                    call.get() + " on rank " + globalRank + ", which is not in process set " + id + " of ranks "
+                            + ranks);
         }
     }
 

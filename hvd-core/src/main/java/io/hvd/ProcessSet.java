@@ -64,7 +64,7 @@ public class ProcessSet {
 
     /** This rank's number within the set, 0 to {@link #size()} - 1. */
     public int rank() {
-        calls.requireMember("rank()");
+        calls.requireMember(() -> "rank()");
         return ranks.indexOf(globalRank);
     }
 

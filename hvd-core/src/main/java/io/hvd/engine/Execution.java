@@ -101,11 +101,15 @@ final class Execution {
         }
     }
 
-    /** Tells those who wait. */
+    /**
+     * Tells those who wait: of the first operation last. A program waits in the order in which it has submitted, and so
+     * wakes up once for all of a batch.
+     */
     void complete(List<Outcome> outcomes) {
-        for (int i = 0; i < ops.size(); i++) {
+        for (int i = 1; i < ops.size(); i++) {
             ops.get(i).complete(outcomes.get(i));
         }
+        ops.get(0).complete(outcomes.get(0));
     }
 
     void fail(Throwable cause) {

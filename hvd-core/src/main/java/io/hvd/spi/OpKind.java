@@ -22,6 +22,8 @@ public enum OpKind {
 
     private static final OpKind[] ALL = values();
 
+    private final String word = name().toLowerCase(Locale.ROOT);
+
     public static OpKind of(int ordinal) {
         return ALL[ordinal];
     }
@@ -38,6 +40,6 @@ public enum OpKind {
 
     @Override
     public String toString() {
-        return name().toLowerCase(Locale.ROOT);
+        return word;
     }
 }
