@@ -80,7 +80,12 @@ public final class Bench {
                     results.incrementAndGet();
                     System.out.println(result.line());
                 });
-        return results.get() == 0 ? FAILED : 0;
+        if (results.get() == 0) {
+            System.err.println("bench: nothing was measured"
+                    + (plan.only().isEmpty() ? "" : ": what is wanted is nowhere called \"" + plan.only() + "\""));
+            return FAILED;
+        }
+        return 0;
     }
 
     /** What the user has typed; the script adds the launcher. */

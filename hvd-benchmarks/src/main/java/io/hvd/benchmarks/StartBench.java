@@ -10,6 +10,9 @@ import java.util.function.Consumer;
 
 /** From the start of horovodrun until the last rank has done init, and until it has ended its first step. */
 final class StartBench implements Benchmark {
+    private static final String HVD = "hvd";
+    private static final String PLAIN = "plain";
+
     @Override
     public String name() {
         return "start";
@@ -18,7 +21,7 @@ final class StartBench implements Benchmark {
     @Override
     public String summary() {
         return "horovodrun until the last rank has done init, and has ended the first step of the MNIST net, against"
-                + " plain mpirun of the same program. --repeat is the number of starts; --sizes and --rounds are"
+                + " plain mpirun of the same program, and of LibTorch alone. --repeat is the number of starts; --sizes and --rounds are"
                 + " without effect.";
     }
 
@@ -36,20 +39,24 @@ final class StartBench implements Benchmark {
     public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         for (int ranks : plan.ranks()) {
             progress.say(ranks + " ranks, a start that is not timed: LibTorch is unpacked");
-            Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class);
+            Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class, HVD);
             Samples ours = new Samples();
             Samples theirs = new Samples();
+            Samples torch = new Samples();
             for (int start = 0; start < plan.repeat(); start++) {
                 progress.say(ranks + " ranks, start " + (start + 1) + " of " + plan.repeat());
                 List<String> horovodrun = List.of(plan.launcher(), "-np", Integer.toString(ranks));
-                addElapsed(ours, () -> Launch.run(ranks, horovodrun, Map.of(), StartRank.class));
-                addElapsed(theirs, () -> Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class));
+                addElapsed(ours, () -> Launch.run(ranks, horovodrun, Map.of(), StartRank.class, HVD));
+                addElapsed(theirs, () -> Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class, HVD));
+                addElapsed(torch, () -> Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class, PLAIN));
             }
             for (String what : List.of("init", "step")) {
                 String opponent = "mpirun-" + Machine.openMpi() + "[the-same-program]";
                 results.accept(
                         new Result("start-" + what, ranks, 0, ours.spread(what, 0), opponent, theirs.spread(what, 0)));
             }
+            String alone = "libtorch[" + ranks + "-processes-without-hvd]";
+            results.accept(new Result("start-step", ranks, 0, ours.spread("step", 0), alone, torch.spread("step", 0)));
         }
     }
 
