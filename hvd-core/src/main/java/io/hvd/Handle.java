@@ -18,6 +18,7 @@ public final class Handle {
     private final UnreadResults unread;
 
     private final AtomicBoolean expected = new AtomicBoolean();
+    private volatile boolean observed;
 
     /** @param set number of the process set */
     Handle(int set, String name, CompletableFuture<Outcome> result, Engine engine, UnreadResults unread) {
@@ -37,7 +38,11 @@ public final class Handle {
         if (!result.isDone()) {
             engine.hurry(set, name);
         }
-        return result.isDone();
+        boolean done = result.isDone();
+        if (done) {
+            observe();
+        }
+        return done;
     }
 
     /**
@@ -68,7 +73,16 @@ public final class Handle {
         return outcome().number();
     }
 
+    /** What the program submits from here on may need the result. */
+    private void observe() {
+        if (!observed) {
+            observed = true;
+            engine.observed(set, name);
+        }
+    }
+
     private Outcome outcome() {
+        observe();
         if (!result.isDone()) {
             engine.await(set, name, result);
         }
@@ -84,6 +98,9 @@ public final class Handle {
 
     /** Calls back on hvd's thread, or on one that waits for a result, when the result is there or the operation has failed; must not wait. */
     public void whenDone(Runnable action) {
-        result.whenComplete((value, error) -> action.run());
+        result.whenComplete((value, error) -> {
+            observe();
+            action.run();
+        });
     }
 }

@@ -131,14 +131,25 @@ final class Launch {
         variables.putAll(environment);
         builder.environment().putAll(variables);
         Process process = builder.start();
+        Thread whoeverEndsTheBenchmarkEndsIt = new Thread(process::destroy);
+        Runtime.getRuntime().addShutdownHook(whoeverEndsTheBenchmarkEndsIt);
         boolean ended = process.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
         if (!ended) {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly().waitFor();
         }
+        unless(whoeverEndsTheBenchmarkEndsIt);
         if (!ended || process.exitValue() != 0) {
             throw new Failed((ended ? "exit code " + process.exitValue() : "no end within " + LIMIT_SECONDS + " s")
                     + " of " + String.join(" ", command) + "\n" + Files.readString(output));
+        }
+    }
+
+    private static void unless(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException endingAlready) {
+            // it runs now
         }
     }
 

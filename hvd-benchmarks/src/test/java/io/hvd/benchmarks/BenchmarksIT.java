@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Tag;
@@ -222,6 +223,45 @@ class BenchmarksIT {
         assertThat(job.output())
                 .contains("model.json, field format: found 3, expected a text")
                 .doesNotContain("\tat ");
+    }
+
+    /** Ranks that go on would disturb what is measured next. */
+    @Test
+    void anEndedBenchmarkTakesItsRanksWithIt() throws Exception {
+        Process bench = new ProcessBuilder(Job.program(
+                        Bench.class,
+                        "allreduce",
+                        "--ranks",
+                        "2",
+                        "--sizes",
+                        "4",
+                        "--rounds",
+                        "100000",
+                        "--only",
+                        "ucx"))
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        List<ProcessHandle> started = List.of();
+        while (started.size() < 3) { // mpirun and two ranks
+            assertThat(bench.isAlive()).isTrue();
+            Thread.sleep(20);
+            started = bench.descendants().toList();
+        }
+        bench.destroy();
+
+        assertThat(bench.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        for (ProcessHandle process : started) {
+            process.onExit().get(20, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void whatMeasuresNothingSaysWhy() {
+        Job job = Job.run(Job.program(Bench.class, "allreduce", "--only", "nonsense"), Map.of());
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output()).contains("nothing was measured: what is wanted is nowhere called \"nonsense\"");
     }
 
     @Test

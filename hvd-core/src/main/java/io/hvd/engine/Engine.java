@@ -89,13 +89,24 @@ public final class Engine {
         this.onFailure = onFailure;
         List<Integer> all = IntStream.range(0, size).boxed().toList();
         sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
-        this.steps =
-                new StepFollower(sets.get(ALL), queue, log, unfinished, rank == 0 ? new StepStudy(settings) : null);
+        this.steps = new StepFollower(
+                sets.get(ALL),
+                queue,
+                log,
+                unfinished,
+                rank == 0 ? new StepStudy(settings, takesCoresFromProgram()) : null);
         this.shortcut = new Shortcut(steps);
         this.calls = new SteadyCalls(recorder, steps);
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
+    }
+
+    /** Whether the data plane works while the program could: all ranks on one host, with fewer cores than threads. */
+    private boolean takesCoresFromProgram() {
+        int ranks = backend.topology().size();
+        return backend.topology().localSize() == ranks
+                && 2 * ranks > Runtime.getRuntime().availableProcessors();
     }
 
     private CoordinatorLine line(int size, List<List<Integer>> processSets) {
@@ -179,6 +190,11 @@ public final class Engine {
                 recorder.waited(set, name, begun);
             }
         }
+    }
+
+    /** The program waits for this operation, or has learnt that it is done: what it submits from now on may need the result. */
+    public void observed(int set, String name) {
+        steps.observed(set, name);
     }
 
     /** Somebody waits for what was submitted: it is announced at once. */

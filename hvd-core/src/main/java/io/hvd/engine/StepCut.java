@@ -11,6 +11,8 @@ import java.util.Map;
  * that early gradients wait for late ones while nothing else is under way. Of cuts that end at the same time it is the one
  * with the fewest batches.
  *
+ * <p>Where batches take the program's cores, nothing is won by early ones: the fewest are best.
+ *
  * <p>Batches run one after the other, in the order in which their operations become ready, and each begins when the last
  * of its operations is ready. The best cut is found among all of those by dynamic programming. A pure function.
  */
@@ -18,30 +20,35 @@ final class StepCut {
     private final Pace pace;
     private final long threshold;
     private final boolean groupFusion;
+    private final boolean overlaps;
 
     /**
      * @param threshold most bytes of a batch, as in {@link FusionPlanner}
      * @param groupFusion whether a group is one batch, whatever its size
+     * @param overlaps whether the program computes while a batch runs
      */
-    StepCut(Pace pace, long threshold, boolean groupFusion) {
+    StepCut(Pace pace, long threshold, boolean groupFusion, boolean overlaps) {
+        this.overlaps = overlaps;
         this.pace = pace;
         this.threshold = threshold;
         this.groupFusion = groupFusion;
     }
 
     /**
-     * When an operation was submitted and when it was done, in nanoseconds since the step's begin. What is submitted after
-     * another one was done may need its result, so the two never share a batch.
+     * When an operation was submitted, in nanoseconds since the step's begin.
+     *
+     * @param neededNanos when the program submitted the first one after it had waited for this one or learnt that it was
+     *     done; that one and later ones may need the result, so they never share a batch with this one
      */
-    record Ready(Request request, long nanos, long doneNanos) {}
+    record Ready(Request request, long nanos, long neededNanos) {}
 
     /** What is not cut: one operation, or a group, which is ready when the last of it is. */
-    private record Piece(List<Request> requests, long nanos, long doneNanos, long bytes) {
+    private record Piece(List<Request> requests, long nanos, long neededNanos, long bytes) {
         static Piece of(List<Ready> members) {
             return new Piece(
                     members.stream().map(Ready::request).toList(),
                     members.stream().mapToLong(Ready::nanos).max().orElseThrow(),
-                    members.stream().mapToLong(Ready::doneNanos).min().orElseThrow(),
+                    members.stream().mapToLong(Ready::neededNanos).min().orElseThrow(),
                     members.stream().mapToLong(one -> one.request().wireBytes()).sum());
         }
     }
@@ -57,7 +64,7 @@ final class StepCut {
         return batches;
     }
 
-    /** When the step would end with these batches, in nanoseconds since its begin. */
+    /** When the step would end with these batches, in nanoseconds since its begin; without the program's time if it overlaps nothing. */
     double end(List<Ready> step, List<List<String>> batches) {
         Map<String, Ready> byName = new LinkedHashMap<>();
         step.forEach(one -> byName.put(one.request().name(), one));
@@ -65,9 +72,14 @@ final class StepCut {
         for (List<String> batch : batches) {
             List<Ready> members = batch.stream().map(byName::get).toList();
             Piece piece = Piece.of(members);
-            end = Math.max(end, piece.nanos()) + pace.nanosFor(piece.bytes());
+            end = begin(end, piece) + pace.nanosFor(piece.bytes());
         }
         return end;
+    }
+
+    /** Of a batch whose last operations these are; the program's own time is left out where both never work at once. */
+    private double begin(double before, Piece last) {
+        return overlaps ? Math.max(before, last.nanos()) : before;
     }
 
     private List<Piece> pieces(List<Ready> step) {
@@ -94,11 +106,11 @@ final class StepCut {
             long bytes = 0;
             for (int begin = end - 1; begin >= 0; begin--) {
                 bytes += pieces.get(begin).bytes();
-                boolean fits = bytes <= threshold && pieces.get(begin).doneNanos() > last.nanos();
+                boolean fits = bytes <= threshold && pieces.get(begin).neededNanos() > last.nanos();
                 if (!fits && begin < end - 1) {
                     break;
                 }
-                double then = Math.max(ends[begin], last.nanos()) + pace.nanosFor(bytes);
+                double then = begin(ends[begin], last) + pace.nanosFor(bytes);
                 int count = counts[begin] + 1;
                 if (then < ends[end] || (then == ends[end] && count < counts[end])) {
                     ends[end] = then;

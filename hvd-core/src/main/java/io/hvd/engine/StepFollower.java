@@ -41,6 +41,13 @@ final class StepFollower {
         this.log = log;
     }
 
+    /** See {@link Engine#observed}; any thread. */
+    void observed(int inSet, String name) {
+        if (study != null && inSet == set.id()) {
+            study.observed(name);
+        }
+    }
+
     /** Whether a static plan holds; any thread may ask. */
     boolean follows() {
         return follows;

@@ -3,12 +3,15 @@ package io.hvd.engine;
 import io.hvd.config.EngineSettings;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Watches a static plan at work on rank 0: when the program submits each operation of a step, and how long each batch
@@ -22,26 +25,37 @@ final class StepStudy {
     private static final double WORTH = 0.05;
 
     private final EngineSettings settings;
+    private final boolean takesCores;
     private final Map<Request, Sums> sums = new HashMap<>();
+    /** When the program has begun to wait for a result, or learnt that it is there; by names. */
+    private final Map<String, Long> observed = new ConcurrentHashMap<>();
     /** By the place in the plan. */
     private final TreeMap<Integer, Pace.Sample> quickest = new TreeMap<>();
 
-    private final List<Ran> step = new ArrayList<>();
+    private final List<List<PendingOp>> step = new ArrayList<>();
     private Set<String> names = Set.of();
-    private int looks;
+    private volatile int looks;
     private int steps;
     private int seen;
 
-    StepStudy(EngineSettings settings) {
+    /** @param takesCores whether batches of tensors in the host's memory keep the program from computing meanwhile */
+    StepStudy(EngineSettings settings, boolean takesCores) {
         this.settings = settings;
+        this.takesCores = takesCores;
     }
 
-    private record Ran(List<PendingOp> ops, long endNanos) {}
+    /** Any thread. */
+    void observed(String name) {
+        if (looks < LOOKS.length) {
+            observed.put(name, System.nanoTime());
+        }
+    }
 
     /** Of times since the step's begin, over all steps seen. */
     private static final class Sums {
         long submitted;
-        long done;
+        /** What the program has submitted next after it had observed this one. */
+        final Set<Request> after = new HashSet<>();
     }
 
     /** A plan begins. What has been seen of another one counts no more, but its looks do if it has the same operations. */
@@ -76,7 +90,7 @@ final class StepStudy {
                 step.size(),
                 new Pace.Sample(bytes, ended - begun),
                 (one, other) -> one.nanos() <= other.nanos() ? one : other);
-        step.add(new Ran(ops, ended));
+        step.add(ops);
         if (step.size() < plan.size()) {
             return Optional.empty();
         }
@@ -90,29 +104,45 @@ final class StepStudy {
         return found;
     }
 
+    private long submitted(Request request) {
+        return sums.get(request).submitted / seen;
+    }
+
+    /** When the first is submitted that may need the result. */
+    private long needed(Sums its) {
+        return its.after.stream().mapToLong(this::submitted).min().orElse(Long.MAX_VALUE);
+    }
+
     private void add() {
-        long begun = step.stream()
-                .flatMap(ran -> ran.ops().stream())
-                .mapToLong(op -> op.call().submittedNanos())
-                .min()
-                .orElseThrow();
-        for (Ran ran : step) {
-            for (PendingOp op : ran.ops()) {
-                Sums its = sums.computeIfAbsent(op.request(), request -> new Sums());
-                its.submitted += op.call().submittedNanos() - begun;
-                its.done += ran.endNanos() - begun;
+        long begun = ops().mapToLong(op -> op.call().submittedNanos()).min().orElseThrow();
+        TreeMap<Long, Request> bySubmission = new TreeMap<>();
+        ops().forEach(op -> bySubmission.putIfAbsent(op.call().submittedNanos(), op.request()));
+        ops().forEach(op -> {
+            Sums its = sums.computeIfAbsent(op.request(), request -> new Sums());
+            its.submitted += op.call().submittedNanos() - begun;
+            Long since = observed.get(op.name());
+            if (since != null && since >= op.call().submittedNanos()) {
+                Map.Entry<Long, Request> next = bySubmission.higherEntry(since);
+                if (next != null) {
+                    its.after.add(next.getValue());
+                }
             }
-        }
+        });
         seen++;
         step.clear();
     }
 
+    private Stream<PendingOp> ops() {
+        return step.stream().flatMap(List::stream);
+    }
+
     private Optional<List<List<String>>> look(List<List<String>> plan) {
         Pace pace = Pace.of(List.copyOf(quickest.values()));
-        StepCut cut = new StepCut(pace, settings.fusionThresholdBytes(), settings.groupFusion());
+        boolean overlaps = !takesCores
+                || !sums.keySet().stream().allMatch(request -> request.device().isCpu());
+        StepCut cut = new StepCut(pace, settings.fusionThresholdBytes(), settings.groupFusion(), overlaps);
         List<StepCut.Ready> ready = sums.entrySet().stream()
-                .map(entry -> new StepCut.Ready(
-                        entry.getKey(), entry.getValue().submitted / seen, entry.getValue().done / seen))
+                .map(entry -> new StepCut.Ready(entry.getKey(), submitted(entry.getKey()), needed(entry.getValue())))
                 .toList();
         List<List<String>> best = cut.best(ready);
         boolean sooner = cut.end(ready, best) < (1 - WORTH) * cut.end(ready, plan);

@@ -48,19 +48,33 @@ class MpiContractIT {
         requireAllPassed(8, "ranks=8", Map.of());
     }
 
-    @ParameterizedTest(name = "fusion threshold {0}")
-    @ValueSource(strings = {"0", "64"})
-    void theContractHoldsWithLittleFusionAndATinyStage(String threshold) {
+    @Test
+    void theContractHoldsWithoutFusionAndWithATinyStage() {
+        requireAllPassedFused("0");
+    }
+
+    @Test
+    @Tag("long")
+    void theContractHoldsWithLittleFusionAndATinyStage() {
+        requireAllPassedFused("64");
+    }
+
+    private static void requireAllPassedFused(String threshold) {
         Map<String, String> little =
                 Map.of("HOROVOD_FUSION_THRESHOLD", threshold, "HVD_STAGE_BYTES", "4096", "HVD_SHARED_MEMORY", "0");
         requireAllPassed(2, "threshold=" + threshold, little);
     }
 
     /** Each test makes the ranks anew. */
-    @ParameterizedTest(name = "2 processes x {0} threads")
-    @ValueSource(ints = {1, 2})
-    void theContractHoldsForThreadsOfSeveralProcesses(int threads) {
-        requireHybridPassed(2, threads, "4194304");
+    @Test
+    void theContractHoldsForThreadsOfSeveralProcesses() {
+        requireHybridPassed(2, 2, "4194304");
+    }
+
+    @Test
+    @Tag("long")
+    void theContractHoldsForOneThreadOfEachProcess() {
+        requireHybridPassed(2, 1, "4194304");
     }
 
     /** Process sets have unlike numbers of members on the processes. */
@@ -75,16 +89,30 @@ class MpiContractIT {
         requireAllPassed(job, "hybrid", processes * threads, processes + "x" + threads);
     }
 
-    @ParameterizedTest(name = "{0} processes that share no memory")
-    @ValueSource(ints = {2, 3})
-    void theContractHoldsThroughMpiAlone(int ranks) {
-        requireAllPassed(ranks, "alone=" + ranks, Map.of("HVD_SHARED_MEMORY", "0"));
+    @Test
+    void theContractHoldsThroughMpiAlone() {
+        requireAllPassed(3, "alone=3", Map.of("HVD_SHARED_MEMORY", "0"));
+    }
+
+    @Test
+    @Tag("long")
+    void theContractHoldsForTwoThroughMpiAlone() {
+        requireAllPassed(2, "alone=2", Map.of("HVD_SHARED_MEMORY", "0"));
     }
 
     /** With a tiny stage an allreduce is many laps of the ring. */
-    @ParameterizedTest(name = "3 processes, ring, stage of {0} bytes")
-    @ValueSource(strings = {"4096", "4194304"})
-    void theContractHoldsRoundTheRing(String stageBytes) {
+    @Test
+    void theContractHoldsRoundTheRing() {
+        requireAllPassedOnRing("4096");
+    }
+
+    @Test
+    @Tag("long")
+    void theContractHoldsRoundTheRingInOneLap() {
+        requireAllPassedOnRing("4194304");
+    }
+
+    private static void requireAllPassedOnRing(String stageBytes) {
         Map<String, String> ring =
                 Map.of("HVD_ALLREDUCE_ALGORITHM", "ring", "HVD_SHARED_MEMORY", "0", "HVD_STAGE_BYTES", stageBytes);
         requireAllPassed(3, "ring=" + stageBytes, ring);

@@ -6,6 +6,7 @@ import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -13,6 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 
 /** A back end that tells what goes through it. */
 record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChannel {
@@ -22,6 +24,8 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
         final AtomicInteger messages = new AtomicInteger();
         /** Carried out by a static plan, counted on every rank. */
         final AtomicInteger batches = new AtomicInteger();
+        /** Of each rank, as its engine has told. */
+        final List<BooleanSupplier> waits = new ArrayList<>();
         /** Ranks that have begun to leave a static plan. */
         final AtomicInteger vetoes = new AtomicInteger();
         /** Threads that have worked in the data plane for a static plan. */
@@ -110,6 +114,11 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
     @Override
     public List<byte[]> exchange(byte[] mine) {
         return inner.exchange(mine);
+    }
+
+    @Override
+    public void programWaits(BooleanSupplier waits) {
+        seen.waits.add(waits);
     }
 
     @Override

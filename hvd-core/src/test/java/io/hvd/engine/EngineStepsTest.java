@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -94,6 +95,24 @@ class EngineStepsTest {
         for (int i = 0; i <= SETTLES_AFTER; i++) {
             step("a", "b");
         }
+    }
+
+    @Test
+    void theBackEndLearnsWhetherTheProgramWaits() throws Exception {
+        CompletableFuture<Outcome> result = sum(0, "a");
+        assertThat(seen.waits).hasSize(SIZE).noneMatch(BooleanSupplier::getAsBoolean);
+        CompletableFuture<Void> waited = CompletableFuture.runAsync(
+                () -> engines.get(0).await(0, "a", result), task -> new Thread(task).start());
+        while (!seen.waits.get(0).getAsBoolean()) {
+            Thread.sleep(1);
+        }
+        assertThat(seen.waits.get(1).getAsBoolean()).isFalse();
+        for (int rank = 1; rank < SIZE; rank++) {
+            sum(rank, "a", true);
+        }
+
+        waited.get(20, TimeUnit.SECONDS);
+        assertThat(seen.waits).noneMatch(BooleanSupplier::getAsBoolean);
     }
 
     @Test

@@ -17,7 +17,7 @@ class StepCutTest {
     private static final long PLENTY = 1 << 20;
     private static final long LATE = 1_000_000;
 
-    private final StepCut cut = new StepCut(PACE, PLENTY, true);
+    private final StepCut cut = new StepCut(PACE, PLENTY, true, true);
 
     private static Ready ready(String name, long bytes, long nanos) {
         return new Ready(sum(name, bytes), nanos, LATE);
@@ -50,15 +50,28 @@ class StepCutTest {
 
     @Test
     void noBatchIsLargerThanTheThreshold() {
-        StepCut small = new StepCut(PACE, 100, true);
+        StepCut small = new StepCut(PACE, 100, true, true);
         assertThat(small.best(List.of(ready("a", 60, 0), ready("b", 60, 0), ready("c", 400, 0))))
                 .containsExactly(List.of("a"), List.of("b"), List.of("c"));
     }
 
     @Test
-    void whatIsSubmittedWhenAnotherIsDoneMayNeedItsResultAndGoesAlone() {
-        List<Ready> oneByOne = List.of(new Ready(sum("a", 4), 0, 90), new Ready(sum("b", 4), 95, 190));
-        assertThat(cut.best(oneByOne)).containsExactly(List.of("a"), List.of("b"));
+    void whatMayNeedTheResultOfAnotherNeverGoesTogetherWithIt() {
+        List<Ready> oneByOne = List.of(ready("first", 4, 0), new Ready(sum("a", 4), 10, 95), ready("b", 4, 95));
+        assertThat(cut.best(oneByOne)).containsExactly(List.of("first", "a"), List.of("b"));
+    }
+
+    @Test
+    void whereBatchesTakeTheProgramsCoresTheFewestAreBest() {
+        StepCut crowded = new StepCut(PACE, 500, true, false);
+        List<Ready> step = List.of(ready("early", 400, 0), ready("late", 40, 5000), ready("last", 400, 9000));
+
+        assertThat(crowded.best(step)).hasSize(2);
+        assertThat(crowded.best(List.of(ready("early", 400, 0), ready("late", 40, 5000))))
+                .containsExactly(List.of("early", "late"));
+        assertThat(crowded.end(step, List.of(List.of("early", "late", "last"))))
+                .as("what the batches take")
+                .isEqualTo(940);
     }
 
     @Test

@@ -5,6 +5,7 @@ import static io.hvd.tensor.Samples.direct;
 import static io.hvd.tensor.Samples.get;
 import static io.hvd.tensor.Samples.read;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.tensor.Samples.Place;
 import java.nio.ByteBuffer;
@@ -80,6 +81,43 @@ class FlatViewTest {
             Object values = tensor.toArray();
             for (int i = 0; i < tensor.elements(); i++) {
                 assertThat(get(DType.FLOAT64, values, i)).isEqualTo(next++ / 2.0);
+            }
+        }
+    }
+
+    /** What goes straight into arrays is what goes into stages, in both directions. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 5, 1000, 2048})
+    void anArrayTakesAndGivesWhatAStageDoes(int chunk) {
+        for (DType wire : List.of(DType.FLOAT32, DType.FLOAT16)) {
+            for (double scale : new double[] {1, 0.5}) {
+                List<Tensor> taken = tensors(DType.FLOAT32, 0, 1);
+                List<Tensor> given = tensors(DType.FLOAT32, 0, 0);
+                FlatView source = new FlatView(taken, wire, converter);
+                FlatView target = new FlatView(given, wire, converter);
+                ByteBuffer stage = direct(chunk * wire.bytes());
+                Object block = array(wire, chunk, i -> 0);
+                for (int from = 0; from < TOTAL; from += chunk) {
+                    int count = Math.min(chunk, TOTAL - from);
+                    source.pack(from, count, stage, scale);
+                    source.read(from, count, block, scale);
+                    Object packed = read(stage, wire, 0, count);
+                    for (int i = 0; i < count; i++) {
+                        assertThat(get(wire, block, i)).isEqualTo(get(wire, packed, i));
+                    }
+                    target.write(from, count, block, 1 / scale);
+                    for (int i = 0; i < count; i++) {
+                        assertThat(get(wire, block, i)).as("stays as it is").isEqualTo(get(wire, packed, i));
+                    }
+                }
+                double halfOfAStep = wire == DType.FLOAT16 ? 1 : 0; // of a half from 2048 on
+                for (int i = 0; i < LENGTHS.length; i++) {
+                    Object values = given.get(i).toArray();
+                    for (int k = 0; k < LENGTHS[i]; k++) {
+                        assertThat(get(DType.FLOAT32, values, k))
+                                .isCloseTo(get(DType.FLOAT32, taken.get(i).toArray(), k), within(halfOfAStep));
+                    }
+                }
             }
         }
     }

@@ -98,6 +98,40 @@ class ReducerTest {
         }
     }
 
+    /** In the order of the sources, wherever its own lies among them. */
+    @ParameterizedTest
+    @EnumSource(DType.class)
+    void oneOfTheSourcesMayLieElsewhereAndGetsWhatComesOut(DType type) {
+        int size = 5000;
+        for (int place = 0; place < 3; place++) {
+            List<ByteBuffer> stages = new ArrayList<>(stages(type, 3, size));
+            Elsewhere own = new Elsewhere(place, type, stages.get(place), stage(type, array(type, size, i -> 99), 0));
+            stages.set(place, stage(type, array(type, size, i -> 99), 0));
+            ByteBuffer target = stage(type, array(type, size, i -> 99), 0);
+
+            reducer.reduce(ReduceOp.SUM, type, stages, 17, 4900, target, own);
+
+            Object result = read(target, type, 0, size);
+            for (int i = 0; i < size; i++) {
+                double wanted = i < 17 || i >= 4917 ? as(type, 99) : expected(ReduceOp.SUM, type, 3, i);
+                assertThat(get(type, result, i)).isEqualTo(wanted);
+            }
+            assertThat(read(own.to(), type, 0, size)).isEqualTo(result);
+        }
+    }
+
+    private record Elsewhere(int place, DType type, ByteBuffer from, ByteBuffer to) implements Reducer.Own {
+        @Override
+        public void read(int first, int count, Object block) {
+            Bulk.get(from, type, first * type.bytes(), block, 0, count);
+        }
+
+        @Override
+        public void write(int first, int count, Object block) {
+            Bulk.put(to, type, first * type.bytes(), block, 0, count);
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(DType.class)
     void theTargetMayBeOneOfTheSources(DType type) {
