@@ -43,7 +43,7 @@ final class StepFollower {
 
     /** See {@link Engine#observed}; any thread. */
     void observed(int inSet, String name) {
-        if (study != null && inSet == set.id()) {
+        if (study != null && inSet == set.id() && plans(name)) {
             study.observed(name);
         }
     }

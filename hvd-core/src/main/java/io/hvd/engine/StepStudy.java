@@ -44,7 +44,7 @@ final class StepStudy {
         this.takesCores = takesCores;
     }
 
-    /** Any thread. */
+    /** Of one of the plan's operations; any thread. */
     void observed(String name) {
         if (looks < LOOKS.length) {
             observed.put(name, System.nanoTime());
@@ -69,6 +69,7 @@ final class StepStudy {
 
     private void forget() {
         seen = 0;
+        observed.clear();
         sums.clear();
         quickest.clear();
         step.clear();

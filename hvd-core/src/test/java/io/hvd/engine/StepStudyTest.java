@@ -1,0 +1,54 @@
+package io.hvd.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.trace.Call;
+import io.hvd.trace.FlightRecorder;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Two operations, each in a batch of its own, on ranks that share cores. */
+class StepStudyTest {
+    private static final List<List<String>> ONE_BY_ONE = List.of(List.of("a"), List.of("b"));
+    /** More than are looked at. */
+    private static final int STEPS = 600;
+
+    private final FlightRecorder recorder = new FlightRecorder(4);
+    private final StepStudy study = new StepStudy(Requests.settings(1 << 20, 0), true);
+
+    private PendingOp submitted(String name) {
+        Call call = recorder.submitted(new Call.Operation("allreduce", name, "", 0, List.of(0)));
+        return new PendingOp(0, Requests.sum(name, 4), null, null, call, recorder);
+    }
+
+    /** @return what was proposed first */
+    private Optional<List<List<String>>> steps(Runnable between, Runnable after) {
+        study.begin(ONE_BY_ONE);
+        for (int i = 0; i < STEPS; i++) {
+            PendingOp a = submitted("a");
+            between.run();
+            PendingOp b = submitted("b");
+            after.run();
+            for (PendingOp op : List.of(a, b)) {
+                Optional<List<List<String>>> found =
+                        study.ran(List.of(op), System.nanoTime(), System.nanoTime() + 1000, ONE_BY_ONE);
+                if (found.isPresent()) {
+                    return found;
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    @Test
+    void whatTheProgramWaitsForAtTheEndGoesTogether() {
+        assertThat(steps(() -> {}, () -> study.observed("a"))).contains(List.of(List.of("a", "b")));
+    }
+
+    /** However late the batch of the first one runs. */
+    @Test
+    void whatTheProgramHasWaitedForStaysApartFromWhatItSubmitsThen() {
+        assertThat(steps(() -> study.observed("a"), () -> study.observed("b"))).isEmpty();
+    }
+}
