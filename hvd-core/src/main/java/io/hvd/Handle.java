@@ -33,7 +33,12 @@ public final class Handle {
         return name;
     }
 
-    /** True when {@link #synchronize()} would not wait. */
+    /** True when {@link #synchronize()} would not wait; in contrast to {@link #poll()} it hurries nothing on, for statistics. */
+    public boolean isDone() {
+        return result.isDone();
+    }
+
+    /** True when {@link #synchronize()} would not wait. Whoever polls is taken to wait: what is not announced yet is announced. */
     public boolean poll() {
         if (!result.isDone()) {
             engine.hurry(set, name);

@@ -95,9 +95,9 @@ final class Coordinator {
     /**
      * All ranks have left the static plan of a set.
      *
-     * @param cut the batches for the next one of the same operations; empty to find them anew
+     * @param cut as in {@link StepWatch#startOver(Optional)}
      */
-    void unlock(int set, List<List<String>> cut) {
+    void unlock(int set, Optional<List<List<String>>> cut) {
         sets.get(set).unlock(cut);
     }
 

@@ -4,6 +4,7 @@ import io.hvd.spi.ControlChannel;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 
 /** The line of every rank but rank 0. */
@@ -47,5 +48,5 @@ final class CoordinatorAway implements CoordinatorLine {
     }
 
     @Override
-    public void unlock(List<List<String>> cut) {}
+    public void unlock(Optional<List<List<String>>> cut) {}
 }

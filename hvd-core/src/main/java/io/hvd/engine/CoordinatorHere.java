@@ -4,6 +4,7 @@ import io.hvd.spi.ControlChannel;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -72,7 +73,7 @@ final class CoordinatorHere implements CoordinatorLine {
     }
 
     @Override
-    public void unlock(List<List<String>> cut) {
+    public void unlock(Optional<List<List<String>>> cut) {
         coordinator.unlock(ALL, cut);
     }
 }

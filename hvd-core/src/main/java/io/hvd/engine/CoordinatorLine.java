@@ -2,6 +2,7 @@ package io.hvd.engine;
 
 import io.hvd.spi.ControlChannel;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * This rank's way to the coordinator, which is on rank 0: announcements go there and plans come back. Communication
@@ -26,5 +27,5 @@ interface CoordinatorLine extends ControlChannel.Inbox {
      *
      * @param cut the batches for the next one of the same operations; empty to find them anew
      */
-    void unlock(List<List<String>> cut);
+    void unlock(Optional<List<List<String>>> cut);
 }

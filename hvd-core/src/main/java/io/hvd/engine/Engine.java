@@ -150,7 +150,11 @@ public final class Engine {
     private List<CompletableFuture<Outcome>> submit(List<Submission> submissions, boolean hurry, boolean waits) {
         List<PendingOp> ops = submissions.stream().map(this::pending).toList();
         try {
-            if (!ops.isEmpty() && queue.submit(ops, hurry, steps.plans(submissions))) {
+            boolean planned = !ops.isEmpty() && steps.plans(submissions);
+            if (planned) {
+                steps.submitted(ops);
+            }
+            if (!ops.isEmpty() && queue.submit(ops, hurry, planned)) {
                 boolean done = waits && shortcut.take(ops.get(ops.size() - 1).result()) == Shortcut.Taken.ALL;
                 if (!done) {
                     backend.control().wakeUp();

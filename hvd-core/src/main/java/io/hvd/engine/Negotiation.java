@@ -118,9 +118,9 @@ final class Negotiation {
     /**
      * All ranks have left the static plan.
      *
-     * @param cut the batches for the next one of the same operations; empty to find them anew
+     * @param cut as in {@link StepWatch#startOver(Optional)}
      */
-    void unlock(List<List<String>> cut) {
+    void unlock(Optional<List<List<String>>> cut) {
         epoch++;
         locked = false;
         steps.startOver(cut);

@@ -74,6 +74,10 @@ final class StaticPlan {
         return here.stream().allMatch(Set::isEmpty);
     }
 
+    boolean isAtLastBatch() {
+        return next == batches.size() - 1;
+    }
+
     List<String> next() {
         return batches.get(next);
     }

@@ -122,19 +122,12 @@ final class StepCut {
         return begins;
     }
 
-    /** What is ready together but of different types takes a batch for each. */
+    /** What is ready together but of different types takes a batch for each. Several pieces are below the threshold. */
     private List<List<String>> fused(List<Piece> pieces) {
-        List<List<String>> batches = new ArrayList<>();
-        List<Request> loose = new ArrayList<>();
-        for (Piece piece : pieces) {
-            if (piece.requests().get(0).group().isNone()) {
-                loose.addAll(piece.requests());
-            } else {
-                batches.addAll(fused(piece.requests(), groupFusion ? Long.MAX_VALUE : threshold));
-            }
-        }
-        batches.addAll(fused(loose, threshold));
-        return batches;
+        List<Request> requests =
+                pieces.stream().flatMap(piece -> piece.requests().stream()).toList();
+        boolean loneGroup = pieces.size() == 1 && !requests.get(0).group().isNone();
+        return fused(requests, loneGroup && groupFusion ? Long.MAX_VALUE : threshold);
     }
 
     private static List<List<String>> fused(List<Request> requests, long threshold) {

@@ -13,6 +13,8 @@ import java.util.stream.Collectors;
  * whatever else it wants makes the rank leave them. Used by whoever has the turn in the data plane.
  */
 final class StepFollower {
+    /** So long a step's last batch is left to a program that does not wait after all. */
+    private static final long LEFT_TO_PROGRAM_NANOS = 5_000_000;
     /** So long an operation may lie in an incomplete batch before it is negotiated. */
     private static final long PATIENCE_NANOS = 1_000_000_000;
 
@@ -23,7 +25,8 @@ final class StepFollower {
     /** Rank 0's; null elsewhere. */
     private final StepStudy study;
 
-    private List<List<String>> proposal = List.of();
+    private final PromptWaits promptWaits = new PromptWaits();
+    private Optional<List<List<String>>> proposal = Optional.empty();
     private long lastSubmissionNanos;
     private volatile boolean follows;
     private volatile Set<String> planned = Set.of();
@@ -43,9 +46,17 @@ final class StepFollower {
 
     /** See {@link Engine#observed}; any thread. */
     void observed(int inSet, String name) {
-        if (study != null && inSet == set.id() && plans(name)) {
-            study.observed(name);
+        if (inSet == set.id() && plans(name)) {
+            promptWaits.waits();
+            if (study != null) {
+                study.observed(name);
+            }
         }
+    }
+
+    /** The program submits nothing but what the steps are made of; any thread. */
+    void submitted(List<PendingOp> ops) {
+        promptWaits.submitted(ops.get(ops.size() - 1).call().submittedNanos());
     }
 
     /** Whether a static plan holds; any thread may ask. */
@@ -73,15 +84,15 @@ final class StepFollower {
         set.lock(batches, queue.announced(set.id()));
         planned = batches.stream().flatMap(List::stream).collect(Collectors.toUnmodifiableSet());
         lastSubmissionNanos = System.nanoTime();
-        proposal = List.of();
+        proposal = Optional.empty();
         if (study != null) {
             study.begin(batches);
         }
         follows = true;
     }
 
-    /** The cut for which the plan has been left; empty if it was for another reason. */
-    List<List<String>> proposal() {
+    /** The cut for which the plan has been left, of no batches if that is to be found anew; nothing if it was for another reason. */
+    Optional<List<List<String>>> proposal() {
         return proposal;
     }
 
@@ -106,7 +117,16 @@ final class StepFollower {
         if (!fresh.isEmpty()) {
             lastSubmissionNanos = System.nanoTime();
         }
-        if (closing || (awaited && !set.steps().isDue()) || patienceNanos() == 0) {
+        if (!awaited && set.steps().isDue() && isLeftToProgram()) {
+            promptWaits.nobodyWaits();
+        }
+        boolean heldBack = awaited && !set.steps().isDue();
+        if (heldBack && study != null && !set.steps().isIdle()) {
+            // The program does not wait as it did when the step was cut.
+            study.startAnew();
+            proposal = Optional.of(List.of());
+        }
+        if (closing || heldBack || patienceNanos() == 0) {
             set.steps().leave();
         }
         return beside;
@@ -146,7 +166,8 @@ final class StepFollower {
         long step = set.steps().isIdle()
                 ? PATIENCE_NANOS
                 : Math.max(0, PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
-        return Math.min(step, queue.nanosUntilOverdue());
+        long patience = Math.min(step, queue.nanosUntilOverdue());
+        return isLeftToProgram() ? Math.min(patience, LEFT_TO_PROGRAM_NANOS) : patience;
     }
 
     /**
@@ -159,7 +180,16 @@ final class StepFollower {
             queue.restWithoutPlan();
             return true;
         }
-        return queue.rest(set.steps().missing());
+        return queue.rest(isLeftToProgram() ? Integer.MAX_VALUE : set.steps().missing());
+    }
+
+    /** Whether the next batch is one that a thread of the program is going to carry out as it waits. */
+    private boolean isLeftToProgram() {
+        return promptWaits.areExpected() && set.steps().isAtLastBatch() && takesAnyThread();
+    }
+
+    private boolean takesAnyThread() {
+        return set.data().takesAnyThread(set.steps().nextRequests().get(0).device());
     }
 
     /** Whether this rank has something to do in the data plane. */
@@ -169,9 +199,7 @@ final class StepFollower {
 
     /** Whether the next batch can be carried out, and on any thread. */
     boolean isDueHere() {
-        return follows
-                && set.steps().isDue()
-                && set.data().takesAnyThread(set.steps().nextRequests().get(0).device());
+        return follows && set.steps().isDue() && takesAnyThread();
     }
 
     /** Whether nothing is left of what the program has submitted. */
@@ -187,7 +215,7 @@ final class StepFollower {
     boolean next() {
         StaticPlan steps = set.steps();
         // Only with a batch that is due: then the other ranks come as well.
-        if (steps.isLeft() || !proposal.isEmpty()) {
+        if (steps.isLeft() || proposal.isPresent()) {
             veto(steps);
         } else if (run(steps)) {
             return true;
@@ -218,7 +246,7 @@ final class StepFollower {
             return false;
         }
         if (study != null) {
-            study.ran(ops, begun, System.nanoTime(), steps.batches()).ifPresent(better -> proposal = better);
+            study.ran(ops, begun, System.nanoTime(), steps.batches()).ifPresent(better -> proposal = Optional.of(better));
         }
         steps.advance();
         // Off the queue first: whoever waits may submit the same name as soon as it is done.

@@ -67,6 +67,14 @@ final class StepStudy {
         forget();
     }
 
+    /** What has been found does not hold any more. */
+    void startAnew() {
+        names = Set.of();
+        looks = 0;
+        steps = 0;
+        forget();
+    }
+
     private void forget() {
         seen = 0;
         observed.clear();

@@ -3,6 +3,7 @@ package io.hvd.engine;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -55,10 +56,17 @@ final class StepWatch {
         return settled();
     }
 
-    /** @param cut what the step that has settled last is better cut into, if it comes again; may be empty */
-    void startOver(List<List<String>> cut) {
-        preferred = cut;
-        preferredFor = cut.isEmpty() ? Set.of() : locked;
+    /**
+     * A static plan has ended.
+     *
+     * @param cut what its step is better cut into, whenever it comes again; no batches to find them anew; nothing to
+     *     leave it at what is known
+     */
+    void startOver(Optional<List<List<String>>> cut) {
+        cut.ifPresent(batches -> {
+            preferred = batches;
+            preferredFor = batches.isEmpty() ? Set.of() : locked;
+        });
         startOver();
     }
 

@@ -17,6 +17,7 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -124,7 +125,7 @@ class CoordinatorPlansTest {
         coordinator.announce(1, known(0, 4, 0), 0);
         assertThat(coordinator.next(0)).as("of the epoch before").isEmpty();
 
-        coordinator.unlock(0, List.of());
+        coordinator.unlock(0, Optional.empty());
         coordinator.announce(0, known(2, 4, 0), 0);
         coordinator.announce(1, known(2, 4, 0), 0);
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
@@ -144,7 +145,7 @@ class CoordinatorPlansTest {
 
         coordinator.announce(1, known(2, 4, 0), 0);
         assertThat(coordinator.next(0)).isEmpty();
-        coordinator.unlock(0, List.of());
+        coordinator.unlock(0, Optional.empty());
         coordinator.announce(0, known(2, 4, 0), 0);
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
     }
@@ -168,7 +169,7 @@ class CoordinatorPlansTest {
     void aBetterCutIsForgottenWhereARequestHasChanged() {
         for (DType type : List.of(DType.FLOAT32, DType.FLOAT64)) {
             Coordinator coordinator = lockedWith(sum("a", 4), sum("b", 4));
-            coordinator.unlock(0, List.of(List.of("b"), List.of("a")));
+            coordinator.unlock(0, Optional.of(List.of(List.of("b"), List.of("a"))));
             Request b = Requests.allreduce("b", type, Shape.of(1), ReduceOp.SUM);
             int number = type == DType.FLOAT32 ? 1 : 2;
             List<List<String>> lock = List.of();
@@ -197,7 +198,7 @@ class CoordinatorPlansTest {
         coordinator.announce(0, closes(), 0);
         coordinator.announce(1, closes(), 0);
         assertThat(coordinator.next(0)).isEmpty();
-        coordinator.unlock(0, List.of());
+        coordinator.unlock(0, Optional.empty());
         assertThat(coordinator.next(0)).singleElement().matches(Plan::stop);
     }
 
@@ -205,7 +206,7 @@ class CoordinatorPlansTest {
     @Test
     void aBarrierWithALimitCountsInEveryEpoch() {
         Coordinator coordinator = two(settings(8, 0, false));
-        coordinator.unlock(0, List.of());
+        coordinator.unlock(0, Optional.empty());
         bothWant(coordinator, Request.barrier("limited", 100));
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("limited"));
         bothWant(coordinator, Request.barrier("unlimited", 0));

@@ -85,6 +85,24 @@ class StepCutTest {
     }
 
     @Test
+    void wholeGroupsMayShareABatch() {
+        Request.Group one = new Request.Group("one", 2);
+        Request.Group other = new Request.Group("other", 1);
+        List<Ready> step = List.of(
+                new Ready(sum("one.0", 400).in(one), 0, LATE),
+                new Ready(sum("one.1", 400).in(one), 5, LATE),
+                new Ready(sum("other.0", 400).in(other), 10, LATE));
+        assertThat(cut.best(step)).containsExactly(List.of("one.0", "one.1", "other.0"));
+        assertThat(new StepCut(PACE, 1000, true, false).best(step))
+                .as("too much for one batch")
+                .containsExactly(List.of("one.0", "one.1"), List.of("other.0"));
+        assertThat(new StepCut(PACE, 500, true, false).best(step))
+                .as("a group is one batch, whatever its size")
+                .containsExactly(List.of("one.0", "one.1"), List.of("other.0"));
+        assertThat(new StepCut(PACE, 500, false, false).best(step)).hasSize(3);
+    }
+
+    @Test
     void differentTypesReadyTogetherTakeABatchEach() {
         List<Ready> step = List.of(
                 ready("a", 40, 0), new Ready(Requests.wired("half", DType.FLOAT16), 0, LATE), ready("b", 40, 0));

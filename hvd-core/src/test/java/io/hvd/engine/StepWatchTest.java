@@ -6,6 +6,7 @@ import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Op;
 import io.hvd.engine.Plan.Verdict;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -44,14 +45,22 @@ class StepWatchTest {
         see(1, 2);
         see(1, 2);
         assertThat(see(1, 2)).containsExactly(List.of("t1", "t2"));
-        three.startOver(List.of(List.of("t2"), List.of("t1")));
+        three.startOver(Optional.of(List.of(List.of("t2"), List.of("t1"))));
         see(1, 2);
         see(1, 2);
         assertThat(see(1, 2)).containsExactly(List.of("t2"), List.of("t1"));
-        three.startOver(List.of(List.of("t2"), List.of("t1")));
+        three.startOver(Optional.empty());
         see(1);
         see(1);
         assertThat(see(1)).containsExactly(List.of("t1"));
+        three.startOver(Optional.empty());
+        see(1, 2);
+        see(1, 2);
+        assertThat(see(1, 2)).as("remembered").containsExactly(List.of("t2"), List.of("t1"));
+        three.startOver(Optional.of(List.of()));
+        see(1, 2);
+        see(1, 2);
+        assertThat(see(1, 2)).as("found anew").containsExactly(List.of("t1", "t2"));
     }
 
     @Test

@@ -84,11 +84,10 @@ public final class DistributedOptimizer implements Optimizer {
         synchronizedAlready = false;
         long backwardEnded = System.nanoTime();
         exchange.submitRest(source != null ? source::stage : parameter -> {});
-        exchange.awaitAll();
+        lastStep = exchange.awaitAll(backwardEnded);
         if (source != null) {
             source.adopt();
         }
-        lastStep = exchange.stats(backwardEnded);
         exchange.startOver();
         synchronizedAlready = true;
     }
@@ -252,7 +251,7 @@ public final class DistributedOptimizer implements Optimizer {
     /** Takes over the state; gradients on their way are waited for and dropped. */
     @Override
     public void loadState(byte[] state) {
-        exchange.awaitAll();
+        exchange.awaitAll(System.nanoTime());
         startOver();
         inner.loadState(state);
     }

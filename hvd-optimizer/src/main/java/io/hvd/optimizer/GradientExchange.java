@@ -6,7 +6,6 @@ import io.hvd.error.HvdException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
 
 /**
@@ -38,16 +37,10 @@ final class GradientExchange implements GradientSource.Listener {
         startOver();
     }
 
-    /** A gradient on its way, and when it came back. */
-    private static final class Flight {
-        private final Parameter parameter;
-        private final Handle handle;
-        private final AtomicLong doneNanos = new AtomicLong(Long.MAX_VALUE);
-
-        Flight(Parameter parameter, Handle handle) {
-            this.parameter = parameter;
-            this.handle = handle;
-            handle.whenDone(() -> doneNanos.set(System.nanoTime()));
+    /** A gradient on its way. */
+    private record Flight(Parameter parameter, Handle handle) {
+        long bytes() {
+            return parameter.gradient().bytes();
         }
     }
 
@@ -126,8 +119,18 @@ final class GradientExchange implements GradientSource.Listener {
         }
     }
 
-    /** Waits for all, also when one fails, so that no gradient is touched behind the caller's back. */
-    void awaitAll() {
+    /**
+     * Waits for all, also when one fails, so that no gradient is touched behind the caller's back.
+     *
+     * @param backwardEnded by {@link System#nanoTime()}
+     */
+    StepStats awaitAll(long backwardEnded) {
+        long bytes = flights.stream().mapToLong(Flight::bytes).sum();
+        // Asked, not called back: the program learns of no result before it waits, so that gradients can travel together.
+        long hidden = flights.stream()
+                .filter(flight -> flight.handle.isDone())
+                .mapToLong(Flight::bytes)
+                .sum();
         RuntimeException first = null;
         for (Flight flight : List.copyOf(flights)) {
             try {
@@ -139,17 +142,6 @@ final class GradientExchange implements GradientSource.Listener {
         if (first != null) {
             startOver();
             throw first;
-        }
-    }
-
-    /** Of the gradients that {@link #awaitAll()} has waited for. */
-    StepStats stats(long backwardEnded) {
-        long bytes = 0;
-        long hidden = 0;
-        for (Flight flight : flights) {
-            long size = flight.parameter.gradient().bytes();
-            bytes += size;
-            hidden += flight.doneNanos.get() - backwardEnded <= 0 ? size : 0;
         }
         return new StepStats(bytes, hidden, System.nanoTime() - backwardEnded);
     }
