@@ -3,8 +3,8 @@ package io.hvd.engine;
 import io.hvd.spi.Activities;
 import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 
 /**
  * Says whose batch the data plane is working on. A batch's activities are reported once, on behalf of
@@ -27,12 +27,18 @@ final class DataLog implements Activities {
     /** The data plane takes up a step of the static plan, and meets the other members there. */
     void enter(List<PendingOp> ops) {
         List<Call> calls = begin(ops);
-        calls.forEach(call -> recorder.entered(call, batch));
+        if (recorder.isHeard()) {
+            calls.forEach(call -> recorder.entered(call, batch));
+        }
     }
 
     private List<Call> begin(List<PendingOp> ops) {
-        List<Call> calls =
-                ops.stream().map(PendingOp::call).filter(Objects::nonNull).toList();
+        List<Call> calls = new ArrayList<>(ops.size());
+        for (PendingOp op : ops) {
+            if (op.call() != null) {
+                calls.add(op.call());
+            }
+        }
         batch = calls.isEmpty() ? null : calls.get(0);
         return calls;
     }

@@ -148,13 +148,18 @@ public final class Engine {
 
     /** @param waits true if the caller would do nothing else meanwhile */
     private List<CompletableFuture<Outcome>> submit(List<Submission> submissions, boolean hurry, boolean waits) {
-        List<PendingOp> ops = submissions.stream().map(this::pending).toList();
+        // No streams on the way of every step: their many small classes have left the caches when the next step comes.
+        List<PendingOp> ops = new ArrayList<>(submissions.size());
+        for (Submission submission : submissions) {
+            ops.add(pending(submission));
+        }
         try {
             boolean planned = !ops.isEmpty() && steps.plans(submissions);
             if (planned) {
                 steps.submitted(ops);
             }
-            if (!ops.isEmpty() && queue.submit(ops, hurry, planned)) {
+            // What is planned is announced to nobody; its hurry is that of whoever waits.
+            if (!ops.isEmpty() && queue.submit(ops, hurry && (waits || !planned), planned)) {
                 boolean done = waits && shortcut.take(ops.get(ops.size() - 1).result()) == Shortcut.Taken.ALL;
                 if (!done) {
                     backend.control().wakeUp();
@@ -164,7 +169,11 @@ public final class Engine {
             ops.forEach(op -> op.fail(refused));
             throw refused;
         }
-        return ops.stream().map(PendingOp::result).toList();
+        List<CompletableFuture<Outcome>> results = new ArrayList<>(ops.size());
+        for (PendingOp op : ops) {
+            results.add(op.result());
+        }
+        return results;
     }
 
     private PendingOp pending(Submission asked) {

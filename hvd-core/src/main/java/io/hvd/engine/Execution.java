@@ -70,7 +70,11 @@ final class Execution {
     }
 
     private List<Outcome> results() {
-        return ops.stream().map(op -> Outcome.of(op.output())).toList();
+        List<Outcome> results = new ArrayList<>(ops.size());
+        for (PendingOp op : ops) {
+            results.add(Outcome.of(op.output()));
+        }
+        return results;
     }
 
     /** What the run has left to a device, or null. */
@@ -223,11 +227,19 @@ final class Execution {
     }
 
     private List<Tensor> inputs() {
-        return ops.stream().map(PendingOp::input).toList();
+        List<Tensor> inputs = new ArrayList<>(ops.size());
+        for (PendingOp op : ops) {
+            inputs.add(op.input());
+        }
+        return inputs;
     }
 
     private List<Tensor> outputs() {
-        return ops.stream().map(this::output).toList();
+        List<Tensor> outputs = new ArrayList<>(ops.size());
+        for (PendingOp op : ops) {
+            outputs.add(output(op));
+        }
+        return outputs;
     }
 
     /** Where the result goes; made here, if nobody has brought it. */

@@ -138,7 +138,7 @@ final class SetMember {
             batch.forEach(name ->
                     requests.put(name, cache.find(name).orElseThrow().value().request()));
         }
-        steps = new StaticPlan(batches, requests);
+        steps = new StaticPlan(batches, requests, size());
         announced.forEach(op -> steps.submitted(op.request()));
     }
 

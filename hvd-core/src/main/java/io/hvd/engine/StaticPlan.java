@@ -1,5 +1,8 @@
 package io.hvd.engine;
 
+import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.Plan.Verdict;
+import io.hvd.tensor.Device;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -15,14 +18,30 @@ import java.util.stream.IntStream;
  */
 final class StaticPlan {
     private final List<List<String>> batches;
+    /** The batches, to be carried out. */
+    private final List<Batch> runs;
+
     private final Map<String, Integer> batchOf = new HashMap<>();
     private final Map<String, Request> requests;
     private final List<Set<String>> here = new ArrayList<>();
     private int next;
     private boolean left;
 
-    /** @param requests this rank's, by name, as they have been in every step */
-    StaticPlan(List<List<String>> batches, Map<String, Request> requests) {
+    /**
+     * @param requests this rank's, by name, as they have been in every step
+     * @param ranks that take part
+     */
+    StaticPlan(List<List<String>> batches, Map<String, Request> requests, int ranks) {
+        this.runs = batches.stream()
+                .map(names -> new Batch(
+                        names.stream().map(Plan.Op::named).toList(),
+                        Verdict.RUN,
+                        "",
+                        List.of(),
+                        List.of(),
+                        ranks,
+                        false))
+                .toList();
         this.batches = batches;
         this.requests = requests;
         for (int i = 0; i < batches.size(); i++) {
@@ -71,7 +90,12 @@ final class StaticPlan {
 
     /** Whether nothing has been submitted that is still to be carried out. */
     boolean isIdle() {
-        return here.stream().allMatch(Set::isEmpty);
+        for (Set<String> batch : here) {
+            if (!batch.isEmpty()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     boolean isAtLastBatch() {
@@ -80,6 +104,15 @@ final class StaticPlan {
 
     List<String> next() {
         return batches.get(next);
+    }
+
+    Batch nextBatch() {
+        return runs.get(next);
+    }
+
+    /** Of all tensors of the next batch. */
+    Device nextDevice() {
+        return requests.get(next().get(0)).device();
     }
 
     /** All of a step. */

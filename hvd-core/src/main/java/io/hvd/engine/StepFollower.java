@@ -1,7 +1,5 @@
 package io.hvd.engine;
 
-import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Verdict;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -140,7 +138,9 @@ final class StepFollower {
     boolean takeInHere() {
         List<PendingOp> fresh =
                 queue.drainFreshIf(op -> op.set() == set.id() && !op.request().hasLimit());
-        fresh.forEach(this::follow);
+        for (PendingOp op : fresh) {
+            follow(op);
+        }
         lastSubmissionNanos = System.nanoTime();
         return !fresh.isEmpty();
     }
@@ -189,7 +189,7 @@ final class StepFollower {
     }
 
     private boolean takesAnyThread() {
-        return set.data().takesAnyThread(set.steps().nextRequests().get(0).device());
+        return set.data().takesAnyThread(set.steps().nextDevice());
     }
 
     /** Whether this rank has something to do in the data plane. */
@@ -227,30 +227,23 @@ final class StepFollower {
     }
 
     private boolean run(StaticPlan steps) {
-        List<PendingOp> ops = steps.next().stream()
-                .map(name -> queue.find(set.id(), name).orElseThrow())
-                .toList();
+        List<PendingOp> ops = queue.all(set.id(), steps.next());
         log.enter(ops);
-        Batch batch = new Batch(
-                ops.stream().map(op -> Plan.Op.named(op.name())).toList(),
-                Verdict.RUN,
-                "",
-                List.of(),
-                List.of(),
-                set.size(),
-                false);
-        Execution execution = new Execution(set, ops, batch);
+        Execution execution = new Execution(set, ops, steps.nextBatch());
         long begun = System.nanoTime();
         Optional<List<Outcome>> outcomes = execution.runUnlessVetoed();
         if (outcomes.isEmpty()) {
             return false;
         }
         if (study != null) {
-            study.ran(ops, begun, System.nanoTime(), steps.batches()).ifPresent(better -> proposal = Optional.of(better));
+            study.ran(ops, begun, System.nanoTime(), steps.batches())
+                    .ifPresent(better -> proposal = Optional.of(better));
         }
         steps.advance();
         // Off the queue first: whoever waits may submit the same name as soon as it is done.
-        ops.forEach(op -> queue.take(set.id(), op.name()));
+        for (PendingOp op : ops) {
+            queue.take(set.id(), op.name());
+        }
         unfinished.settle(execution, outcomes.get());
         return true;
     }

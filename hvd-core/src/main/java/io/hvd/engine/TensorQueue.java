@@ -74,8 +74,12 @@ final class TensorQueue {
             oldestNanos = System.nanoTime();
         }
         fresh.addAll(ops);
-        ops.forEach(op -> freshBytes += op.request().wireBytes());
-        ops.stream().filter(op -> op.request().hasLimit()).forEach(this::noteLimit);
+        for (PendingOp op : ops) {
+            freshBytes += op.request().wireBytes();
+            if (op.request().hasLimit()) {
+                noteLimit(op);
+            }
+        }
         boolean nowUrgent = hurry || (!planned && freshBytes >= thresholdBytes);
         boolean wake = (nowUrgent && !urgent) || (!called && (!planned || fresh.size() >= enough));
         urgent |= nowUrgent;
@@ -157,7 +161,12 @@ final class TensorQueue {
 
     /** Hands over what has not been announced yet if all of it is of this kind; else nothing. */
     synchronized List<PendingOp> drainFreshIf(Predicate<PendingOp> kind) {
-        return !fresh.isEmpty() && fresh.stream().allMatch(kind) ? drainFresh() : List.of();
+        for (PendingOp op : fresh) {
+            if (!kind.test(op)) {
+                return List.of();
+            }
+        }
+        return fresh.isEmpty() ? List.of() : drainFresh();
     }
 
     /**
@@ -194,6 +203,20 @@ final class TensorQueue {
         awaited.remove(key);
         overdue.remove(key);
         return Optional.ofNullable(pending.remove(key));
+    }
+
+    /** Operations that are pending. */
+    synchronized List<PendingOp> all(int set, List<String> names) {
+        List<PendingOp> found = new ArrayList<>(names.size());
+        for (String name : names) {
+            PendingOp op = pending.get(new PendingOp.Key(set, name));
+            if (op == null) {
+                throw new IllegalStateException(
+                        "a plan names tensor \"" + name + "\", which is not pending on this rank");
+            }
+            found.add(op);
+        }
+        return found;
     }
 
     synchronized Optional<PendingOp> find(int set, String name) {

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class StaticPlanTest {
     private final StaticPlan plan = new StaticPlan(
-            List.of(List.of("a", "b"), List.of("c")), Map.of("a", sum("a", 4), "b", sum("b", 4), "c", sum("c", 8)));
+            List.of(List.of("a", "b"), List.of("c")), Map.of("a", sum("a", 4), "b", sum("b", 4), "c", sum("c", 8)), 2);
 
     @Test
     void aBatchIsDueWhenAllOfItIsThereInAnyOrder() {
