@@ -126,7 +126,8 @@ final class GradientExchange implements GradientSource.Listener {
      */
     StepStats awaitAll(long backwardEnded) {
         long bytes = flights.stream().mapToLong(Flight::bytes).sum();
-        // Asked, not called back: the program learns of no result before it waits, so that gradients can travel together.
+        // Asked, not called back: the program learns of no result before it waits, so that gradients can travel
+        // together.
         long hidden = flights.stream()
                 .filter(flight -> flight.handle.isDone())
                 .mapToLong(Flight::bytes)

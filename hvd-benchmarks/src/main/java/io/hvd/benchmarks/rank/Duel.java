@@ -53,7 +53,7 @@ final class Duel {
             for (int i = 0; i < sizes.length; i++) {
                 warmUp(calls.get(i), sizes[i]);
             }
-            pause();
+            Job.pause(PAUSE_MILLIS);
         }
         for (int i = 0; i < sizes.length; i++) {
             fight(sides, calls.get(i), sizes[i], meeting);
@@ -65,15 +65,6 @@ final class Duel {
         List<Runnable> calls = sides.stream().map(side -> prove(side, count)).toList();
         floats.fill(count, 0); // sums of nothing but zeros stay what they are
         return calls;
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(PAUSE_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted before anything was timed", e);
-        }
     }
 
     private void fight(List<Side> sides, List<Runnable> calls, long bytes, Runnable meeting) {

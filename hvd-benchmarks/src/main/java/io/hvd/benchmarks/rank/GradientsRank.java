@@ -22,12 +22,16 @@ import org.bytedeco.pytorch.Work;
  * name of the bag, rounds, whether Gloo takes part.
  */
 public final class GradientsRank {
-    /** After ten identical steps hvd's ranks stop negotiating. */
-    private static final int FEWEST_WARM_STEPS = 15;
-    /** By then the JIT has seen enough; but moving gigabytes before each timing would take too long. */
-    private static final int WARM_OPERATIONS = 30_000;
+    /** After ten identical steps hvd's ranks stop negotiating, and after 32 more they look how a step is best cut. */
+    private static final int FEWEST_WARM_STEPS = 60;
+    /** By then the JIT has seen enough, and hvd has looked once more; but moving gigabytes before each timing would take too long. */
+    private static final int WARM_OPERATIONS = 250_000;
 
     private static final long MOST_WARM_BYTES = 2L << 30;
+    /** In which the JIT ends what it has begun. */
+    private static final long PAUSE_MILLIS = 500;
+    /** After the pause. */
+    private static final int SETTLING_STEPS = 5;
 
     private final Job job = Job.ofThisProcess();
     private final Samples samples = new Samples();
@@ -105,11 +109,11 @@ public final class GradientsRank {
                 single.add(new TensorVector(tensors.get(i)));
             }
             Runnable meeting = () -> Gloo.await(gloo.startCoalesced(single.get(0)));
-            time("gloo-each", meeting, () -> {
+            time("gloo-each", FEWEST_WARM_STEPS, meeting, () -> {
                 List<Work> works = single.stream().map(gloo::start).toList();
                 works.forEach(Gloo::await);
             });
-            time("gloo-coalesced", meeting, () -> Gloo.await(gloo.startCoalesced(tensors)));
+            time("gloo-coalesced", FEWEST_WARM_STEPS, meeting, () -> Gloo.await(gloo.startCoalesced(tensors)));
         }
     }
 
@@ -121,14 +125,25 @@ public final class GradientsRank {
 
     /** One meeting of the ranks before all rounds: another collective in between would end hvd's fixed plan. */
     private void time(String series, Runnable meeting, Runnable step) {
+        time(series, warmSteps(), meeting, step);
+    }
+
+    /** @param warmSteps few where no Java code is to become fast */
+    private void time(String series, long warmSteps, Runnable meeting, Runnable step) {
         meeting.run();
-        for (int i = 0; i < warmSteps(); i++) {
-            step.run();
-        }
+        repeat(step, warmSteps);
+        Job.pause(PAUSE_MILLIS);
+        repeat(step, SETTLING_STEPS);
         for (int round = 0; round < rounds; round++) {
             long begun = System.nanoTime();
             step.run();
             samples.add(series, bag.bytes(), (System.nanoTime() - begun) / 1e3);
+        }
+    }
+
+    private static void repeat(Runnable step, long times) {
+        for (long i = 0; i < times; i++) {
+            step.run();
         }
     }
 

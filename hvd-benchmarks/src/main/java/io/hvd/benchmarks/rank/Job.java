@@ -6,6 +6,16 @@ record Job(int rank, int size) {
         return new Job(number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 1));
     }
 
+    /** Nobody computes meanwhile but the JIT. */
+    static void pause(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted before anything was timed", e);
+        }
+    }
+
     private static int number(String variable, int otherwise) {
         String value = System.getenv(variable);
         return value == null ? otherwise : Integer.parseInt(value);

@@ -9,6 +9,9 @@ import org.bytedeco.javacpp.PointerScope;
  * together, so that they take each other's cores as long as the timing lasts.
  */
 public final class TrainingRank {
+    /** What is called some hundred times a second reaches the JIT's last stage after twenty seconds. */
+    private static final int WARM_STEPS_PER_STEP = 7;
+
     private TrainingRank() {}
 
     public static void main(String[] args) {
@@ -19,7 +22,7 @@ public final class TrainingRank {
         Samples samples = new Samples();
         samples.about("torch", Gloo.torchVersion());
         try (Trainer trainer = Trainer.of(args[1], net, folder)) {
-            train(trainer, Math.max(20, steps / 5));
+            train(trainer, WARM_STEPS_PER_STEP * steps);
             new Gate(folder, job).pass("warm");
             long begun = System.nanoTime();
             train(trainer, steps);
