@@ -12,7 +12,8 @@ import java.util.function.Consumer;
 
 /**
  * Images per second: hvd against processes of the same jar that do not communicate, against LibTorch's reducer on Gloo,
- * and against hvd on one rank. Launches alternate, and each is compared with the one beside it in time.
+ * and against hvd on one rank. But for the last one all take turns within the same processes, and each turn is compared
+ * with the one beside it in time.
  */
 final class TrainingBench implements Benchmark {
     private static final String HVD = "hvd";
@@ -27,13 +28,13 @@ final class TrainingBench implements Benchmark {
     @Override
     public String summary() {
         return "Images per second of the MNIST net (64 per rank and step) and of a small ResNet (16)."
-                + " --repeat is the number of pairs, --rounds of timed steps, --only takes mnist or resnet;"
+                + " --repeat is the number of launches, --rounds of timed steps in each, --only takes mnist or resnet;"
                 + " --sizes is without effect.";
     }
 
     @Override
     public Plan usual() {
-        return new Plan(List.of(1, 2, 4), List.of(), 300, 10);
+        return new Plan(List.of(1, 2, 4), List.of(), 300, 3);
     }
 
     @Override
@@ -46,7 +47,7 @@ final class TrainingBench implements Benchmark {
         for (Net net : Net.values()) {
             if (plan.wants(net.name().toLowerCase(Locale.ROOT))) {
                 Runs runs = new Runs(net, steps(net, plan.rounds()));
-                for (int pair = 0; pair < plan.repeat(); pair++) {
+                for (int launch = 0; launch < plan.repeat(); launch++) {
                     runs.launchAll(plan.ranks(), progress);
                 }
                 runs.results(plan.ranks()).forEach(results);
@@ -73,11 +74,17 @@ final class TrainingBench implements Benchmark {
 
         void launchAll(List<Integer> ranks, Progress progress) throws IOException, InterruptedException {
             for (int count : ranks) {
-                for (String way : count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, PLAIN, DDP)) {
-                    progress.say(net + ", " + count + " ranks, " + way);
-                    Samples run = Launch.mpirun(
-                            count, MpiSetting.DEFAULT, TrainingRank.class, way, net.name(), Integer.toString(steps));
-                    torch = run.about("torch");
+                List<String> ways = count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, PLAIN, DDP);
+                progress.say(net + ", " + count + " ranks");
+                Samples run = Launch.mpirun(
+                        count,
+                        MpiSetting.DEFAULT,
+                        TrainingRank.class,
+                        String.join(",", ways),
+                        net.name(),
+                        Integer.toString(steps));
+                torch = run.about("torch");
+                for (String way : ways) {
                     micros.computeIfAbsent(way + count, each -> new ArrayList<>())
                             .addAll(run.of(way, net.bytes()));
                 }

@@ -183,9 +183,15 @@ final class StepFollower {
         return queue.rest(isLeftToProgram() ? Integer.MAX_VALUE : set.steps().missing());
     }
 
-    /** Whether the next batch is one that a thread of the program is going to carry out as it waits. */
+    /**
+     * Whether the next batch is one that a thread of the program is going to carry out as it waits. Not where the steps
+     * have paused: nobody need look every few milliseconds then.
+     */
     private boolean isLeftToProgram() {
-        return promptWaits.areExpected() && set.steps().isAtLastBatch() && takesAnyThread();
+        return promptWaits.areExpected()
+                && System.nanoTime() - lastSubmissionNanos < PATIENCE_NANOS
+                && set.steps().isAtLastBatch()
+                && takesAnyThread();
     }
 
     private boolean takesAnyThread() {

@@ -159,6 +159,58 @@ class ShortcutTest {
         assertThat(a.join().tensor().item()).isEqualTo(1);
     }
 
+    /** Eight steps in which the program waits as soon as it has submitted the last operation. */
+    private void waitsPromptly() {
+        for (int i = 0; i < 8; i++) {
+            PendingOp a = op("a");
+            PendingOp b = op("b");
+            queue.submit(List.of(a, b), true, true);
+            steps.submitted(List.of(a, b));
+            steps.observed(0, "b");
+            assertThat(shortcut.take(b.result())).isEqualTo(Taken.ALL);
+        }
+    }
+
+    @Test
+    void theLastBatchIsLeftToAProgramThatAlwaysWaitsForItAtOnce() throws Exception {
+        asleep(() -> true);
+        waitsPromptly();
+
+        CompletableFuture<Outcome> a = submit("a");
+        assertThat(shortcut.take(a)).as("the first batch").isEqualTo(Taken.ALL);
+        boolean wakes = queue.submit(List.of(op("b")), false, true);
+
+        assertThat(wakes).as("the communication thread").isFalse();
+        assertThat(steps.patienceNanos()).as("until it looks all the same").isLessThanOrEqualTo(5_000_000);
+    }
+
+    @Test
+    void theLastBatchIsNobodysButTheCommunicationThreadsWhereTheProgramDoesOtherThingsFirst() throws Exception {
+        asleep(() -> true);
+        CompletableFuture<Outcome> a = submit("a");
+        assertThat(shortcut.take(a)).isEqualTo(Taken.ALL);
+
+        assertThat(queue.submit(List.of(op("b")), false, true)).isTrue();
+        assertThat(steps.patienceNanos()).isGreaterThan(5_000_000);
+    }
+
+    @Test
+    void whatIsLeftToAProgramThatDoesNotComeIsCarriedOutAllTheSame() throws Exception {
+        CompletableFuture<Boolean> communicating = asleep(() -> {
+            steps.takeIn(false);
+            return steps.isDue() && steps.next();
+        });
+        waitsPromptly();
+        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        PendingOp b = op("b");
+        queue.submit(List.of(b), false, true);
+
+        message.countDown();
+
+        assertThat(get(communicating)).isTrue();
+        assertThat(b.result()).isCompleted();
+    }
+
     @Test
     void batchesBeforeHisOwnAreCarriedOutOnTheWay() throws Exception {
         asleep(() -> true);

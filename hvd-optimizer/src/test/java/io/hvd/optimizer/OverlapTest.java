@@ -4,11 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
+import io.hvd.LocalRanks;
 import io.hvd.tensor.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Communication runs beside backward, shown without clocks: backward waits for it before it ends. */
 @Timeout(60)
@@ -99,6 +106,41 @@ class OverlapTest {
             assertThat(optimizer.lastStep().exposedNanos()).isPositive();
             return null;
         });
+    }
+
+    /** The optimizer's own statistics must not look like a program that waits for each gradient. */
+    @Test
+    void whereRanksShareCoresTheGradientsOfAStepTravelTogetherOnceThatIsSeenToBeBest(@TempDir Path folder)
+            throws IOException {
+        int ranks = Math.max(2, Runtime.getRuntime().availableProcessors());
+        int layers = 3;
+        int steps = 40;
+        Path timeline = folder.resolve("timeline.json");
+
+        LocalRanks.spawn(ranks, InitOptions.standard(), Map.of("HOROVOD_TIMELINE", "DYNAMIC"), hvd -> {
+            Layers model = new Layers(layers);
+            DistributedOptimizer optimizer =
+                    DistributedOptimizer.wrap(model).bucketBytes(4 * LAYER).build();
+            train(optimizer, model, 100);
+            hvd.startTimeline(timeline, false);
+            train(optimizer, model, steps);
+            hvd.stopTimeline();
+            return null;
+        });
+
+        long travelledWithAnother = Files.readString(timeline).split("in_batch_of", -1).length - 1;
+        assertThat(travelledWithAnother)
+                .as("in %d steps, of which the first dozen are negotiated", steps)
+                .isGreaterThanOrEqualTo((long) (steps / 2) * (layers - 1) * ranks);
+    }
+
+    private static void train(DistributedOptimizer optimizer, Layers model, int steps) {
+        for (int step = 0; step < steps; step++) {
+            for (int layer = model.gradients.size() - 1; layer >= 0; layer--) {
+                model.compute(layer, step);
+            }
+            optimizer.step();
+        }
     }
 
     @Test
