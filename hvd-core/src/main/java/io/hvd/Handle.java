@@ -45,7 +45,7 @@ public final class Handle {
         }
         boolean done = result.isDone();
         if (done) {
-            observe();
+            observe(false);
         }
         return done;
     }
@@ -79,15 +79,15 @@ public final class Handle {
     }
 
     /** What the program submits from here on may need the result. */
-    private void observe() {
+    private void observe(boolean waits) {
         if (!observed) {
             observed = true;
-            engine.observed(set, name);
+            engine.observed(set, name, waits);
         }
     }
 
     private Outcome outcome() {
-        observe();
+        observe(true);
         if (!result.isDone()) {
             engine.await(set, name, result);
         }
@@ -104,7 +104,7 @@ public final class Handle {
     /** Calls back on hvd's thread, or on one that waits for a result, when the result is there or the operation has failed; must not wait. */
     public void whenDone(Runnable action) {
         result.whenComplete((value, error) -> {
-            observe();
+            observe(false);
             action.run();
         });
     }

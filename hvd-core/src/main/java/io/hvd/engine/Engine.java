@@ -205,9 +205,13 @@ public final class Engine {
         }
     }
 
-    /** The program waits for this operation, or has learnt that it is done: what it submits from now on may need the result. */
-    public void observed(int set, String name) {
-        steps.observed(set, name);
+    /**
+     * The program waits for this operation, or has learnt that it is done: what it submits from now on may need the result.
+     *
+     * @param waits whether it waits
+     */
+    public void observed(int set, String name, boolean waits) {
+        steps.observed(set, name, waits);
     }
 
     /** Somebody waits for what was submitted: it is announced at once. */

@@ -75,7 +75,7 @@ final class Shortcut {
                 return false;
             }
         }
-        return result.isDone() && steps.isIdle() && steps.rest();
+        return result.isDone() && steps.isIdle() && steps.restHere();
     }
 
     /** Whether a plan has been left on another thread since; throws what has gone wrong there. The communication thread asks. */

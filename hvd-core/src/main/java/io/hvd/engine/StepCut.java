@@ -44,6 +44,14 @@ final class StepCut {
 
     /** What is not cut: one operation, or a group, which is ready when the last of it is. */
     private record Piece(List<Request> requests, long nanos, long neededNanos, long bytes) {
+        /**
+         * Whether it is one batch by itself. A group of several types never shares one: a part of it would run long before
+         * the rest, and if the plan ended in between, the rest would wait for the whole group for ever.
+         */
+        boolean isOfOneType() {
+            return StepCut.fused(requests, Long.MAX_VALUE).size() == 1;
+        }
+
         static Piece of(List<Ready> members) {
             return new Piece(
                     members.stream().map(Ready::request).toList(),
@@ -100,13 +108,17 @@ final class StepCut {
         double[] ends = new double[pieces.size() + 1];
         int[] begins = new int[pieces.size() + 1];
         int[] counts = new int[pieces.size() + 1];
+        List<Boolean> sharing = pieces.stream().map(Piece::isOfOneType).toList();
         for (int end = 1; end <= pieces.size(); end++) {
             ends[end] = Double.MAX_VALUE;
             Piece last = pieces.get(end - 1);
             long bytes = 0;
             for (int begin = end - 1; begin >= 0; begin--) {
                 bytes += pieces.get(begin).bytes();
-                boolean fits = bytes <= threshold && pieces.get(begin).neededNanos() > last.nanos();
+                boolean fits = bytes <= threshold
+                        && pieces.get(begin).neededNanos() > last.nanos()
+                        && sharing.get(begin)
+                        && sharing.get(end - 1);
                 if (!fits && begin < end - 1) {
                     break;
                 }

@@ -13,6 +13,8 @@ import java.util.stream.Collectors;
 final class StepFollower {
     /** So long a step's last batch is left to a program that does not wait after all. */
     private static final long LEFT_TO_PROGRAM_NANOS = 5_000_000;
+    /** A plan that has come no further than this is not worth being taken again. */
+    private static final int FEW_STEPS = 3;
     /** So long an operation may lie in an incomplete batch before it is negotiated. */
     private static final long PATIENCE_NANOS = 1_000_000_000;
 
@@ -23,9 +25,13 @@ final class StepFollower {
     /** Rank 0's; null elsewhere. */
     private final StepStudy study;
 
+    /** The communication thread sleeps for a moment only, in which it leaves the last batch to the program. */
+    private boolean looksAgain;
+
     private final PromptWaits promptWaits = new PromptWaits();
     private Optional<List<List<String>>> proposal = Optional.empty();
     private long lastSubmissionNanos;
+    private long batchesRun;
     private volatile boolean follows;
     private volatile Set<String> planned = Set.of();
 
@@ -43,9 +49,11 @@ final class StepFollower {
     }
 
     /** See {@link Engine#observed}; any thread. */
-    void observed(int inSet, String name) {
+    void observed(int inSet, String name, boolean waits) {
         if (inSet == set.id() && plans(name)) {
-            promptWaits.waits();
+            if (waits) {
+                promptWaits.waits();
+            }
             if (study != null) {
                 study.observed(name);
             }
@@ -83,6 +91,7 @@ final class StepFollower {
         planned = batches.stream().flatMap(List::stream).collect(Collectors.toUnmodifiableSet());
         lastSubmissionNanos = System.nanoTime();
         proposal = Optional.empty();
+        batchesRun = 0;
         if (study != null) {
             study.begin(batches);
         }
@@ -118,16 +127,21 @@ final class StepFollower {
         if (!awaited && set.steps().isDue() && isLeftToProgram()) {
             promptWaits.nobodyWaits();
         }
-        boolean heldBack = awaited && !set.steps().isDue();
-        if (heldBack && study != null && !set.steps().isIdle()) {
-            // The program does not wait as it did when the step was cut.
-            study.startAnew();
-            proposal = Optional.of(List.of());
+        boolean heldBack = (awaited && !set.steps().isDue()) || patienceNanos() == 0;
+        if (heldBack && !set.steps().isIdle() && !set.steps().isLeft()) {
+            findCutAnew(); // the program does not wait as it did when the step was cut
         }
-        if (closing || heldBack || patienceNanos() == 0) {
+        if (closing || heldBack) {
             set.steps().leave();
         }
         return beside;
+    }
+
+    private void findCutAnew() {
+        if (study != null) {
+            study.startAnew();
+            proposal = Optional.of(List.of());
+        }
     }
 
     /**
@@ -167,7 +181,7 @@ final class StepFollower {
                 ? PATIENCE_NANOS
                 : Math.max(0, PATIENCE_NANOS - (System.nanoTime() - lastSubmissionNanos));
         long patience = Math.min(step, queue.nanosUntilOverdue());
-        return isLeftToProgram() ? Math.min(patience, LEFT_TO_PROGRAM_NANOS) : patience;
+        return looksAgain ? Math.min(patience, LEFT_TO_PROGRAM_NANOS) : patience;
     }
 
     /**
@@ -177,10 +191,24 @@ final class StepFollower {
      */
     boolean rest() {
         if (!follows) {
+            looksAgain = false;
             queue.restWithoutPlan();
             return true;
         }
-        return queue.rest(isLeftToProgram() ? Integer.MAX_VALUE : set.steps().missing());
+        looksAgain = isLeftToProgram();
+        return restUntilDue();
+    }
+
+    /** The same for a thread that has carried out what was due while the communication thread sleeps, for as long as that chose. */
+    boolean restHere() {
+        return restUntilDue();
+    }
+
+    private boolean restUntilDue() {
+        return queue.rest(
+                looksAgain && isLeftToProgram()
+                        ? Integer.MAX_VALUE
+                        : set.steps().missing());
     }
 
     /**
@@ -226,6 +254,9 @@ final class StepFollower {
         } else if (run(steps)) {
             return true;
         }
+        if (proposal.isEmpty() && batchesRun < FEW_STEPS * steps.batches().size()) {
+            findCutAnew(); // it does not suit another rank
+        }
         set.unlock();
         follows = false;
         planned = Set.of();
@@ -246,6 +277,7 @@ final class StepFollower {
                     .ifPresent(better -> proposal = Optional.of(better));
         }
         steps.advance();
+        batchesRun++;
         // Off the queue first: whoever waits may submit the same name as soon as it is done.
         for (PendingOp op : ops) {
             queue.take(set.id(), op.name());

@@ -98,7 +98,13 @@ final class StepWatch {
         }
         List<List<Plan.Op>> best = step.size() > finest.size() ? step : finest;
         locked = before;
-        return before.equals(preferredFor) ? preferred : names(best);
+        return suits(best) ? preferred : names(best);
+    }
+
+    /** Whether the preferred cut is of this step, and begins where this one does. */
+    private boolean suits(List<List<Plan.Op>> found) {
+        return before.equals(preferredFor)
+                && found.get(0).stream().anyMatch(op -> preferred.get(0).contains(op.name()));
     }
 
     private static List<List<String>> names(List<List<Plan.Op>> batches) {

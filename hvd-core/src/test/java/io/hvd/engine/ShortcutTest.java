@@ -121,6 +121,7 @@ class ShortcutTest {
         CompletableFuture<T> result = CompletableFuture.supplyAsync(
                 () -> {
                     shortcut.begin();
+                    steps.rest();
                     shortcut.sleep(control, Long.MAX_VALUE, null);
                     return afterwards.get();
                 },
@@ -166,7 +167,7 @@ class ShortcutTest {
             PendingOp b = op("b");
             queue.submit(List.of(a, b), true, true);
             steps.submitted(List.of(a, b));
-            steps.observed(0, "b");
+            steps.observed(0, "b", true);
             assertThat(shortcut.take(b.result())).isEqualTo(Taken.ALL);
         }
     }
@@ -178,10 +179,20 @@ class ShortcutTest {
 
         CompletableFuture<Outcome> a = submit("a");
         assertThat(shortcut.take(a)).as("the first batch").isEqualTo(Taken.ALL);
+        steps.rest(); // as the communication thread does before it sleeps
         boolean wakes = queue.submit(List.of(op("b")), false, true);
 
         assertThat(wakes).as("the communication thread").isFalse();
         assertThat(steps.patienceNanos()).as("until it looks all the same").isLessThanOrEqualTo(5_000_000);
+    }
+
+    @Test
+    void nothingIsLeftToTheProgramWhileTheCommunicationThreadSleepsForLong() throws Exception {
+        asleep(() -> true);
+        waitsPromptly();
+        assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+
+        assertThat(queue.submit(List.of(op("b")), false, true)).as("wakes it").isTrue();
     }
 
     @Test
@@ -202,6 +213,7 @@ class ShortcutTest {
         });
         waitsPromptly();
         assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
+        steps.rest(); // as the communication thread does before it sleeps
         PendingOp b = op("b");
         queue.submit(List.of(b), false, true);
 

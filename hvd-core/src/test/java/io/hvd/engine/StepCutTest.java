@@ -102,6 +102,19 @@ class StepCutTest {
         assertThat(new StepCut(PACE, 500, false, false).best(step)).hasSize(3);
     }
 
+    /** Else a part of it would run, and the rest, announced alone when the plan ends, would wait for the whole group. */
+    @Test
+    void aGroupOfSeveralTypesSharesNoBatch() {
+        Request.Group group = new Request.Group("g", 2);
+        List<Ready> step = List.of(
+                ready("before", 40, 0),
+                new Ready(sum("g.0", 40).in(group), 1, LATE),
+                new Ready(Requests.wired("g.1", DType.FLOAT16).in(group), 2, LATE),
+                new Ready(Requests.wired("after", DType.FLOAT16), 3, LATE));
+        assertThat(new StepCut(PACE, PLENTY, true, false).best(step))
+                .containsExactly(List.of("before"), List.of("g.0"), List.of("g.1"), List.of("after"));
+    }
+
     @Test
     void differentTypesReadyTogetherTakeABatchEach() {
         List<Ready> step = List.of(

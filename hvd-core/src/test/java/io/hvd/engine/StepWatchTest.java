@@ -64,6 +64,23 @@ class StepWatchTest {
     }
 
     @Test
+    void aCutIsNotTakenWhereTheStepBeginsInTheMiddleOfIt() {
+        see(1);
+        see(2);
+        see(1);
+        see(2);
+        see(1);
+        assertThat(see(2)).containsExactly(List.of("t1"), List.of("t2"));
+        three.startOver(Optional.of(List.of(List.of("t1"), List.of("t2"))));
+        see(2);
+        see(1);
+        see(2);
+        see(1);
+        see(2);
+        assertThat(see(1)).containsExactly(List.of("t2"), List.of("t1"));
+    }
+
+    @Test
     void stepsOfOtherOperationsAreNotEqual() {
         see(1);
         see(2);
