@@ -196,15 +196,11 @@ final class StepFollower {
             return true;
         }
         looksAgain = isLeftToProgram();
-        return restUntilDue();
+        return restHere();
     }
 
     /** The same for a thread that has carried out what was due while the communication thread sleeps, for as long as that chose. */
     boolean restHere() {
-        return restUntilDue();
-    }
-
-    private boolean restUntilDue() {
         return queue.rest(
                 looksAgain && isLeftToProgram()
                         ? Integer.MAX_VALUE
