@@ -7,8 +7,8 @@ import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * One rank that trains the same net in several ways, in turn: as memory happens to be laid out, one process computes up to a
- * quarter faster than the next one, for as long as it lives, so that processes compare only with themselves. Arguments:
+ * One rank that trains the same net in several ways, in turn: one process computes up to a quarter faster than the next
+ * one, for as long as it lives, so that processes compare only with themselves. Arguments:
  * folder, ways divided by commas, net, steps that are timed of each. All ranks begin each turn together, so that they take
  * each other's cores as long as the timing lasts.
  */
