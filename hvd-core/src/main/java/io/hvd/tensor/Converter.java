@@ -182,7 +182,7 @@ public final class Converter {
         }
     }
 
-    private static void scaleInPlace(Object block, DType type, double scale, int count) {
+    static void scaleInPlace(Object block, DType type, double scale, int count) {
         if (scale == 1.0) {
             return;
         }

@@ -1,6 +1,7 @@
 package io.hvd.tensor;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -29,6 +30,11 @@ public final class FlatView {
 
     public DType wire() {
         return wire;
+    }
+
+    /** Whether some tensor is of another type than the wire's. */
+    public boolean converts() {
+        return tensors.stream().anyMatch(tensor -> tensor.dtype() != wire);
     }
 
     /** Fills {@code stage} from its start with {@code count} scaled elements, beginning at element {@code from}. */
@@ -61,7 +67,7 @@ public final class FlatView {
 
     private void forEachPart(long from, int count, Part part) {
         long end = from + count;
-        for (int i = 0; i < tensors.size() && starts[i] < end; i++) {
+        for (int i = tensorAt(from); i < tensors.size() && starts[i] < end; i++) {
             long first = Math.max(from, starts[i]);
             long last = Math.min(end, starts[i + 1]);
             if (first < last) {
@@ -69,6 +75,12 @@ public final class FlatView {
                 part.visit(tensors.get(i), first - starts[i], (int) (last - first), at);
             }
         }
+    }
+
+    /** One that begins there or has begun before; those before it have ended by then. */
+    private int tensorAt(long element) {
+        int found = Arrays.binarySearch(starts, element);
+        return found >= 0 ? found : -found - 2;
     }
 
     private interface Part {

@@ -55,6 +55,9 @@ public final class Reducer {
         /** Fills an array of the type's kind with {@code count} elements, the first of them number {@code first}. */
         void read(int first, int count, Object block);
 
+        /** What is multiplied by it is the result, for all; 1 where the type is a half one, which would be rounded twice. */
+        double scale();
+
         /** Gets what has come out there; {@code block} stays as it is. */
         void write(int first, int count, Object block);
     }
@@ -68,6 +71,11 @@ public final class Reducer {
         @Override
         public void read(int first, int count, Object block) {
             throw new IllegalStateException("it is none of the sources");
+        }
+
+        @Override
+        public double scale() {
+            return 1;
         }
 
         @Override
@@ -85,6 +93,7 @@ public final class Reducer {
             load(type, sources, i, first, run, own, operand);
             combine(op, type, accumulator, operand, run);
         }
+        Converter.scaleInPlace(accumulator, type, own.scale(), run);
         Bulk.put(target, type, byteIndex(first, type), accumulator, 0, run);
         own.write(first, run, accumulator);
     }

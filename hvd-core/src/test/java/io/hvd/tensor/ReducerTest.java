@@ -105,7 +105,8 @@ class ReducerTest {
         int size = 5000;
         for (int place = 0; place < 3; place++) {
             List<ByteBuffer> stages = new ArrayList<>(stages(type, 3, size));
-            Elsewhere own = new Elsewhere(place, type, stages.get(place), stage(type, array(type, size, i -> 99), 0));
+            Elsewhere own =
+                    new Elsewhere(place, 1, type, stages.get(place), stage(type, array(type, size, i -> 99), 0));
             stages.set(place, stage(type, array(type, size, i -> 99), 0));
             ByteBuffer target = stage(type, array(type, size, i -> 99), 0);
 
@@ -120,7 +121,27 @@ class ReducerTest {
         }
     }
 
-    private record Elsewhere(int place, DType type, ByteBuffer from, ByteBuffer to) implements Reducer.Own {
+    @ParameterizedTest
+    @EnumSource(
+            value = DType.class,
+            names = {"FLOAT32", "FLOAT64", "INT32", "INT64", "INT16"})
+    void whatComesOutIsScaledOnceForAll(DType type) {
+        List<ByteBuffer> stages = stages(type, 3, 5000);
+        Elsewhere own = new Elsewhere(1, 0.5, type, stages.get(1), stage(type, array(type, 5000, i -> 99), 0));
+        ByteBuffer target = stage(type, array(type, 5000, i -> 99), 0);
+
+        reducer.reduce(ReduceOp.SUM, type, stages, 17, 4900, target, own);
+
+        Object result = read(target, type, 0, 5000);
+        for (int i = 17; i < 4917; i++) {
+            double half = expected(ReduceOp.SUM, type, 3, i) / 2;
+            assertThat(get(type, result, i)).isEqualTo(type.isFloating() ? half : (long) half);
+        }
+        assertThat(read(own.to(), type, 0, 5000)).isEqualTo(result);
+    }
+
+    private record Elsewhere(int place, double scale, DType type, ByteBuffer from, ByteBuffer to)
+            implements Reducer.Own {
         @Override
         public void read(int first, int count, Object block) {
             Bulk.get(from, type, first * type.bytes(), block, 0, count);

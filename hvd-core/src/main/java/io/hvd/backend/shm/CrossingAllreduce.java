@@ -63,7 +63,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
             return false;
         }
         Slice mine = SegmentPass.slice(count, how, segment);
-        pass.combineOwn(here, 0, count, segment.result(here), false);
+        pass.combineOwn(here, 0, count, segment.result(here));
         if (crosses(mine) && !across.combineUnlessVetoed(segment.result(here), mine.first(), mine.count(), how)) {
             rounds.veto(here);
         }
@@ -119,7 +119,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
         long here = rounds.current();
         rounds.await(Counter.PACKED, here);
         Slice mine = SegmentPass.slice(count, how, segment);
-        pass.combineOwn(here, from, count, segment.result(here), false);
+        pass.combineOwn(here, from, count, segment.result(here));
         return new UnderWay(here, from, count, across.begin(segment.result(here), mine.first(), mine.count(), how));
     }
 

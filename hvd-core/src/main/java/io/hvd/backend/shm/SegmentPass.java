@@ -20,6 +20,8 @@ final class SegmentPass {
     private final FlatView source;
     private final FlatView target;
     private final Reduction how;
+    /** Scaled once by the owner of a slice, a result is copied by all; a conversion comes before it, though. */
+    private final boolean ownerScales;
 
     SegmentPass(
             Rounds rounds,
@@ -34,6 +36,7 @@ final class SegmentPass {
         this.source = new FlatView(inputs, how.wire(), converter);
         this.target = new FlatView(outputs, how.wire(), converter);
         this.how = how;
+        this.ownerScales = !how.wire().isHalf() && !target.converts();
     }
 
     /** A range of a chunk's elements. */
@@ -103,51 +106,84 @@ final class SegmentPass {
     /**
      * The same for this rank's slice of the chunk that begins there, of which its own part is taken from where it comes
      * from, see {@link #packForOthers}.
-     *
-     * @param finished whether what comes out is the result, which then goes to where it belongs here as well
      */
-    void combineOwn(long round, long from, int count, ByteBuffer into, boolean finished) {
+    void combineOwn(long round, long from, int count, ByteBuffer into) {
+        combineOwn(round, count, into, new Mine(from));
+    }
+
+    /** The same where nobody else adds anything: what comes out is the result, and goes to where it belongs here as well. */
+    void finishOwn(long round, long from, int count, ByteBuffer into) {
+        combineOwn(round, count, into, new MineFinished(from));
+    }
+
+    private void combineOwn(long round, int count, ByteBuffer into, Reducer.Own own) {
         Slice mine = slice(count, how, segment);
         long begun = rounds.activities().begin();
-        reducer.reduce(
-                how.op(), how.wire(), segment.stages(round), mine.first(), mine.count(), into, own(from, finished));
+        reducer.reduce(how.op(), how.wire(), segment.stages(round), mine.first(), mine.count(), into, own);
         rounds.activities().end("SHM_ALLREDUCE", begun);
     }
 
-    private Reducer.Own own(long from, boolean finished) {
-        return new Reducer.Own() {
-            @Override
-            public int place() {
-                return segment.rank();
-            }
+    private class Mine implements Reducer.Own {
+        final long from;
 
-            @Override
-            public void read(int first, int count, Object block) {
-                source.read(from + first, count, block, how.prescale());
-            }
+        Mine(long from) {
+            this.from = from;
+        }
 
-            @Override
-            public void write(int first, int count, Object block) {
-                if (finished) {
-                    target.write(from + first, count, block, how.postscale());
-                }
-            }
-        };
+        @Override
+        public int place() {
+            return segment.rank();
+        }
+
+        @Override
+        public void read(int first, int count, Object block) {
+            source.read(from + first, count, block, how.prescale());
+        }
+
+        @Override
+        public double scale() {
+            return 1;
+        }
+
+        @Override
+        public void write(int first, int count, Object block) {
+            // It is not the result yet.
+        }
+    }
+
+    private final class MineFinished extends Mine {
+        MineFinished(long from) {
+            super(from);
+        }
+
+        @Override
+        public double scale() {
+            return ownerScales ? how.postscale() : 1;
+        }
+
+        @Override
+        public void write(int first, int count, Object block) {
+            target.write(from + first, count, block, scaleOfOthers());
+        }
+    }
+
+    private double scaleOfOthers() {
+        return ownerScales ? 1 : how.postscale();
     }
 
     void unpack(long from, int count, ByteBuffer result) {
-        unpack(from, count, result, NO_SLICE);
+        unpack(from, count, result, NO_SLICE, how.postscale());
     }
 
-    /** The same but for this rank's own slice. */
-    void unpackOthers(long from, int count, ByteBuffer result) {
-        unpack(from, count, result, slice(count, how, segment));
+    /** The same of what the others have finished; this rank's own slice is there already. */
+    void unpackFinished(long from, int count, ByteBuffer result) {
+        unpack(from, count, result, slice(count, how, segment), scaleOfOthers());
     }
 
-    private void unpack(long from, int count, ByteBuffer result, Slice left) {
+    private void unpack(long from, int count, ByteBuffer result, Slice left, double scale) {
         long begun = rounds.activities().begin();
-        target.unpack(from, left.first(), result, how.postscale());
-        target.unpack(from + left.end(), count - left.end(), behind(result, left.end()), how.postscale());
+        target.unpack(from, left.first(), result, scale);
+        target.unpack(from + left.end(), count - left.end(), behind(result, left.end()), scale);
         rounds.activities().end(Activities.COPY_OUT, begun);
     }
 }

@@ -57,14 +57,14 @@ final class SharedAllreduce implements SegmentAllreduce {
         for (long from = 0; count > 0; ) {
             long here = rounds.current();
             rounds.await(Counter.PACKED, here);
-            pass.combineOwn(here, from, count, segment.result(here), true);
+            pass.finishOwn(here, from, count, segment.result(here));
             rounds.reduced(here);
             int next = pass.chunk(from + count);
             if (next > 0) {
                 pass.packForOthers(from + count, next);
             }
             rounds.await(Counter.REDUCED, here);
-            pass.unpackOthers(from, count, segment.result(here));
+            pass.unpackFinished(from, count, segment.result(here));
             from += count;
             count = next;
         }
