@@ -111,7 +111,8 @@ final class Launch {
 
     private static List<String> mpirun(int ranks) {
         boolean prrte = Machine.openMpi().startsWith("5");
-        List<String> words = new ArrayList<>(List.of("mpirun", "-np", Integer.toString(ranks), "--bind-to", "none"));
+        List<String> words =
+                new ArrayList<>(List.of("mpirun", "-np", Integer.toString(ranks), "--bind-to", binding(ranks)));
         words.addAll(prrte ? List.of("--map-by", "slot:OVERSUBSCRIBE") : List.of("--oversubscribe"));
         if (System.getProperty("user.name").equals("root")) {
             words.add("--allow-run-as-root");
@@ -121,6 +122,11 @@ final class Launch {
             words.addAll(List.of("--mca", "mpi_yield_when_idle", "1"));
         }
         return words;
+    }
+
+    /** As Open MPI binds two ranks unless told otherwise: the scheduler leaves cores idle for milliseconds else. */
+    private static String binding(int ranks) {
+        return ranks > Machine.cores() ? "none" : "core";
     }
 
     private static void await(List<String> command, Map<String, String> environment, Path output)

@@ -17,6 +17,7 @@ import java.util.Optional;
  */
 public record Processors(int available, boolean own) {
     private static final String TOLD = "-XX:ActiveProcessorCount=";
+    private static final Path ONLINE = Path.of("/sys/devices/system/cpu/online");
     private static final String MASK = "Cpus_allowed_list:";
 
     /** @param localSize ranks on this host; all of them must have been started */
@@ -31,15 +32,38 @@ public record Processors(int available, boolean own) {
         return own ? available : Math.max(1, available / localSize);
     }
 
-    /** Ranks are children of one process of the launcher. */
+    /** On which all ranks of this host run together. */
+    public int ofAll(int localSize) {
+        return own ? available * localSize : available;
+    }
+
     private static boolean isBound(int localSize) {
+        Optional<BitSet> mine = mask(ProcessHandle.current().pid());
+        return localSize > 1
+                && mine.isPresent()
+                && !isEverything(mine.get())
+                && isAlone(mine.get(), masksOfOthers(), localSize);
+    }
+
+    /** Ranks are children of one process of the launcher. */
+    private static List<Optional<BitSet>> masksOfOthers() {
         ProcessHandle self = ProcessHandle.current();
-        List<Optional<BitSet>> others = self.parent().stream()
+        return self.parent().stream()
                 .flatMap(ProcessHandle::children)
                 .filter(child -> child.pid() != self.pid())
                 .map(child -> mask(child.pid()))
                 .toList();
-        return mask(self.pid()).map(mine -> isAlone(mine, others, localSize)).orElse(false);
+    }
+
+    /** Then nobody can be apart, and looking at all processes of the host is spared. */
+    private static boolean isEverything(BitSet mask) {
+        try {
+            BitSet missing = parse(Files.readString(ONLINE).strip());
+            missing.andNot(mask);
+            return missing.isEmpty();
+        } catch (IOException | NumberFormatException e) {
+            return false;
+        }
     }
 
     /** @param others of the launcher's other children; empty where it cannot be known */

@@ -1,6 +1,7 @@
 package io.hvd.engine;
 
 import io.hvd.config.EngineSettings;
+import io.hvd.config.Processors;
 import io.hvd.engine.Announcement.Wishes;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.error.BarrierTimeoutException;
@@ -106,7 +107,7 @@ public final class Engine {
     private boolean takesCoresFromProgram() {
         int ranks = backend.topology().size();
         return backend.topology().localSize() == ranks
-                && 2 * ranks > Runtime.getRuntime().availableProcessors();
+                && 2 * ranks > Processors.ofThisProcess(ranks).ofAll(ranks);
     }
 
     private CoordinatorLine line(int size, List<List<Integer>> processSets) {

@@ -21,6 +21,12 @@ class ProcessorsTest {
     }
 
     @Test
+    void ranksThatAreBoundApartHaveTheirProcessorsTogether() {
+        assertThat(new Processors(1, true).ofAll(2)).isEqualTo(2);
+        assertThat(new Processors(2, false).ofAll(4)).isEqualTo(2);
+    }
+
+    @Test
     void ranksThatAreBoundApartAreKnownByTheirMasks() {
         assertThat(isAlone("0-3", 3, "4-7", "8-11")).isTrue();
         assertThat(isAlone("0-3,8", 3, "4-7", "8-11")).as("one in common").isFalse();

@@ -1,5 +1,6 @@
 package io.hvd.backend.shm;
 
+import io.hvd.config.Processors;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
@@ -79,9 +80,10 @@ final class Patience {
      * @param ranks of this host
      */
     Patience(int ranks) {
-        this(ranks, Runtime.getRuntime().availableProcessors(), Core.REAL);
+        this(ranks, Processors.ofThisProcess(ranks).ofAll(ranks), Core.REAL);
     }
 
+    /** @param cores of all these ranks together */
     Patience(int ranks, int cores, Core core) {
         this.ranks = ranks;
         this.cores = cores;

@@ -12,7 +12,7 @@ import java.util.List;
 /** The tensors of one allreduce on their way through a segment: packed, combined slice by slice, taken from the result. */
 final class SegmentPass {
     /** Up to here one more wait costs more than adding up everything oneself, or than a message for each rank. */
-    static final int FEW_BYTES = 8192;
+    static final int FEW_BYTES = 2048;
 
     private final Rounds rounds;
     private final Segment segment;
