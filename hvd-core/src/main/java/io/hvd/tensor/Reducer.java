@@ -34,6 +34,7 @@ public final class Reducer {
      * The same, where one of the sources lies elsewhere, and what comes out of it goes there too.
      *
      * @param sources whatever {@code own} has in place of one of them
+     * @param target null if it goes nowhere else
      */
     public void reduce(
             ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Own own) {
@@ -94,7 +95,7 @@ public final class Reducer {
             combine(op, type, accumulator, operand, run);
         }
         Converter.scaleInPlace(accumulator, type, own.scale(), run);
-        Bulk.put(target, type, byteIndex(first, type), accumulator, 0, run);
+        put(accumulator, type, first, run, target);
         own.write(first, run, accumulator);
     }
 
@@ -109,8 +110,14 @@ public final class Reducer {
             combineFloats(op, left, right, run);
         }
         HalfRuns.toHalf(type, left, halves, run);
-        Bulk.put(target, type, byteIndex(first, type), halves, 0, run);
+        put(halves, type, first, run, target);
         own.write(first, run, halves);
+    }
+
+    private static void put(Object block, DType type, int first, int run, ByteBuffer target) {
+        if (target != null) {
+            Bulk.put(target, type, byteIndex(first, type), block, 0, run);
+        }
     }
 
     private static void load(

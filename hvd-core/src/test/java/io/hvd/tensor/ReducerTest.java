@@ -140,6 +140,20 @@ class ReducerTest {
         assertThat(read(own.to(), type, 0, 5000)).isEqualTo(result);
     }
 
+    @Test
+    void theResultMayGoNowhereButToItsOwner() {
+        for (DType type : List.of(DType.FLOAT32, DType.FLOAT16)) {
+            List<ByteBuffer> stages = stages(type, 2, 3000);
+            Elsewhere own = new Elsewhere(0, 1, type, stages.get(0), stage(type, array(type, 3000, i -> 99), 0));
+
+            reducer.reduce(ReduceOp.SUM, type, stages, 0, 3000, null, own);
+
+            for (int i = 0; i < 3000; i++) {
+                assertThat(get(type, read(own.to(), type, 0, 3000), i)).isEqualTo(expected(ReduceOp.SUM, type, 2, i));
+            }
+        }
+    }
+
     private record Elsewhere(int place, double scale, DType type, ByteBuffer from, ByteBuffer to)
             implements Reducer.Own {
         @Override

@@ -53,7 +53,7 @@ public final class AllreduceRank {
     private void raw(Backend hvd, MpiCalls mpi) {
         samples.about("raw", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
-        duel.fight(sides(hvd, mpi), sizes, mpi::barrier);
+        duel.fight(sides(hvd, mpi), sizes, 2_000, mpi::barrier);
     }
 
     /** Last, for the threads of LibTorch and Gloo want cores. */

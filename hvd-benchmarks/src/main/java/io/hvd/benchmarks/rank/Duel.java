@@ -14,9 +14,8 @@ final class Duel {
 
     private static final long WARM_NANOS = 50_000_000L;
     /** Ten rounds are worth what the JIT wants for everything; two are for a look. */
-    private static final int WARM_CALLS_PER_ROUND = 300;
+    private static final int WARM_CALLS_PER_ROUND = 3000;
 
-    private static final int MOST_WARM_CALLS = 3000;
     /** Nobody computes meanwhile but the JIT. */
     private static final long PAUSE_MILLIS = 500;
 
@@ -40,18 +39,21 @@ final class Duel {
         this.rounds = rounds;
     }
 
-    /** The ranks come together before each trial by the first of the sides. */
+    /** The ranks come together before each trial by the first of the sides, whose calls may take tens of microseconds. */
     void fight(List<Side> sides, long[] sizes) {
-        fight(sides, sizes, null);
+        fight(sides, sizes, 20_000, null);
     }
 
-    /** @param meeting brings the ranks together before each trial */
-    void fight(List<Side> sides, long[] sizes, Runnable meeting) {
+    /**
+     * @param likelyNanos of a call with few bytes
+     * @param meeting brings the ranks together before each trial
+     */
+    void fight(List<Side> sides, long[] sizes, long likelyNanos, Runnable meeting) {
         List<List<Runnable>> calls =
                 Arrays.stream(sizes).mapToObj(bytes -> proven(sides, bytes)).toList();
         for (int phase = 0; phase < Math.min(MOST_PHASES, rounds); phase++) {
             for (int i = 0; i < sizes.length; i++) {
-                warmUp(calls.get(i), sizes[i]);
+                warmUp(calls.get(i), likelyNanos + sizes[i] / 2);
             }
             Job.pause(PAUSE_MILLIS);
         }
@@ -98,10 +100,8 @@ final class Duel {
     }
 
     /** As many calls on every rank, so by size and not by time. */
-    private void warmUp(List<Runnable> calls, long bytes) {
-        long nanosOfOne = 20_000 + bytes / 2;
-        int most = Math.min(MOST_WARM_CALLS, rounds * WARM_CALLS_PER_ROUND);
-        long count = Math.max(1, Math.min(most, WARM_NANOS / nanosOfOne));
+    private void warmUp(List<Runnable> calls, long nanosOfOne) {
+        long count = Math.max(1, Math.min(rounds * WARM_CALLS_PER_ROUND, WARM_NANOS / nanosOfOne));
         for (Runnable call : calls) {
             for (int i = 0; i < count; i++) {
                 call.run();

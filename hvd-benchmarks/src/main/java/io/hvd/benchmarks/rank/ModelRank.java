@@ -57,7 +57,7 @@ public final class ModelRank {
             samples.about("raw", RawJob.way(hvd.description()));
             sides.add(Side.sum("raw", count -> ours(hvd, floats.directTensor(count))));
         }
-        duel.fight(sides, sizes, mpi::barrier);
+        duel.fight(sides, sizes, 20_000, mpi::barrier);
         samples.add("gamma", GAMMA_BYTES, gammaMicros());
         List<byte[]> all = hvd.exchange(samples.toBytes());
         for (int rank = 0; job.rank() == 0 && rank < all.size(); rank++) {

@@ -42,7 +42,7 @@ public final class NetworkRank {
         samples.about("hvd", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
         try (TcpCircle tcp = new TcpCircle(hvd, HvdConfig.fromEnvironment())) {
-            duel.fight(sides(hvd, mpi, tcp), sizes, mpi::barrier);
+            duel.fight(sides(hvd, mpi, tcp), sizes, 20_000, mpi::barrier);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -17,6 +17,8 @@ import java.util.List;
  * <p>A chunk lies in the segment from its packing on until it is unpacked, and there is room for two.
  */
 final class CrossingAllreduce implements SegmentAllreduce {
+    /** Up to here a message for each rank costs more than one for all. */
+    private static final int FEW_BYTES = 8192;
     /** The first of several chunks goes alone, with the question whether all agree. */
     private static final int FIRST_BYTES = 16 << 10;
 
@@ -35,7 +37,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
 
     @Override
     public boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how);
+        SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how, FEW_BYTES);
         int first = first(pass.elements(), how);
         pass.packForOthers(0, first);
         if (!agreed(pass, first, how)) {
@@ -62,7 +64,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
             tellOthersOfVeto(count, how);
             return false;
         }
-        Slice mine = SegmentPass.slice(count, how, segment);
+        Slice mine = SegmentPass.slice(count, how, segment, FEW_BYTES);
         pass.combineOwn(here, 0, count, segment.result(here));
         if (crosses(mine) && !across.combineUnlessVetoed(segment.result(here), mine.first(), mine.count(), how)) {
             rounds.veto(here);
@@ -82,7 +84,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
     }
 
     private void tellOthersOfVeto(int count, Reduction how) {
-        Slice mine = SegmentPass.slice(count, how, segment);
+        Slice mine = SegmentPass.slice(count, how, segment, FEW_BYTES);
         if (crosses(mine)) {
             across.veto(mine.count(), how);
         }
@@ -118,7 +120,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
     private UnderWay setOut(SegmentPass pass, long from, int count, Reduction how) {
         long here = rounds.current();
         rounds.await(Counter.PACKED, here);
-        Slice mine = SegmentPass.slice(count, how, segment);
+        Slice mine = SegmentPass.slice(count, how, segment, FEW_BYTES);
         pass.combineOwn(here, from, count, segment.result(here));
         return new UnderWay(here, from, count, across.begin(segment.result(here), mine.first(), mine.count(), how));
     }

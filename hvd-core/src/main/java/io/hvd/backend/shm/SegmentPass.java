@@ -11,31 +11,32 @@ import java.util.List;
 
 /** The tensors of one allreduce on their way through a segment: packed, combined slice by slice, taken from the result. */
 final class SegmentPass {
-    /** Up to here one more wait costs more than adding up everything oneself, or than a message for each rank. */
-    static final int FEW_BYTES = 2048;
-
     private final Rounds rounds;
     private final Segment segment;
     private final Reducer reducer;
     private final FlatView source;
     private final FlatView target;
     private final Reduction how;
+    private final int fewBytes;
     /** Scaled once by the owner of a slice, a result is copied by all; a conversion comes before it, though. */
     private final boolean ownerScales;
 
+    /** @param fewBytes that a chunk has if it is not divided */
     SegmentPass(
             Rounds rounds,
             Converter converter,
             Reducer reducer,
             List<Tensor> inputs,
             List<Tensor> outputs,
-            Reduction how) {
+            Reduction how,
+            int fewBytes) {
         this.rounds = rounds;
         this.segment = rounds.segment();
         this.reducer = reducer;
         this.source = new FlatView(inputs, how.wire(), converter);
         this.target = new FlatView(outputs, how.wire(), converter);
         this.how = how;
+        this.fewBytes = fewBytes;
         this.ownerScales = !how.wire().isHalf() && !target.converts();
     }
 
@@ -49,9 +50,8 @@ final class SegmentPass {
     private static final Slice NO_SLICE = new Slice(0, 0);
 
     /** This rank's slice of a chunk; a chunk of few bytes is the first rank's. */
-    static Slice slice(int count, Reduction how, Segment segment) {
-        boolean few = count * how.wire().bytes() <= FEW_BYTES;
-        if (few) {
+    static Slice slice(int count, Reduction how, Segment segment, int fewBytes) {
+        if (count * how.wire().bytes() <= fewBytes) {
             return new Slice(0, segment.rank() == 0 ? count : 0);
         }
         int first = (int) ((long) count * segment.rank() / segment.ranks());
@@ -59,12 +59,16 @@ final class SegmentPass {
         return new Slice(first, last - first);
     }
 
+    private Slice slice(int count) {
+        return slice(count, how, segment, fewBytes);
+    }
+
     long elements() {
         return source.elements();
     }
 
     boolean isFew() {
-        return elements() * how.wire().bytes() <= FEW_BYTES;
+        return elements() * how.wire().bytes() <= fewBytes;
     }
 
     /** Elements of the chunk that begins there; 0 at the end. */
@@ -79,7 +83,7 @@ final class SegmentPass {
 
     /** The same but for this rank's own slice, which nobody else reads. */
     void packForOthers(long from, int count) {
-        pack(from, count, slice(count, how, segment));
+        pack(from, count, slice(count));
     }
 
     private void pack(long from, int count, Slice left) {
@@ -96,28 +100,25 @@ final class SegmentPass {
         return stage.slice(bytes, stage.capacity() - bytes).order(stage.order());
     }
 
-    /** What all ranks of this host have packed there. */
-    void combine(long round, Slice slice, ByteBuffer into) {
-        long begun = rounds.activities().begin();
-        reducer.reduce(how.op(), how.wire(), segment.stages(round), slice.first(), slice.count(), into);
-        rounds.activities().end("SHM_ALLREDUCE", begun);
-    }
-
     /**
-     * The same for this rank's slice of the chunk that begins there, of which its own part is taken from where it comes
-     * from, see {@link #packForOthers}.
+     * What all ranks of this host have packed there, but for this rank's slice only, of which its own part is taken from
+     * where it comes from, see {@link #packForOthers}.
      */
     void combineOwn(long round, long from, int count, ByteBuffer into) {
-        combineOwn(round, count, into, new Mine(from));
+        combine(round, slice(count), into, new Mine(from));
     }
 
     /** The same where nobody else adds anything: what comes out is the result, and goes to where it belongs here as well. */
     void finishOwn(long round, long from, int count, ByteBuffer into) {
-        combineOwn(round, count, into, new MineFinished(from));
+        combine(round, slice(count), into, new MineFinished(from));
     }
 
-    private void combineOwn(long round, int count, ByteBuffer into, Reducer.Own own) {
-        Slice mine = slice(count, how, segment);
+    /** The same of the whole chunk, which is written where it belongs here and nowhere else. */
+    void finishAll(long round, long from, int count) {
+        combine(round, new Slice(0, count), null, new MineFinished(from));
+    }
+
+    private void combine(long round, Slice mine, ByteBuffer into, Reducer.Own own) {
         long begun = rounds.activities().begin();
         reducer.reduce(how.op(), how.wire(), segment.stages(round), mine.first(), mine.count(), into, own);
         rounds.activities().end("SHM_ALLREDUCE", begun);
@@ -177,7 +178,7 @@ final class SegmentPass {
 
     /** The same of what the others have finished; this rank's own slice is there already. */
     void unpackFinished(long from, int count, ByteBuffer result) {
-        unpack(from, count, result, slice(count, how, segment), scaleOfOthers());
+        unpack(from, count, result, slice(count), scaleOfOthers());
     }
 
     private void unpack(long from, int count, ByteBuffer result, Slice left, double scale) {

@@ -5,8 +5,6 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.List;
 
 /**
@@ -18,12 +16,13 @@ import java.util.List;
  * <p>Few bytes take one step instead: every rank adds up all stages for itself.
  */
 final class SharedAllreduce implements SegmentAllreduce {
+    /** Up to here one more wait costs more than adding up everything oneself. */
+    private static final int FEW_BYTES = 2048;
+
     private final Rounds rounds;
     private final Segment segment;
     private final Converter converter = new Converter();
     private final Reducer reducer = new Reducer();
-    private final ByteBuffer own =
-            ByteBuffer.allocateDirect(SegmentPass.FEW_BYTES).order(ByteOrder.nativeOrder());
 
     SharedAllreduce(Rounds rounds) {
         this.rounds = rounds;
@@ -32,7 +31,7 @@ final class SharedAllreduce implements SegmentAllreduce {
 
     @Override
     public boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how);
+        SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how, FEW_BYTES);
         return pass.isFew() ? inOneStep(pass) : inRounds(pass);
     }
 
@@ -42,8 +41,7 @@ final class SharedAllreduce implements SegmentAllreduce {
         if (isVetoed()) {
             return false;
         }
-        pass.combine(rounds.current(), new SegmentPass.Slice(0, count), own);
-        pass.unpack(0, count, own);
+        pass.finishAll(rounds.current(), 0, count);
         return true;
     }
 
