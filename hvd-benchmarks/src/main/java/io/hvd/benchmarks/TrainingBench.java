@@ -11,13 +11,14 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Images per second: hvd against processes of the same jar that do not communicate, against LibTorch's reducer on Gloo,
- * and against hvd on one rank. But for the last one all take turns within the same processes, and each turn is compared
+ * Images per second: hvd against processes of the same jar that do not communicate, against the same that only wait for
+ * each other after each step, against LibTorch's reducer on Gloo, and against hvd on one rank. But for the last one all take turns within the same processes, and each turn is compared
  * with the one beside it in time.
  */
 final class TrainingBench implements Benchmark {
     private static final String HVD = "hvd";
     private static final String PLAIN = "plain";
+    private static final String MEETING = "meeting";
     private static final String DDP = "ddp";
 
     @Override
@@ -39,7 +40,7 @@ final class TrainingBench implements Benchmark {
 
     @Override
     public Plan quick() {
-        return new Plan(List.of(1, 2), List.of(), 60, 1, "mnist", "", Map.of());
+        return new Plan(List.of(1, 2), List.of(), 30, 1, "mnist", "", Map.of());
     }
 
     @Override
@@ -74,7 +75,7 @@ final class TrainingBench implements Benchmark {
 
         void launchAll(List<Integer> ranks, Progress progress) throws IOException, InterruptedException {
             for (int count : ranks) {
-                List<String> ways = count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, PLAIN, DDP);
+                List<String> ways = count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, PLAIN, MEETING, DDP);
                 progress.say(net + ", " + count + " ranks");
                 Samples run = Launch.mpirun(
                         count,
@@ -97,6 +98,7 @@ final class TrainingBench implements Benchmark {
                 String alone = count == 1 ? "without-hvd" : count + "-processes-without-communication";
                 results.add(result(count, torch + "[" + alone + "]", PLAIN + count));
                 if (count > 1) {
+                    results.add(result(count, torch + "[" + alone + ",in-step]", MEETING + count));
                     results.add(result(count, torch + "[ddp-reducer,gloo]", DDP + count));
                 }
                 if (count > 1 && ranks.contains(1)) {

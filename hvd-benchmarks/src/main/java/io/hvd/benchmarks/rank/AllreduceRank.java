@@ -20,7 +20,7 @@ import org.bytedeco.javacpp.FloatPointer;
 /**
  * One rank of the sweep over sizes. First hvd's collective and its opponents in turn, on one thread; then the
  * same sizes by blocking calls through hvd's whole engine, without and with compression; then by Gloo. Arguments: folder, sizes in bytes, rounds, whether
- * Gloo takes part.
+ * there is more than the first.
  */
 public final class AllreduceRank {
     private final Job job = Job.ofThisProcess();
@@ -42,8 +42,8 @@ public final class AllreduceRank {
                 Arrays.stream(args[1].split(",")).mapToLong(Long::parseLong).toArray();
         AllreduceRank rank = new AllreduceRank(Path.of(args[0]), sizes, Integer.parseInt(args[2]));
         RawJob.run(rank::raw);
-        rank.engine();
         if (Boolean.parseBoolean(args[3])) {
+            rank.engine();
             rank.gloo();
         }
         rank.samples.write(rank.folder, rank.job.rank());

@@ -27,7 +27,7 @@ public final class GradientsRank {
     /** By then the JIT has seen enough, and hvd has looked once more; but moving gigabytes before each timing would take too long. */
     private static final int WARM_OPERATIONS = 250_000;
 
-    private static final long MOST_WARM_BYTES = 2L << 30;
+    private static final long MOST_WARM_BYTES = 20L << 30;
     /** In which the JIT ends what it has begun. */
     private static final long PAUSE_MILLIS = 500;
     /** After the pause. */
@@ -86,14 +86,14 @@ public final class GradientsRank {
         List<ByteBuffer> direct = bag.elements().stream()
                 .map(count -> ByteBuffer.allocateDirect(count * Float.BYTES).order(ByteOrder.nativeOrder()))
                 .toList();
-        time("mpi-each", mpi::barrier, () -> {
+        time("mpi-each", FEWEST_WARM_STEPS, mpi::barrier, () -> {
             for (int i = direct.size() - 1; i >= 0; i--) {
                 mpi.sum(direct.get(i), bag.elements().get(i));
             }
         });
         Floats all = new Floats(bag.allElements());
-        time("mpi-one", mpi::barrier, () -> mpi.sum(all.direct(), bag.allElements()));
-        time("mpi-packed", mpi::barrier, () -> {
+        time("mpi-one", FEWEST_WARM_STEPS, mpi::barrier, () -> mpi.sum(all.direct(), bag.allElements()));
+        time("mpi-packed", FEWEST_WARM_STEPS, mpi::barrier, () -> {
             all.pack(bag.allElements());
             mpi.sum(all.direct(), bag.allElements());
             all.unpack(bag.allElements(), 1f / job.size());

@@ -20,6 +20,11 @@ interface Trainer extends AutoCloseable {
     /** One batch. */
     void step();
 
+    /** Whether gradients are averaged. */
+    default boolean communicates() {
+        return true;
+    }
+
     @Override
     void close();
 
@@ -47,12 +52,13 @@ interface Trainer extends AutoCloseable {
         }
     }
 
-    /** @param way {@code hvd}, {@code ddp} or {@code plain} */
+    /** @param way {@code hvd}, {@code ddp}, {@code plain} or {@code meeting} */
     static Trainer of(String way, Net kind, Path folder) {
         return switch (way) {
             case "hvd" -> new WithHvd(kind);
             case "ddp" -> new WithDdp(kind, folder);
             case "plain" -> new Plain(kind);
+            case "meeting" -> new InStep(kind, folder);
             default -> throw new IllegalArgumentException("no such way to train: " + way);
         };
     }
@@ -73,8 +79,40 @@ interface Trainer extends AutoCloseable {
         }
 
         @Override
+        public boolean communicates() {
+            return false;
+        }
+
+        @Override
         public void close() {
             // nothing is shared
+        }
+    }
+
+    /** The same, but no rank begins a step before all have ended the one before: what averaging cannot do without. */
+    final class InStep implements Trainer {
+        private final Plain alone;
+        private final Meeting meeting;
+
+        InStep(Net kind, Path folder) {
+            alone = new Plain(kind);
+            meeting = new Meeting(folder, Job.ofThisProcess());
+        }
+
+        @Override
+        public void step() {
+            alone.step();
+            meeting.meet();
+        }
+
+        @Override
+        public boolean communicates() {
+            return false;
+        }
+
+        @Override
+        public void close() {
+            alone.close();
         }
     }
 

@@ -13,8 +13,10 @@ import org.bytedeco.javacpp.PointerScope;
  * each other's cores as long as the timing lasts.
  */
 public final class TrainingRank {
-    /** What is called some hundred times a second reaches the JIT's last stage after twenty seconds. */
-    private static final int WARM_STEPS_PER_STEP = 7;
+    /** The JIT's last stage comes after 5,000 calls, and who communicates does much once a step only. */
+    private static final int WARM_STEPS_PER_STEP = 20;
+    /** LibTorch alone is called dozens of times a step. */
+    private static final int WARM_STEPS_PER_STEP_ALONE = 7;
 
     private static final int TURNS = 10;
 
@@ -32,7 +34,7 @@ public final class TrainingRank {
         for (String way : args[1].split(",")) {
             trainers.put(way, Trainer.of(way, net, folder));
         }
-        trainers.values().forEach(trainer -> train(trainer, WARM_STEPS_PER_STEP * steps));
+        trainers.values().forEach(trainer -> train(trainer, warmSteps(trainer) * steps));
         int stepsOfTurn = Math.max(1, steps / TURNS);
         for (int turn = 0; turn < TURNS; turn++) {
             for (Map.Entry<String, Trainer> way : trainers.entrySet()) {
@@ -44,6 +46,10 @@ public final class TrainingRank {
         }
         trainers.values().forEach(Trainer::close);
         samples.write(folder, job.rank());
+    }
+
+    private static int warmSteps(Trainer trainer) {
+        return trainer.communicates() ? WARM_STEPS_PER_STEP : WARM_STEPS_PER_STEP_ALONE;
     }
 
     private static void train(Trainer trainer, int steps) {
