@@ -64,16 +64,22 @@ final class GradientsBench implements Benchmark {
                 settings,
                 plan.repeat(),
                 progress,
-                setting -> Launch.mpirun(
-                        ranks,
-                        setting,
-                        GradientsRank.class,
-                        bag.name(),
-                        Integer.toString(plan.rounds()),
-                        Boolean.toString(setting == MpiSetting.DEFAULT)));
+                setting -> launch(ranks, bag, setting, plan));
         List<Result> results = new ArrayList<>();
         runs.forEach((setting, run) -> results.addAll(results(ranks, bag, run, setting)));
         return results;
+    }
+
+    /** Gloo knows nothing of Open MPI's settings, and runs beside the usual one only. */
+    private static Samples launch(int ranks, GradientBag bag, MpiSetting setting, Plan plan)
+            throws IOException, InterruptedException {
+        String rounds = Integer.toString(plan.rounds());
+        Samples ours =
+                Launch.mpirun(ranks, setting, GradientsRank.class, bag.name(), rounds, GradientsRank.HVD_AND_MPI);
+        return setting == MpiSetting.DEFAULT
+                ? Samples.together(List.of(
+                        ours, Launch.unbound(ranks, GradientsRank.class, bag.name(), rounds, GradientsRank.GLOO)))
+                : ours;
     }
 
     private static List<Result> results(int ranks, GradientBag bag, Samples run, MpiSetting setting) {
@@ -83,7 +89,7 @@ final class GradientsBench implements Benchmark {
                 if (run.has(series)) {
                     String opponent = series.startsWith("mpi")
                             ? run.about("mpi") + "[" + setting.name() + "," + how + "]"
-                            : run.about("gloo") + "[" + how + "]";
+                            : run.about("gloo") + "[not-bound," + how + "]";
                     results.add(new Result(
                                     "gradients-" + bag.name() + "-" + ours,
                                     ranks,

@@ -58,12 +58,17 @@ final class Launch {
         return all;
     }
 
-    /** Plain mpirun, all processes placed alike whatever the setting. @param program gets the run's folder, then {@code args} */
+    /** Plain mpirun, all processes placed alike whatever the setting, and bound where each can have a core. @param program gets the run's folder, then {@code args} */
     static Samples mpirun(int ranks, MpiSetting setting, Class<?> program, String... args)
             throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(mpirun(ranks));
+        List<String> command = new ArrayList<>(mpirun(ranks, binding(ranks)));
         command.addAll(setting.arguments());
         return run(ranks, command, Map.of(), program, args);
+    }
+
+    /** Ranks whose threads may go where they like: Gloo, bound to a core, takes several times as long. */
+    static Samples unbound(int ranks, Class<?> program, String... args) throws IOException, InterruptedException {
+        return run(ranks, mpirun(ranks, "none"), Map.of(), program, args);
     }
 
     /** One process without a launcher. */
@@ -109,10 +114,9 @@ final class Launch {
         }
     }
 
-    private static List<String> mpirun(int ranks) {
+    private static List<String> mpirun(int ranks, String binding) {
         boolean prrte = Machine.openMpi().startsWith("5");
-        List<String> words =
-                new ArrayList<>(List.of("mpirun", "-np", Integer.toString(ranks), "--bind-to", binding(ranks)));
+        List<String> words = new ArrayList<>(List.of("mpirun", "-np", Integer.toString(ranks), "--bind-to", binding));
         words.addAll(prrte ? List.of("--map-by", "slot:OVERSUBSCRIBE") : List.of("--oversubscribe"));
         if (System.getProperty("user.name").equals("root")) {
             words.add("--allow-run-as-root");

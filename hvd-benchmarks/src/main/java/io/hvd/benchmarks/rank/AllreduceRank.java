@@ -18,11 +18,16 @@ import java.util.List;
 import org.bytedeco.javacpp.FloatPointer;
 
 /**
- * One rank of the sweep over sizes. First hvd's collective and its opponents in turn, on one thread; then the
- * same sizes by blocking calls through hvd's whole engine, without and with compression; then by Gloo. Arguments: folder, sizes in bytes, rounds, whether
- * there is more than the first.
+ * One rank of the sweep over sizes, or of a part of it: hvd's collective and its opponents in turn, on one thread; the
+ * same sizes by blocking calls through hvd's whole engine, without and with compression; by Gloo. Arguments: folder,
+ * sizes in bytes, rounds, parts.
  */
 public final class AllreduceRank {
+    public static final String RAW = "raw";
+    public static final String ENGINE = "engine";
+    /** Without MPI. */
+    public static final String GLOO = "gloo";
+
     private final Job job = Job.ofThisProcess();
     private final Samples samples = new Samples();
     private final Path folder;
@@ -41,13 +46,19 @@ public final class AllreduceRank {
         long[] sizes =
                 Arrays.stream(args[1].split(",")).mapToLong(Long::parseLong).toArray();
         AllreduceRank rank = new AllreduceRank(Path.of(args[0]), sizes, Integer.parseInt(args[2]));
-        RawJob.run(rank::raw);
-        if (Boolean.parseBoolean(args[3])) {
+        List<String> parts = Arrays.asList(args).subList(3, args.length);
+        if (parts.contains(RAW)) {
+            RawJob.run(rank::raw);
+        }
+        if (parts.contains(ENGINE)) {
             rank.engine();
+        }
+        if (parts.contains(GLOO)) {
             rank.gloo();
+        } else {
+            RawJob.finish();
         }
         rank.samples.write(rank.folder, rank.job.rank());
-        RawJob.finish();
     }
 
     private void raw(Backend hvd, MpiCalls mpi) {
@@ -56,7 +67,6 @@ public final class AllreduceRank {
         duel.fight(sides(hvd, mpi), sizes, 2_000, mpi::barrier);
     }
 
-    /** Last, for the threads of LibTorch and Gloo want cores. */
     private void gloo() {
         try (Gloo gloo = new Gloo(folder, job.rank(), job.size())) {
             samples.about("gloo", Gloo.version());

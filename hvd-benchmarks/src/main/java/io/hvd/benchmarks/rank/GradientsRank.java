@@ -19,13 +19,16 @@ import org.bytedeco.pytorch.Work;
 
 /**
  * One rank that averages a bag of gradients step after step, the last layer's first, as backward finds them. Arguments: folder,
- * name of the bag, rounds, whether Gloo takes part.
+ * name of the bag, rounds, who takes part.
  */
 public final class GradientsRank {
+    public static final String HVD_AND_MPI = "hvd+mpi";
+    public static final String GLOO = "gloo";
+
     /** After ten identical steps hvd's ranks stop negotiating, and after 32 more they look how a step is best cut. */
     private static final int FEWEST_WARM_STEPS = 60;
-    /** By then the JIT has seen enough, and hvd has looked once more; but moving gigabytes before each timing would take too long. */
-    private static final int WARM_OPERATIONS = 250_000;
+    /** The JIT's last stage comes after 5,000 calls, also of what is done once a step; but moving gigabytes before each timing would take too long. */
+    private static final int WARM_OPERATIONS = 2_000_000;
 
     private static final long MOST_WARM_BYTES = 20L << 30;
     /** In which the JIT ends what it has begun. */
@@ -47,13 +50,14 @@ public final class GradientsRank {
 
     public static void main(String[] args) {
         GradientsRank rank = new GradientsRank(Path.of(args[0]), GradientBag.named(args[1]), Integer.parseInt(args[2]));
-        rank.hvd();
-        RawJob.run((hvd, mpi) -> rank.mpi(mpi));
-        if (Boolean.parseBoolean(args[3])) {
+        if (args[3].equals(GLOO)) {
             rank.gloo();
+        } else {
+            rank.hvd();
+            RawJob.run((hvd, mpi) -> rank.mpi(mpi));
+            RawJob.finish();
         }
         rank.samples.write(rank.folder, rank.job.rank());
-        RawJob.finish();
     }
 
     private void hvd() {
