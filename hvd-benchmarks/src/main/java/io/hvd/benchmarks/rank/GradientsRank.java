@@ -27,12 +27,18 @@ public final class GradientsRank {
 
     /** After ten identical steps hvd's ranks stop negotiating, and after 32 more they look how a step is best cut. */
     private static final int FEWEST_WARM_STEPS = 60;
+    /** A step may take a second, and no Java code is to become fast. */
+    private static final int WARM_STEPS_OF_GLOO = 10;
     /** The JIT's last stage comes after 5,000 calls, also of what is done once a step; but moving gigabytes before each timing would take too long. */
     private static final int WARM_OPERATIONS = 2_000_000;
 
     private static final long MOST_WARM_BYTES = 20L << 30;
     /** In which the JIT ends what it has begun. */
     private static final long PAUSE_MILLIS = 500;
+    /** Of a step that takes less than a millisecond; the JIT, when it comes back, disturbs tens in a row. */
+    private static final int TIMINGS_PER_ROUND = 20;
+
+    private static final long SHORT_STEP_BYTES = 10 << 20;
     /** After the pause. */
     private static final int SETTLING_STEPS = 5;
 
@@ -113,11 +119,11 @@ public final class GradientsRank {
                 single.add(new TensorVector(tensors.get(i)));
             }
             Runnable meeting = () -> Gloo.await(gloo.startCoalesced(single.get(0)));
-            time("gloo-each", FEWEST_WARM_STEPS, meeting, () -> {
+            time("gloo-each", WARM_STEPS_OF_GLOO, meeting, () -> {
                 List<Work> works = single.stream().map(gloo::start).toList();
                 works.forEach(Gloo::await);
             });
-            time("gloo-coalesced", FEWEST_WARM_STEPS, meeting, () -> Gloo.await(gloo.startCoalesced(tensors)));
+            time("gloo-coalesced", WARM_STEPS_OF_GLOO, meeting, () -> Gloo.await(gloo.startCoalesced(tensors)));
         }
     }
 
@@ -138,7 +144,8 @@ public final class GradientsRank {
         repeat(step, warmSteps);
         Job.pause(PAUSE_MILLIS);
         repeat(step, SETTLING_STEPS);
-        for (int round = 0; round < rounds; round++) {
+        boolean isShort = bag.bytes() < SHORT_STEP_BYTES && !series.startsWith("gloo");
+        for (int round = 0; round < rounds * (isShort ? TIMINGS_PER_ROUND : 1); round++) {
             long begun = System.nanoTime();
             step.run();
             samples.add(series, bag.bytes(), (System.nanoTime() - begun) / 1e3);
