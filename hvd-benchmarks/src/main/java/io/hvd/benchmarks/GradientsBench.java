@@ -64,21 +64,24 @@ final class GradientsBench implements Benchmark {
                 settings,
                 plan.repeat(),
                 progress,
-                setting -> launch(ranks, bag, setting, plan));
+                setting -> launch(ranks, bag, setting, plan, progress));
         List<Result> results = new ArrayList<>();
         runs.forEach((setting, run) -> results.addAll(results(ranks, bag, run, setting)));
         return results;
     }
 
     /** Gloo knows nothing of Open MPI's settings, and runs beside the usual one only. */
-    private static Samples launch(int ranks, GradientBag bag, MpiSetting setting, Plan plan)
+    private static Samples launch(int ranks, GradientBag bag, MpiSetting setting, Plan plan, Progress progress)
             throws IOException, InterruptedException {
         String rounds = Integer.toString(plan.rounds());
         Samples ours =
                 Launch.mpirun(ranks, setting, GradientsRank.class, bag.name(), rounds, GradientsRank.HVD_AND_MPI);
         return setting == MpiSetting.DEFAULT
-                ? Samples.together(List.of(
-                        ours, Launch.unbound(ranks, GradientsRank.class, bag.name(), rounds, GradientsRank.GLOO)))
+                ? Launch.with(
+                        ours,
+                        "Gloo",
+                        progress,
+                        () -> Launch.unbound(ranks, GradientsRank.class, bag.name(), rounds, GradientsRank.GLOO))
                 : ours;
     }
 

@@ -58,7 +58,11 @@ final class Launch {
         return all;
     }
 
-    /** Plain mpirun, all processes placed alike whatever the setting, and bound where each can have a core. @param program gets the run's folder, then {@code args} */
+    /**
+     * Plain mpirun, all processes placed alike whatever the setting, and bound where each can have a core.
+     *
+     * @param program gets the run's folder, then {@code args}
+     */
     static Samples mpirun(int ranks, MpiSetting setting, Class<?> program, String... args)
             throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(mpirun(ranks, binding(ranks)));
@@ -66,9 +70,25 @@ final class Launch {
         return run(ranks, command, Map.of(), program, args);
     }
 
-    /** Ranks whose threads may go where they like: Gloo, bound to a core, takes several times as long. */
+    /** Ranks whose threads may go where they like, as horovodrun starts them; Gloo, bound to a core, takes several times as long. */
     static Samples unbound(int ranks, Class<?> program, String... args) throws IOException, InterruptedException {
         return run(ranks, mpirun(ranks, "none"), Map.of(), program, args);
+    }
+
+    /** A part of a benchmark that has a launch of its own. */
+    interface Part {
+        Samples run() throws IOException, InterruptedException;
+    }
+
+    /** What there is, and what another part brings if it can; if not, that is said. */
+    static Samples with(Samples there, String part, Benchmark.Progress progress, Part other)
+            throws IOException, InterruptedException {
+        try {
+            return Samples.together(List.of(there, other.run()));
+        } catch (Failed e) {
+            progress.say(part + " is left out: " + e.getMessage());
+            return there;
+        }
     }
 
     /** One process without a launcher. */
@@ -128,9 +148,9 @@ final class Launch {
         return words;
     }
 
-    /** As Open MPI binds two ranks unless told otherwise: the scheduler leaves cores idle for milliseconds else. */
+    /** As Open MPI binds two ranks unless told otherwise: the scheduler leaves cores idle for milliseconds else. Cores may have several threads. */
     private static String binding(int ranks) {
-        return ranks > Machine.cores() ? "none" : "core";
+        return ranks > Machine.cores() ? "none" : "core:overload-allowed";
     }
 
     private static void await(List<String> command, Map<String, String> environment, Path output)

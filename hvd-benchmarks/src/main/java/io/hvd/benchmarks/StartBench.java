@@ -39,7 +39,7 @@ final class StartBench implements Benchmark {
     public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         for (int ranks : plan.ranks()) {
             progress.say(ranks + " ranks, a start that is not timed: LibTorch is unpacked");
-            Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class, HVD);
+            Launch.unbound(ranks, StartRank.class, HVD);
             Samples ours = new Samples();
             Samples theirs = new Samples();
             Samples torch = new Samples();
@@ -47,8 +47,8 @@ final class StartBench implements Benchmark {
                 progress.say(ranks + " ranks, start " + (start + 1) + " of " + plan.repeat());
                 List<String> horovodrun = List.of(plan.launcher(), "-np", Integer.toString(ranks));
                 addElapsed(ours, () -> Launch.run(ranks, horovodrun, Map.of(), StartRank.class, HVD));
-                addElapsed(theirs, () -> Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class, HVD));
-                addElapsed(torch, () -> Launch.mpirun(ranks, MpiSetting.DEFAULT, StartRank.class, PLAIN));
+                addElapsed(theirs, () -> Launch.unbound(ranks, StartRank.class, HVD));
+                addElapsed(torch, () -> Launch.unbound(ranks, StartRank.class, PLAIN));
             }
             for (String what : List.of("init", "step")) {
                 String opponent = "mpirun-" + Machine.openMpi() + "[the-same-program]";

@@ -12,8 +12,8 @@ import java.util.function.Consumer;
 
 /**
  * Images per second: hvd against processes of the same jar that do not communicate, against the same that only wait for
- * each other after each step, against LibTorch's reducer on Gloo, and against hvd on one rank. But for the last one all take turns within the same processes, and each turn is compared
- * with the one beside it in time.
+ * each other after each step, against LibTorch's reducer on Gloo, and against hvd on one rank. But for the last one all take
+ * turns within the same processes, and each of hvd's turns is compared with the one of the other way that follows it.
  */
 final class TrainingBench implements Benchmark {
     private static final String HVD = "hvd";

@@ -13,9 +13,10 @@ import java.util.Optional;
  * unless the launcher has bound each rank to processors of its own, or the JVM has been told how many it has.
  *
  * @param available as the JVM counts them
- * @param own whether no other rank runs on them
+ * @param told whether the JVM has been told how many there are
+ * @param bound whether no other rank runs on them
  */
-public record Processors(int available, boolean own) {
+public record Processors(int available, boolean told, boolean bound) {
     private static final String TOLD = "-XX:ActiveProcessorCount=";
     private static final Path ONLINE = Path.of("/sys/devices/system/cpu/online");
     private static final String MASK = "Cpus_allowed_list:";
@@ -24,33 +25,37 @@ public record Processors(int available, boolean own) {
     public static Processors ofThisProcess(int localSize) {
         boolean told = ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
                 .anyMatch(argument -> argument.startsWith(TOLD));
-        return new Processors(Runtime.getRuntime().availableProcessors(), told || isBound(localSize));
+        return new Processors(Runtime.getRuntime().availableProcessors(), told, localSize > 1 && isBound(localSize));
+    }
+
+    /** Whether they are this rank's, and not to be divided among those of the host. */
+    public boolean own() {
+        return told || bound;
     }
 
     /** Of the processors, for each of so many ranks; at least one. */
     public int share(int localSize) {
-        return own ? available : Math.max(1, available / localSize);
+        return own() ? available : Math.max(1, available / localSize);
     }
 
-    /** On which all ranks of this host run together. */
+    /** On which all ranks of this host run together, as far as is known. */
     public int ofAll(int localSize) {
-        return own ? available * localSize : available;
+        return bound ? available * localSize : available;
     }
 
     private static boolean isBound(int localSize) {
         Optional<BitSet> mine = mask(ProcessHandle.current().pid());
-        return localSize > 1
-                && mine.isPresent()
-                && !isEverything(mine.get())
-                && isAlone(mine.get(), masksOfOthers(), localSize);
+        return mine.isPresent() && !isEverything(mine.get()) && isAlone(mine.get(), masksOfOthers(), localSize);
     }
 
-    /** Ranks are children of one process of the launcher. */
+    /** Ranks are children of one process of the launcher, which may have started other programs, such as ssh. */
     private static List<Optional<BitSet>> masksOfOthers() {
         ProcessHandle self = ProcessHandle.current();
+        Optional<String> program = self.info().command();
         return self.parent().stream()
                 .flatMap(ProcessHandle::children)
-                .filter(child -> child.pid() != self.pid())
+                .filter(child ->
+                        child.pid() != self.pid() && child.info().command().equals(program))
                 .map(child -> mask(child.pid()))
                 .toList();
     }
@@ -79,7 +84,7 @@ public record Processors(int available, boolean own) {
             return lines.filter(line -> line.startsWith(MASK))
                     .findFirst()
                     .map(line -> parse(line.substring(MASK.length()).strip()));
-        } catch (IOException | java.io.UncheckedIOException e) {
+        } catch (IOException | java.io.UncheckedIOException | NumberFormatException e) {
             return Optional.empty(); // gone, or a system without /proc
         }
     }

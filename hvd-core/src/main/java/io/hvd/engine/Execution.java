@@ -220,7 +220,7 @@ final class Execution {
         return onTheWire(first, batch.divisorFor(first));
     }
 
-    /** Averaging is decided here and nowhere else: a sum on the wire, divided when it is unpacked. */
+    /** Averaging is decided here and nowhere else: a sum on the wire, and a factor for what comes out. */
     static Reduction onTheWire(Request request, double divisor) {
         Reduction asked = request.how();
         return new Reduction(asked.op().onTheWire(), asked.wire(), asked.prescale(), asked.postscale() / divisor);

@@ -14,14 +14,17 @@ final class Neutral {
 
     private Neutral() {}
 
-    /** The request of another rank, as one that scales nothing: neutral elements must stay what they are. */
+    /**
+     * The request of another rank, as one that does not scale what it brings: neutral elements must stay what they are. What
+     * comes out is scaled as the others have it, for it may be this rank that does so for all.
+     */
     static Request unscaled(Request template) {
         Reduction how = template.how();
         return new Request(
                 template.name(),
                 template.kind(),
                 template.payload(),
-                new Reduction(how.op(), how.wire(), 1, 1),
+                new Reduction(how.op(), how.wire(), 1, how.postscale()),
                 template.argument(),
                 template.splits(),
                 template.group());

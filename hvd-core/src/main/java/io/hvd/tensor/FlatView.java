@@ -13,15 +13,19 @@ public final class FlatView {
     private final long[] starts;
     private final DType wire;
     private final Converter converter;
+    private final boolean converts;
 
     public FlatView(List<Tensor> tensors, DType wire, Converter converter) {
         this.tensors = tensors;
         this.wire = wire;
         this.converter = converter;
         this.starts = new long[tensors.size() + 1];
+        boolean different = false;
         for (int i = 0; i < tensors.size(); i++) {
             starts[i + 1] = starts[i] + tensors.get(i).elements();
+            different |= tensors.get(i).dtype() != wire;
         }
+        this.converts = different;
     }
 
     public long elements() {
@@ -34,7 +38,7 @@ public final class FlatView {
 
     /** Whether some tensor is of another type than the wire's. */
     public boolean converts() {
-        return tensors.stream().anyMatch(tensor -> tensor.dtype() != wire);
+        return converts;
     }
 
     /** Fills {@code stage} from its start with {@code count} scaled elements, beginning at element {@code from}. */

@@ -56,7 +56,7 @@ public final class Reducer {
         /** Fills an array of the type's kind with {@code count} elements, the first of them number {@code first}. */
         void read(int first, int count, Object block);
 
-        /** What is multiplied by it is the result, for all; 1 where the type is a half one, which would be rounded twice. */
+        /** What comes out is multiplied by it, before it goes anywhere; a half type's float32 before it is rounded. */
         double scale();
 
         /** Gets what has come out there; {@code block} stays as it is. */
@@ -109,6 +109,7 @@ public final class Reducer {
             HalfRuns.fromHalf(type, halves, right, run);
             combineFloats(op, left, right, run);
         }
+        Converter.scaleInPlace(left, DType.FLOAT32, own.scale(), run);
         HalfRuns.toHalf(type, left, halves, run);
         put(halves, type, first, run, target);
         own.write(first, run, halves);

@@ -11,19 +11,21 @@ import org.junit.jupiter.api.Test;
 class ProcessorsTest {
     @Test
     void ranksThatRunOnTheSameProcessorsDivideThem() {
-        assertThat(new Processors(16, false).share(4)).isEqualTo(4);
-        assertThat(new Processors(2, false).share(4)).isEqualTo(1);
+        assertThat(new Processors(16, false, false).share(4)).isEqualTo(4);
+        assertThat(new Processors(2, false, false).share(4)).isEqualTo(1);
     }
 
     @Test
     void whatALauncherHasDividedIsNotDividedAgain() {
-        assertThat(new Processors(4, true).share(4)).isEqualTo(4);
+        assertThat(new Processors(4, false, true).share(4)).isEqualTo(4);
     }
 
     @Test
     void ranksThatAreBoundApartHaveTheirProcessorsTogether() {
-        assertThat(new Processors(1, true).ofAll(2)).isEqualTo(2);
-        assertThat(new Processors(2, false).ofAll(4)).isEqualTo(2);
+        assertThat(new Processors(1, false, true).ofAll(2)).isEqualTo(2);
+        assertThat(new Processors(2, false, false).ofAll(4)).isEqualTo(2);
+        assertThat(new Processors(2, true, false).ofAll(4)).as("told").isEqualTo(2);
+        assertThat(new Processors(2, true, false).share(4)).as("told").isEqualTo(2);
     }
 
     @Test
@@ -46,7 +48,7 @@ class ProcessorsTest {
     @Test
     void thisProcessIsNotBoundApart() {
         assertThat(Processors.ofThisProcess(1))
-                .isEqualTo(new Processors(Runtime.getRuntime().availableProcessors(), false));
+                .isEqualTo(new Processors(Runtime.getRuntime().availableProcessors(), false, false));
     }
 
     @Test

@@ -132,6 +132,26 @@ class JoinContractTest extends Contract {
         });
     }
 
+    /** One rank may scale a part for all; it may be one that has joined. */
+    @Test
+    void whatComesOutIsScaledEverywhereThoughARankHasJoined() throws Exception {
+        onAllOf(2, hvd -> {
+            int active = hvd.size() - 1;
+            if (hvd.rank() > 0) {
+                for (int elements : new int[] {3, 1_300_003}) {
+                    Tensor ones = Values.tensor(DType.FLOAT32, Shape.of(elements), i -> 1);
+                    Tensor scaled = hvd.allreduce("post." + elements, ones, SUM.withPostscale(3));
+                    assertThat(scaled.toFloatArray()).containsOnly(3f * active);
+                    AllreduceOptions mean = AllreduceOptions.average().withPostscale(hvd.size());
+                    assertThat(hvd.allreduce("mean." + elements, ones, mean).toFloatArray())
+                            .containsOnly(active);
+                }
+            }
+            hvd.join();
+            return null;
+        });
+    }
+
     /** An operation of before is still this rank's, with its own factors, whatever it travels with. */
     @Test
     void whatARankHasAskedForBeforeItJoinsCountsInFull() throws Exception {

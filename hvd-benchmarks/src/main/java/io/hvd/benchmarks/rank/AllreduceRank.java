@@ -64,7 +64,7 @@ public final class AllreduceRank {
     private void raw(Backend hvd, MpiCalls mpi) {
         samples.about("raw", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
-        duel.fight(sides(hvd, mpi), sizes, 2_000, mpi::barrier);
+        duel.fight(sides(hvd, mpi), sizes, 5_000, mpi::barrier);
     }
 
     private void gloo() {

@@ -14,7 +14,7 @@ final class Duel {
 
     private static final long WARM_NANOS = 50_000_000L;
     /** Ten rounds are worth what the JIT wants for everything; two are for a look. */
-    private static final int WARM_CALLS_PER_ROUND = 3000;
+    private static final int WARM_CALLS_PER_ROUND = 1000;
 
     /** Nobody computes meanwhile but the JIT. */
     private static final long PAUSE_MILLIS = 500;

@@ -27,7 +27,7 @@ public final class GradientsRank {
 
     /** After ten identical steps hvd's ranks stop negotiating, and after 32 more they look how a step is best cut. */
     private static final int FEWEST_WARM_STEPS = 60;
-    /** A step may take a second, and no Java code is to become fast. */
+    /** A step may take a second. */
     private static final int WARM_STEPS_OF_GLOO = 10;
     /** The JIT's last stage comes after 5,000 calls, also of what is done once a step; but moving gigabytes before each timing would take too long. */
     private static final int WARM_OPERATIONS = 2_000_000;
@@ -35,9 +35,10 @@ public final class GradientsRank {
     private static final long MOST_WARM_BYTES = 20L << 30;
     /** In which the JIT ends what it has begun. */
     private static final long PAUSE_MILLIS = 500;
-    /** Of a step that takes less than a millisecond; the JIT, when it comes back, disturbs tens in a row. */
+    /** Of a short step; the JIT, when it comes back, disturbs tens in a row. */
     private static final int TIMINGS_PER_ROUND = 20;
 
+    /** Of a bag whose step takes a millisecond or so. */
     private static final long SHORT_STEP_BYTES = 10 << 20;
     /** After the pause. */
     private static final int SETTLING_STEPS = 5;

@@ -12,7 +12,7 @@ import java.nio.file.StandardOpenOption;
 
 /**
  * The least that ranks of one host can do together: each counts in a line of memory of its own, and looks at the others'
- * until they have come as far. Nothing can keep ranks in step for less.
+ * until they have come as far. With a core for each rank nothing can keep them in step for less.
  */
 final class Meeting {
     private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());

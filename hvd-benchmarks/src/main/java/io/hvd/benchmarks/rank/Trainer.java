@@ -30,7 +30,8 @@ interface Trainer extends AutoCloseable {
 
     /** What all ways have in common. */
     final class Model {
-        private static final double LEARNING_RATE = 0.01;
+        /** The net stays as it is: after thousands of steps on one batch its gradients would be denormal, and the CPU slow. */
+        private static final double LEARNING_RATE = 1e-6;
 
         final ImageClassifier net;
         final Tensor images;

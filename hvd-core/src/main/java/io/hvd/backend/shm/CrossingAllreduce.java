@@ -64,7 +64,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
             tellOthersOfVeto(count, how);
             return false;
         }
-        Slice mine = SegmentPass.slice(count, how, segment, FEW_BYTES);
+        Slice mine = slice(count, how);
         pass.combineOwn(here, 0, count, segment.result(here));
         if (crosses(mine) && !across.combineUnlessVetoed(segment.result(here), mine.first(), mine.count(), how)) {
             rounds.veto(here);
@@ -84,12 +84,16 @@ final class CrossingAllreduce implements SegmentAllreduce {
     }
 
     private void tellOthersOfVeto(int count, Reduction how) {
-        Slice mine = SegmentPass.slice(count, how, segment, FEW_BYTES);
+        Slice mine = slice(count, how);
         if (crosses(mine)) {
             across.veto(mine.count(), how);
         }
         // A rank of this host may have heard of a veto from another one, and waits to tell it to this one.
         rounds.reduced(rounds.current());
+    }
+
+    private Slice slice(int count, Reduction how) {
+        return SegmentPass.slice(count, how, segment, FEW_BYTES);
     }
 
     /** The first rank always does, so that there is somebody to ask where there is nothing to reduce. */
@@ -120,7 +124,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
     private UnderWay setOut(SegmentPass pass, long from, int count, Reduction how) {
         long here = rounds.current();
         rounds.await(Counter.PACKED, here);
-        Slice mine = SegmentPass.slice(count, how, segment, FEW_BYTES);
+        Slice mine = slice(count, how);
         pass.combineOwn(here, from, count, segment.result(here));
         return new UnderWay(here, from, count, across.begin(segment.result(here), mine.first(), mine.count(), how));
     }

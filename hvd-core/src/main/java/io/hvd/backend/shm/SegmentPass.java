@@ -18,7 +18,10 @@ final class SegmentPass {
     private final FlatView target;
     private final Reduction how;
     private final int fewBytes;
-    /** Scaled once by the owner of a slice, a result is copied by all; a conversion comes before it, though. */
+    /**
+     * Scaled once by the owner of a slice, a result is copied by all. Not where scaling comes after something that all do for
+     * themselves: a conversion, or the way back from a half type, to which every back end rounds first.
+     */
     private final boolean ownerScales;
 
     /** @param fewBytes that a chunk has if it is not divided */
@@ -81,7 +84,7 @@ final class SegmentPass {
         pack(from, count, NO_SLICE);
     }
 
-    /** The same but for this rank's own slice, which nobody else reads. */
+    /** The same but for this rank's own slice, which nobody else reads, and which {@link #finishOwn} takes from the source. */
     void packForOthers(long from, int count) {
         pack(from, count, slice(count));
     }
@@ -101,19 +104,19 @@ final class SegmentPass {
     }
 
     /**
-     * What all ranks of this host have packed there, but for this rank's slice only, of which its own part is taken from
-     * where it comes from, see {@link #packForOthers}.
+     * Combines this rank's slice of what all ranks of this host have packed; its own part is taken from where it comes from,
+     * see {@link #packForOthers}. What comes out goes to {@code into} only.
      */
     void combineOwn(long round, long from, int count, ByteBuffer into) {
         combine(round, slice(count), into, new Mine(from));
     }
 
-    /** The same where nobody else adds anything: what comes out is the result, and goes to where it belongs here as well. */
+    /** Combines this rank's slice where no other host adds to it: it goes to where it belongs here as well. */
     void finishOwn(long round, long from, int count, ByteBuffer into) {
         combine(round, slice(count), into, new MineFinished(from));
     }
 
-    /** The same of the whole chunk, which is written where it belongs here and nowhere else. */
+    /** Combines the whole chunk, after {@link #pack} of all of it; it goes to where it belongs here, and nowhere else. */
     void finishAll(long round, long from, int count) {
         combine(round, new Slice(0, count), null, new MineFinished(from));
     }
@@ -164,11 +167,11 @@ final class SegmentPass {
 
         @Override
         public void write(int first, int count, Object block) {
-            target.write(from + first, count, block, scaleOfOthers());
+            target.write(from + first, count, block, scaleOnTheWayOut());
         }
     }
 
-    private double scaleOfOthers() {
+    private double scaleOnTheWayOut() {
         return ownerScales ? 1 : how.postscale();
     }
 
@@ -178,7 +181,7 @@ final class SegmentPass {
 
     /** The same of what the others have finished; this rank's own slice is there already. */
     void unpackFinished(long from, int count, ByteBuffer result) {
-        unpack(from, count, result, slice(count), scaleOfOthers());
+        unpack(from, count, result, slice(count), scaleOnTheWayOut());
     }
 
     private void unpack(long from, int count, ByteBuffer result, Slice left, double scale) {

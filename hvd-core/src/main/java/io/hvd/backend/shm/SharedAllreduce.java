@@ -13,7 +13,7 @@ import java.util.List;
  * reduce a chunk, a rank packs the next. All ranks get the same bits, for each slice has one owner, who adds in the order
  * of the ranks. All ranks are on one host.
  *
- * <p>Few bytes take one step instead: every rank adds up all stages for itself.
+ * <p>Few bytes take one step instead: every rank adds up for itself what all have packed.
  */
 final class SharedAllreduce implements SegmentAllreduce {
     /** Up to here one more wait costs more than adding up everything oneself. */

@@ -115,7 +115,9 @@ class SharedCollectivesTest {
             int rank = shared.topology().rank();
             for (DType type : DType.values()) {
                 for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT)) {
-                    for (int[] sizes : new int[][] {{0}, {1}, {0, 3, 0}, {40_001}, {5, 300_000, 1, 70_000}}) {
+                    for (int[] sizes : new int[][] {
+                        {0}, {1}, {0, 3, 0}, {512}, {513}, {1500}, {40_001}, {131_172}, {5, 300_000, 1, 70_000}
+                    }) {
                         compare(shared.collectives(), beneath, rank, new Reduction(op, type, 1, 1), sizes, type);
                     }
                 }
@@ -125,13 +127,19 @@ class SharedCollectivesTest {
         assertThat(folder).isEmptyDirectory();
     }
 
-    @Test
-    void scalesAndCompressesOnTheWay() throws Exception {
-        run(2, (shared, beneath) -> {
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 5})
+    void scalesAndCompressesOnTheWay(int size) throws Exception {
+        run(size, (shared, beneath) -> {
+            int rank = shared.topology().rank();
             for (DType wire : List.of(DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16)) {
                 Reduction how = new Reduction(ReduceOp.SUM, wire, 0.5, 0.25);
-                int rank = shared.topology().rank();
                 compare(shared.collectives(), beneath, rank, how, new int[] {7, 100_000}, DType.FLOAT32);
+            }
+            for (DType type : List.of(DType.FLOAT64, DType.FLOAT16, DType.INT32, DType.INT64, DType.UINT8)) {
+                Reduction how = new Reduction(ReduceOp.SUM, type, 2, 0.25);
+                compare(shared.collectives(), beneath, rank, how, new int[] {200}, type);
+                compare(shared.collectives(), beneath, rank, how, new int[] {7, 100_000}, type);
             }
         });
     }
@@ -166,8 +174,8 @@ class SharedCollectivesTest {
             int rank = shared.topology().rank();
             Random sizes = new Random(5);
             Random dawdling = new Random(rank);
-            for (int step = 0; step < 2_000; step++) {
-                int elements = sizes.nextBoolean() ? 1 + sizes.nextInt(100) : 1 + sizes.nextInt(120_000);
+            for (int step = 0; step < 1_000; step++) {
+                int elements = sizes.nextBoolean() ? 1 + sizes.nextInt(100) : 1 + sizes.nextInt(300_000);
                 float[] values = new float[elements];
                 java.util.Arrays.fill(values, step + rank);
                 if (dawdling.nextInt(50) == 0) {

@@ -8,27 +8,28 @@ import org.junit.jupiter.api.Test;
 class TorchRuntimeTest {
     @Test
     void aRankGetsItsShareOfTheCoresButForOne() {
-        assertThat(TorchRuntime.threads(new Processors(16, false), 4)).isEqualTo(3);
-        assertThat(TorchRuntime.threads(new Processors(16, false), 1)).isEqualTo(15);
-        assertThat(TorchRuntime.threads(new Processors(2, false), 1)).isEqualTo(1);
+        assertThat(TorchRuntime.threads(new Processors(16, false, false), 4)).isEqualTo(3);
+        assertThat(TorchRuntime.threads(new Processors(16, false, false), 1)).isEqualTo(15);
+        assertThat(TorchRuntime.threads(new Processors(2, false, false), 1)).isEqualTo(1);
     }
 
     @Test
     void aRankThatIsBoundToItsOwnCoresGetsAllOfThemButOne() {
-        assertThat(TorchRuntime.threads(new Processors(4, true), 4)).isEqualTo(3);
+        assertThat(TorchRuntime.threads(new Processors(4, false, true), 4)).isEqualTo(3);
     }
 
     @Test
     void theReasonNamesWhatDecidesOtherwise() {
-        assertThat(TorchRuntime.reason(new Processors(16, false), 4))
+        assertThat(TorchRuntime.reason(new Processors(16, false, false), 4))
                 .startsWith("16 processor(s) for 4 rank(s) of this host")
                 .contains("HVD_THREADS_PER_RANK", "OMP_NUM_THREADS");
-        assertThat(TorchRuntime.reason(new Processors(4, true), 4)).startsWith("4 processor(s) of this rank's own");
+        assertThat(TorchRuntime.reason(new Processors(4, false, true), 4))
+                .startsWith("4 processor(s) of this rank's own");
     }
 
     @Test
     void aRankAlwaysGetsAThread() {
-        assertThat(TorchRuntime.threads(new Processors(2, false), 4)).isEqualTo(1);
-        assertThat(TorchRuntime.threads(new Processors(4, false), 3)).isEqualTo(1);
+        assertThat(TorchRuntime.threads(new Processors(2, false, false), 4)).isEqualTo(1);
+        assertThat(TorchRuntime.threads(new Processors(4, false, false), 3)).isEqualTo(1);
     }
 }
