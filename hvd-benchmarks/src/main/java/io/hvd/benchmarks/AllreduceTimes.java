@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 
 /**
  * Times allreduces of jobs that horovodrun starts, by all the ways that there are: MPI's own, hvd's through shared
- * memory, and the ring, for which Open MPI's segmented one stands. Sizes to calibrate with and sizes to check with are
+ * memory, and hvd's own ring. Sizes to calibrate with and sizes to check with are
  * timed in the same launches, so that both see the same machine.
  */
 final class AllreduceTimes {
