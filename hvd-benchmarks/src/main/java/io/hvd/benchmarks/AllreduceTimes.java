@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 
 /**
  * Times allreduces of jobs that horovodrun starts, by all the ways that there are: MPI's own, hvd's through shared
- * memory, and hvd's own ring. Sizes to calibrate with and sizes to check with are
- * timed in the same launches, so that both see the same machine.
+ * memory, and hvd's own ring. Sizes to calibrate with and sizes to check with are timed in the same launches, so that both
+ * see the same machine.
  */
 final class AllreduceTimes {
     /** hvd's own ring between all ranks. */

@@ -70,7 +70,10 @@ final class Launch {
         return run(ranks, command, Map.of(), program, args);
     }
 
-    /** Ranks whose threads may go where they like, as horovodrun starts them; Gloo, bound to a core, takes several times as long. */
+    /**
+     * Ranks whose threads may go where they like, as horovodrun starts them; Gloo's collectives, bound to a core, take several
+     * times as long.
+     */
     static Samples unbound(int ranks, Class<?> program, String... args) throws IOException, InterruptedException {
         return run(ranks, mpirun(ranks, "none"), Map.of(), program, args);
     }
@@ -148,7 +151,10 @@ final class Launch {
         return words;
     }
 
-    /** As Open MPI binds two ranks unless told otherwise: the scheduler leaves cores idle for milliseconds else. Cores may have several threads. */
+    /**
+     * As Open MPI binds two ranks unless told otherwise: the scheduler leaves cores idle for milliseconds else. There may be
+     * fewer cores than hardware threads.
+     */
     private static String binding(int ranks) {
         return ranks > Machine.cores() ? "none" : "core:overload-allowed";
     }

@@ -29,7 +29,10 @@ public final class GradientsRank {
     private static final int FEWEST_WARM_STEPS = 60;
     /** A step may take a second. */
     private static final int WARM_STEPS_OF_GLOO = 10;
-    /** The JIT's last stage comes after 5,000 calls, also of what is done once a step; but moving gigabytes before each timing would take too long. */
+    /**
+     * The JIT's last stage comes after 5,000 calls, also of what is done once a step; but moving gigabytes before each timing
+     * would take too long.
+     */
     private static final int WARM_OPERATIONS = 2_000_000;
 
     private static final long MOST_WARM_BYTES = 20L << 30;
