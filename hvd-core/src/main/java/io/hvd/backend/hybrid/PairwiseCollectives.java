@@ -2,6 +2,7 @@ package io.hvd.backend.hybrid;
 
 import io.hvd.backend.hybrid.Carrier.Parcel;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
@@ -11,7 +12,6 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -119,14 +119,14 @@ final class PairwiseCollectives implements Collectives {
     public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
         int share = share(how.wire());
         int bytes = how.wire().bytes();
-        Segments out = Segments.oneBehindTheOther(elements);
-        for (long from = 0; from < Arrays.stream(elements).max().orElse(0); from += share) {
-            int mine = Segments.count(elements[self], from, share);
+        Pieces out = Pieces.oneBehindTheOther(elements);
+        for (long from = 0; from < out.longest(); from += share) {
+            int mine = out.count(self, from, share);
             pack(input, out, from, share, how.wire(), how.prescale());
             long round = from;
             swap(
                     other -> other * share * bytes,
-                    other -> bytes * Segments.count(elements[other], round, share),
+                    other -> bytes * out.count(other, round, share),
                     other -> other * mine * bytes,
                     other -> mine * bytes);
             reduceBack(mine, how, part(front, 0, mine * bytes));
@@ -155,24 +155,24 @@ final class PairwiseCollectives implements Collectives {
 
     @Override
     public void allgather(Tensor input, Tensor output, long[] elements) {
-        move(input, Segments.same(elements[self], size), output, Segments.oneBehindTheOther(elements));
+        move(input, Pieces.same(elements[self], size), output, Pieces.oneBehindTheOther(elements));
     }
 
     @Override
     public void gather(Tensor input, Tensor output, long[] elements, int root) {
-        Segments in = self == root ? Segments.oneBehindTheOther(elements) : Segments.none(size);
-        move(input, Segments.only(root, elements[self], size), output, in);
+        Pieces in = self == root ? Pieces.oneBehindTheOther(elements) : Pieces.none(size);
+        move(input, Pieces.only(root, elements[self], size), output, in);
     }
 
     @Override
     public void scatter(Tensor input, Tensor output, long[] elements, int root) {
-        Segments out = self == root ? Segments.oneBehindTheOther(elements) : Segments.none(size);
-        move(input, out, output, Segments.only(root, elements[self], size));
+        Pieces out = self == root ? Pieces.oneBehindTheOther(elements) : Pieces.none(size);
+        move(input, out, output, Pieces.only(root, elements[self], size));
     }
 
     @Override
     public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
-        move(input, Segments.oneBehindTheOther(sent), output, Segments.oneBehindTheOther(received));
+        move(input, Pieces.oneBehindTheOther(sent), output, Pieces.oneBehindTheOther(received));
     }
 
     @Override
@@ -185,8 +185,8 @@ final class PairwiseCollectives implements Collectives {
         throw new UnsupportedOperationException("ranks receive from ranks by Pairs");
     }
 
-    /** Round by round a share of each segment. Between two ranks there are as many rounds as their segment needs. */
-    private void move(Tensor input, Segments out, Tensor output, Segments in) {
+    /** Round by round a share of each piece. Between two ranks there are as many rounds as their piece needs. */
+    private void move(Tensor input, Pieces out, Tensor output, Pieces in) {
         DType type = (input != null ? input : output).dtype();
         int share = share(type);
         int bytes = type.bytes();
@@ -208,7 +208,7 @@ final class PairwiseCollectives implements Collectives {
         }
     }
 
-    private void pack(Tensor input, Segments out, long from, int share, DType type, double scale) {
+    private void pack(Tensor input, Pieces out, long from, int share, DType type, double scale) {
         for (int other = 0; other < size; other++) {
             int count = out.count(other, from, share);
             if (count > 0) {

@@ -5,6 +5,7 @@ import io.hvd.backend.cuda.CudaMark;
 import io.hvd.backend.cuda.Segment;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
@@ -126,7 +127,7 @@ final class NcclCollectives implements Collectives {
         queued("NCCL_REDUCESCATTER", tensors(List.of(input), List.of(output)), () -> {
             long share = Math.max(1, gpu.capacity(how.wire()) / nccl.size() / 16 * 16);
             long longest = Arrays.stream(elements).max().orElse(0);
-            long[] starts = starts(elements);
+            long[] starts = Pieces.oneBehindTheOther(elements).starts();
             for (long from = 0; from < longest; from += share) {
                 scatterSlice(input, output, new Slice(from, Math.min(share, longest - from), starts, elements), how);
             }
@@ -186,7 +187,7 @@ final class NcclCollectives implements Collectives {
                 }
                 return;
             }
-            long[] starts = starts(elements);
+            long[] starts = Pieces.oneBehindTheOther(elements).starts();
             nccl.grouped(() -> {
                 for (int from = 0; from < elements.length; from++) {
                     if (elements[from] > 0) {
@@ -223,8 +224,8 @@ final class NcclCollectives implements Collectives {
     private void exchange(String activity, Tensor input, Tensor output, long[] sent, long[] received) {
         queued(activity, tensors(Arrays.asList(input), Arrays.asList(output)), () -> {
             int width = (input == null ? output : input).dtype().bytes();
-            long[] from = starts(sent);
-            long[] to = starts(received);
+            long[] from = Pieces.oneBehindTheOther(sent).starts();
+            long[] to = Pieces.oneBehindTheOther(received).starts();
             nccl.grouped(() -> {
                 for (int peer = 0; peer < sent.length; peer++) {
                     if (sent[peer] > 0) {
@@ -335,13 +336,5 @@ final class NcclCollectives implements Collectives {
         all.addAll(outputs);
         all.removeIf(Objects::isNull);
         return all;
-    }
-
-    private static long[] starts(long[] counts) {
-        long[] starts = new long[counts.length];
-        for (int i = 1; i < counts.length; i++) {
-            starts[i] = starts[i - 1] + counts[i - 1];
-        }
-        return starts;
     }
 }

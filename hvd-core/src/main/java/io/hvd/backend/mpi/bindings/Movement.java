@@ -1,6 +1,7 @@
 package io.hvd.backend.mpi.bindings;
 
 import io.hvd.spi.Activities;
+import io.hvd.spi.Pieces;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
@@ -23,8 +24,9 @@ final class Movement {
     void allgather(Tensor input, Tensor output, long[] elements) {
         DType type = input.dtype();
         int share = stage.share(type);
-        for (long from = 0; from < longest(elements); from += share) {
-            Round round = new Round(elements, from, share, type);
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
+        for (long from = 0; from < pieces.longest(); from += share) {
+            Round round = new Round(pieces, from, share, type);
             packOne(input, from, round.lengths[stage.rank], type);
             stage.call(
                     "MPI_Allgatherv",
@@ -36,15 +38,16 @@ final class Movement {
                             round.lengths,
                             round.offsets,
                             MPI.BYTE));
-            unpackAll(output, elements, round, from);
+            unpackAll(output, round);
         }
     }
 
     void gather(Tensor input, Tensor output, long[] elements, int root) {
         DType type = input.dtype();
         int share = stage.share(type);
-        for (long from = 0; from < longest(elements); from += share) {
-            Round round = new Round(elements, from, share, type);
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
+        for (long from = 0; from < pieces.longest(); from += share) {
+            Round round = new Round(pieces, from, share, type);
             packOne(input, from, round.lengths[stage.rank], type);
             stage.call(
                     "MPI_Gatherv",
@@ -58,7 +61,7 @@ final class Movement {
                             MPI.BYTE,
                             root));
             if (stage.rank == root) {
-                unpackAll(output, elements, round, from);
+                unpackAll(output, round);
             }
         }
     }
@@ -66,10 +69,11 @@ final class Movement {
     void scatter(Tensor input, Tensor output, long[] elements, int root) {
         DType type = output.dtype();
         int share = stage.share(type);
-        for (long from = 0; from < longest(elements); from += share) {
-            Round round = new Round(elements, from, share, type);
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
+        for (long from = 0; from < pieces.longest(); from += share) {
+            Round round = new Round(pieces, from, share, type);
             if (stage.rank == root) {
-                packAll(input, elements, round, from);
+                packAll(input, round);
             }
             int mine = round.lengths[stage.rank];
             stage.call(
@@ -85,10 +89,12 @@ final class Movement {
     void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
         DType type = input.dtype();
         int share = stage.share(type);
+        Pieces outgoing = Pieces.oneBehindTheOther(sent);
+        Pieces incoming = Pieces.oneBehindTheOther(received);
         for (long from = 0; from < longest; from += share) {
-            Round out = new Round(sent, from, share, type);
-            Round in = new Round(received, from, share, type);
-            packAll(input, sent, out, from);
+            Round out = new Round(outgoing, from, share, type);
+            Round in = new Round(incoming, from, share, type);
+            packAll(input, out);
             stage.call(
                     "MPI_Alltoallv",
                     () -> stage.comm.allToAllv(
@@ -100,7 +106,7 @@ final class Movement {
                             in.lengths,
                             in.offsets,
                             MPI.BYTE));
-            unpackAll(output, received, in, from);
+            unpackAll(output, in);
         }
     }
 
@@ -127,24 +133,6 @@ final class Movement {
         }
     }
 
-    static long longest(long[] elements) {
-        return Arrays.stream(elements).max().orElse(0);
-    }
-
-    /** Where each rank's elements begin when they lie one behind the other. */
-    static long[] starts(long[] elements) {
-        long[] starts = new long[elements.length];
-        for (int i = 1; i < starts.length; i++) {
-            starts[i] = starts[i - 1] + elements[i - 1];
-        }
-        return starts;
-    }
-
-    /** How many of a rank's elements go in the round that begins at {@code from}. */
-    static int count(long elements, long from, int share) {
-        return (int) Math.max(0, Math.min(share, elements - from));
-    }
-
     private void packOne(Tensor input, long from, int bytes, DType type) {
         if (bytes > 0) {
             stage.copy(
@@ -158,27 +146,21 @@ final class Movement {
                 Activities.COPY_OUT, () -> converter.unpack(stage.back, 0, output.dtype(), output, from, count, 1.0));
     }
 
-    private void packAll(Tensor input, long[] elements, Round round, long from) {
+    private void packAll(Tensor input, Round round) {
         long begun = stage.activities.begin();
-        DType type = input.dtype();
-        long[] starts = starts(elements);
-        for (int i = 0; i < elements.length; i++) {
+        for (int i = 0; i < round.lengths.length; i++) {
             if (round.lengths[i] > 0) {
-                int count = round.lengths[i] / type.bytes();
-                converter.pack(input, starts[i] + from, count, stage.front, round.offsets[i], type, 1.0);
+                converter.pack(input, round.first(i), round.count(i), stage.front, round.offsets[i], round.type, 1.0);
             }
         }
         stage.activities.end(Activities.COPY_IN, begun);
     }
 
-    private void unpackAll(Tensor output, long[] elements, Round round, long from) {
+    private void unpackAll(Tensor output, Round round) {
         long begun = stage.activities.begin();
-        DType type = output.dtype();
-        long[] starts = starts(elements);
-        for (int i = 0; i < elements.length; i++) {
+        for (int i = 0; i < round.lengths.length; i++) {
             if (round.lengths[i] > 0) {
-                int count = round.lengths[i] / type.bytes();
-                converter.unpack(stage.back, round.offsets[i], type, output, starts[i] + from, count, 1.0);
+                converter.unpack(stage.back, round.offsets[i], round.type, output, round.first(i), round.count(i), 1.0);
             }
         }
         stage.activities.end(Activities.COPY_OUT, begun);
@@ -188,14 +170,29 @@ final class Movement {
     private static final class Round {
         final int[] lengths;
         final int[] offsets;
+        final DType type;
+        private final Pieces pieces;
+        private final long from;
 
-        Round(long[] elements, long from, int share, DType type) {
-            lengths = Arrays.stream(elements)
-                    .mapToInt(all -> count(all, from, share) * type.bytes())
+        Round(Pieces pieces, long from, int share, DType type) {
+            this.pieces = pieces;
+            this.from = from;
+            this.type = type;
+            lengths = IntStream.range(0, pieces.counts().length)
+                    .map(rank -> pieces.count(rank, from, share) * type.bytes())
                     .toArray();
             offsets = IntStream.range(0, lengths.length)
                     .map(i -> Arrays.stream(lengths, 0, i).sum())
                     .toArray();
+        }
+
+        /** Where in the tensor a rank's elements of this round begin. */
+        long first(int rank) {
+            return pieces.starts()[rank] + from;
+        }
+
+        int count(int rank) {
+            return lengths[rank] / type.bytes();
         }
     }
 }

@@ -3,6 +3,7 @@ package io.hvd.backend.mpi.bindings;
 import io.hvd.cost.Algorithm;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.BufferMemory;
 import io.hvd.tensor.Converter;
@@ -152,19 +153,18 @@ final class MpiCollectives implements Collectives {
 
     @Override
     public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
-        long[] starts = Movement.starts(elements);
-        long longest = Movement.longest(elements);
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
         int share = stage.share(how.wire());
         int bytes = how.wire().bytes();
-        for (long from = 0; from < longest; from += share) {
-            int slice = (int) Math.min(share, longest - from);
+        for (long from = 0; from < pieces.longest(); from += share) {
+            int slice = (int) Math.min(share, pieces.longest() - from);
             long begun = stage.activities.begin();
             for (int to = 0; to < stage.size; to++) {
-                int count = Movement.count(elements[to], from, slice);
+                int count = pieces.count(to, from, slice);
                 if (count > 0) {
                     converter.pack(
                             input,
-                            starts[to] + from,
+                            pieces.starts()[to] + from,
                             count,
                             stage.front,
                             to * slice * bytes,
@@ -174,7 +174,7 @@ final class MpiCollectives implements Collectives {
             }
             stage.activities.end(Activities.COPY_IN, begun);
             reduction.reduceOwnSlice(slice, how);
-            int mine = Movement.count(elements[stage.rank], from, slice);
+            int mine = pieces.count(stage.rank, from, slice);
             if (mine > 0) {
                 unpackOne(output, from, mine, how);
             }

@@ -1,4 +1,4 @@
-package io.hvd.backend.hybrid;
+package io.hvd.spi;
 
 import java.util.Arrays;
 
@@ -8,42 +8,42 @@ import java.util.Arrays;
  * @param starts first element, by rank
  * @param counts elements, by rank
  */
-record Segments(long[] starts, long[] counts) {
-    static Segments oneBehindTheOther(long[] counts) {
+public record Pieces(long[] starts, long[] counts) {
+    public static Pieces oneBehindTheOther(long[] counts) {
         long[] starts = new long[counts.length];
         for (int i = 1; i < starts.length; i++) {
             starts[i] = starts[i - 1] + counts[i - 1];
         }
-        return new Segments(starts, counts);
+        return new Pieces(starts, counts);
     }
 
     /** Everybody the same elements. */
-    static Segments same(long count, int ranks) {
+    public static Pieces same(long count, int ranks) {
         long[] counts = new long[ranks];
         Arrays.fill(counts, count);
-        return new Segments(new long[ranks], counts);
+        return new Pieces(new long[ranks], counts);
     }
 
-    static Segments only(int rank, long count, int ranks) {
+    public static Pieces only(int rank, long count, int ranks) {
         long[] counts = new long[ranks];
         counts[rank] = count;
-        return new Segments(new long[ranks], counts);
+        return new Pieces(new long[ranks], counts);
     }
 
-    static Segments none(int ranks) {
-        return new Segments(new long[ranks], new long[ranks]);
+    public static Pieces none(int ranks) {
+        return new Pieces(new long[ranks], new long[ranks]);
     }
 
-    long longest() {
+    public long longest() {
         return Arrays.stream(counts).max().orElse(0);
     }
 
-    /** How many elements of a rank's segment go in the round that begins at {@code from}. */
-    int count(int rank, long from, int share) {
+    /** How many elements of a rank's piece go in the round that begins at {@code from}. */
+    public int count(int rank, long from, int share) {
         return count(counts[rank], from, share);
     }
 
-    static int count(long elements, long from, int share) {
+    public static int count(long elements, long from, int share) {
         return (int) Math.max(0, Math.min(share, elements - from));
     }
 }
