@@ -51,9 +51,33 @@ public interface Collectives extends AutoCloseable {
      * Begins to reduce one tensor in place, and leaves the caller to other things meanwhile; it moves on whenever it is
      * asked whether it is done. Several may be under way, which all ranks begin in the same order; before anything else
      * is called they must be done.
+     *
+     * @param tensor in a direct buffer, as are those of all that is begun
      */
     default Completion beginAllreduce(Tensor tensor, Reduction how) {
         allreduce(List.of(tensor), List.of(tensor), how);
+        return () -> true;
+    }
+
+    /**
+     * Begins an allgather; otherwise like {@link #beginAllreduce}.
+     *
+     * @param input this rank's own part of the output
+     */
+    default Completion beginAllgather(Tensor input, Tensor output, long[] elements) {
+        allgather(input, output, elements);
+        return () -> true;
+    }
+
+    /** Begins to copy the root's tensor over those of all ranks; otherwise like {@link #beginAllreduce}. */
+    default Completion beginBroadcast(Tensor tensor, int root) {
+        broadcast(List.of(tensor), List.of(tensor), root);
+        return () -> true;
+    }
+
+    /** Begins an alltoall; otherwise like {@link #beginAllreduce}. */
+    default Completion beginAlltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        alltoall(input, output, sent, received, longest);
         return () -> true;
     }
 

@@ -43,6 +43,11 @@ public record NodeGroups(List<Integer> inside, List<Integer> across) {
         return sizes.get(0) == 1 ? Optional.of("every node has one rank only") : Optional.empty();
     }
 
+    /** The ranks of each node, ascending, by node. */
+    public static List<List<Integer>> grid(List<Integer> members, List<Integer> nodes) {
+        return rows(members, nodes).values().stream().map(List::copyOf).toList();
+    }
+
     private static Map<Integer, List<Integer>> rows(List<Integer> members, List<Integer> nodes) {
         Map<Integer, List<Integer>> rows = new TreeMap<>();
         for (int member : members) {

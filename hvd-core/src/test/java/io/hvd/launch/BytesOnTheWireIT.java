@@ -8,21 +8,23 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What an allreduce sends between hosts, as their network interfaces count it, headers and all. */
+/** What collectives send between hosts, as their network interfaces count it, headers and all. */
 @Tag("long")
 @Timeout(180)
 final class BytesOnTheWireIT {
-    private static final int FLOATS = 16 << 20;
-    private static final Pattern SENT = Pattern.compile("sum (\\S+) sent (\\d+) bytes");
+    private static final int FLOATS = 15 << 20;
+    private static final Pattern SAID = Pattern.compile("last (\\S+) sent (\\d+) bytes");
 
     @TempDir
     private static Path folder;
@@ -44,30 +46,62 @@ final class BytesOnTheWireIT {
     @ParameterizedTest(name = "3 hosts x {0}, {1}")
     @CsvSource({"1,auto", "1,ring", "2,auto"})
     void aHostSendsHardlyMoreThanTheLeastThereIs(int ranksPerHost, String algorithm) {
+        int ranks = 3 * ranksPerHost;
+        List<MatchResult> said = run("allreduce", ranksPerHost, algorithm);
+        assertThat(said).hasSize(ranks).allSatisfy(rank -> {
+            assertThat(last(rank)).isEqualTo(ranks * (ranks + 1) / 2f);
+            assertThat(sent(rank)).isBetween(0.95 * 4 / 3, 1.05 * 4 / 3);
+        });
+    }
+
+    /** In two levels what a host has goes once to every other host, and what others need to have of its sums. */
+    @ParameterizedTest(name = "{0}")
+    @CsvSource({"allgather,6", "reducescatter,21"})
+    void whatAHostHasCrossesOnceForEachOtherHost(String operation, float expected) {
+        assertThat(run(operation, 2, "auto")).hasSize(6).allSatisfy(rank -> {
+            assertThat(last(rank)).isEqualTo(expected);
+            assertThat(sent(rank)).isBetween(0.95 * 2 / 3, 1.05 * 2 / 3);
+        });
+    }
+
+    /** The last host in the chain sends nothing. */
+    @Test
+    void aBroadcastLeavesNoHostTwice() {
+        List<MatchResult> said = run("broadcast", 2, "auto");
+        assertThat(said).hasSize(6).allSatisfy(rank -> assertThat(last(rank)).isEqualTo(2));
+        assertThat(said)
+                .filteredOn(rank -> sent(rank) > 0.1)
+                .hasSize(4)
+                .allSatisfy(rank -> assertThat(sent(rank)).isBetween(0.95, 1.05));
+    }
+
+    private static List<MatchResult> run(String operation, int ranksPerHost, String algorithm) {
         Job job = Job.run(
-                words(ranksPerHost),
+                words(operation, ranksPerHost),
                 Map.of(
                         "HVD_ALLREDUCE_ALGORITHM",
                         algorithm,
                         "XDG_CACHE_HOME",
                         folder.resolve("cache").toString()));
-
         assertThat(job.exitCode()).as(job.output()).isZero();
-        int ranks = 3 * ranksPerHost;
-        double least = 2.0 * 2 / 3 * FLOATS * Float.BYTES;
-        var said = SENT.matcher(job.output()).results().toList();
-        assertThat(said).as(job.output()).hasSize(ranks).allSatisfy(rank -> {
-            assertThat(Float.parseFloat(rank.group(1))).isEqualTo(ranks * (ranks + 1) / 2f);
-            assertThat(Double.parseDouble(rank.group(2))).isBetween(0.95 * least, 1.05 * least);
-        });
+        return SAID.matcher(job.output()).results().toList();
     }
 
-    private static List<String> words(int ranksPerHost) {
+    private static float last(MatchResult rank) {
+        return Float.parseFloat(rank.group(1));
+    }
+
+    /** By its host, as a part of all elements. */
+    private static double sent(MatchResult rank) {
+        return Double.parseDouble(rank.group(2)) / (FLOATS * Float.BYTES);
+    }
+
+    private static List<String> words(String operation, int ranksPerHost) {
         String each = ":" + ranksPerHost;
         List<String> words = new ArrayList<>(Job.program(
                 Horovodrun.class, "-p", NamespaceHosts.PORT, "-i", hosts.key(), "-np", 3 * ranksPerHost + ""));
         words.addAll(List.of("-H", "node-a" + each + ",node-b" + each + ",node-c" + each));
-        words.addAll(Job.program(BytesProgram.class, FLOATS + ""));
+        words.addAll(Job.program(BytesProgram.class, operation, FLOATS + ""));
         return hosts.on("node-a", words);
     }
 }

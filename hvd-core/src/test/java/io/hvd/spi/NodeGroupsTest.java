@@ -14,6 +14,7 @@ class NodeGroupsTest {
         List<Integer> all = List.of(0, 1, 2, 3, 4, 5);
         assertThat(NodeGroups.of(4, all, NODES)).isEqualTo(new NodeGroups(List.of(1, 4), List.of(3, 4, 5)));
         assertThat(NodeGroups.obstacle(all, NODES)).isEmpty();
+        assertThat(NodeGroups.grid(all, NODES)).containsExactly(List.of(0, 3), List.of(1, 4), List.of(2, 5));
     }
 
     @Test

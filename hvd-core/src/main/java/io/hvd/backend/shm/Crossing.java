@@ -3,6 +3,7 @@ package io.hvd.backend.shm;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
@@ -11,10 +12,14 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
-/** Combines what a host has come to with the other hosts, in place. Communication thread. */
+/**
+ * What goes between a rank and those at its place on the other hosts: what a host has come to is combined with what they
+ * have, or handed to them. Communication thread.
+ */
 final class Crossing {
     /** So long the network goes on with what it has; whoever wakes up gets a core that others want. */
     private static final long PAUSE_NANOS = 20_000;
@@ -36,9 +41,46 @@ final class Crossing {
         if (count == 0) {
             return () -> true;
         }
-        Completion begun = across.beginAllreduce(slice(result, first, count, how.wire()), onTheWay(how));
+        return add(across.beginAllreduce(slice(result, first, count, how.wire()), onTheWay(how)));
+    }
+
+    /** Begins to copy bytes from one host to all others, {@code root} of them. */
+    Completion beginBroadcast(ByteBuffer bytes, int root) {
+        return bytes.capacity() == 0 ? () -> true : add(across.beginBroadcast(tensor(bytes), root));
+    }
+
+    /**
+     * Begins to give all hosts what each of them has.
+     *
+     * @param bytes of all hosts, one behind the other; this one's are there
+     * @param lengths in bytes, by host
+     */
+    Completion beginAllgather(ByteBuffer bytes, long[] lengths, int own) {
+        int first = Math.toIntExact(Pieces.oneBehindTheOther(lengths).starts()[own]);
+        ByteBuffer mine = bytes.slice(first, Math.toIntExact(lengths[own]));
+        return add(across.beginAllgather(tensor(mine), tensor(bytes), lengths));
+    }
+
+    /**
+     * Begins to give every host its part of what each has.
+     *
+     * @param sent in bytes, by host
+     * @param mine bytes that come from every host
+     */
+    Completion beginScatter(ByteBuffer from, long[] sent, ByteBuffer to, int mine) {
+        long[] received = new long[sent.length];
+        Arrays.fill(received, mine);
+        long longest = Pieces.oneBehindTheOther(sent).longest();
+        return add(across.beginAlltoall(tensor(from), tensor(to), sent, received, longest));
+    }
+
+    private Completion add(Completion begun) {
         underWay.add(begun);
         return begun;
+    }
+
+    private static Tensor tensor(ByteBuffer bytes) {
+        return Tensor.wrap(bytes.order(ByteOrder.nativeOrder()), DType.UINT8, Shape.of(bytes.capacity()));
     }
 
     /** Takes a short rest if nothing has arrived. @return false if there is nothing under way */

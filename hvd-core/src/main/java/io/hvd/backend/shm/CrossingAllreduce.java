@@ -32,7 +32,6 @@ final class CrossingAllreduce implements SegmentAllreduce {
         this.rounds = rounds;
         this.segment = rounds.segment();
         this.across = across;
-        rounds.meanwhile(across::moveOn);
     }
 
     @Override
@@ -93,7 +92,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
     }
 
     private Slice slice(int count, Reduction how) {
-        return SegmentPass.slice(count, how, segment, FEW_BYTES);
+        return SegmentPass.slice(count, how.wire(), segment, FEW_BYTES);
     }
 
     /** The first rank always does, so that there is somebody to ask where there is nothing to reduce. */

@@ -3,6 +3,7 @@ package io.hvd.backend.shm;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
@@ -53,8 +54,8 @@ final class SegmentPass {
     private static final Slice NO_SLICE = new Slice(0, 0);
 
     /** This rank's slice of a chunk; a chunk of few bytes is the first rank's. */
-    static Slice slice(int count, Reduction how, Segment segment, int fewBytes) {
-        if (count * how.wire().bytes() <= fewBytes) {
+    static Slice slice(int count, DType wire, Segment segment, int fewBytes) {
+        if (count * wire.bytes() <= fewBytes) {
             return new Slice(0, segment.rank() == 0 ? count : 0);
         }
         int first = (int) ((long) count * segment.rank() / segment.ranks());
@@ -63,7 +64,7 @@ final class SegmentPass {
     }
 
     private Slice slice(int count) {
-        return slice(count, how, segment, fewBytes);
+        return slice(count, how.wire(), segment, fewBytes);
     }
 
     long elements() {

@@ -12,45 +12,28 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/**
- * What goes through a segment: allreduces, and where all members are on one host what moves much data between all of
- * them. The rest goes the way of the back end beneath.
- */
-final class SharedCollectives implements Collectives {
-    /** On one host, beside allreduce. */
-    private static final Set<OpKind> OURS =
-            Set.of(OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.ALLTOALL, OpKind.REDUCESCATTER);
-
+/** What goes through a segment, and what goes the way of the back end beneath. */
+abstract class SharedCollectives implements Collectives {
+    private final Set<OpKind> kinds;
     private final Rounds rounds;
     private final SegmentAllreduce allreduce;
-    private final SharedMovement movement;
     private final Collectives beneath;
-    /** Null where all members are on one host. */
-    private final Crossing across;
 
     /**
+     * @param kinds that go through the segment
      * @param beneath of the same ranks
-     * @param across null where all of them are on one host
      */
-    SharedCollectives(Rounds rounds, Collectives beneath, Crossing across) {
+    SharedCollectives(Set<OpKind> kinds, Rounds rounds, SegmentAllreduce allreduce, Collectives beneath) {
+        this.kinds = kinds;
         this.rounds = rounds;
-        this.allreduce = across == null ? new SharedAllreduce(rounds) : new CrossingAllreduce(rounds, across);
-        this.movement = new SharedMovement(rounds);
+        this.allreduce = allreduce;
         this.beneath = beneath;
-        this.across = across;
-    }
-
-    private boolean isOneHost() {
-        return across == null;
     }
 
     @Override
     public void report(Activities to) {
         rounds.report(to);
         beneath.report(to);
-        if (!isOneHost()) {
-            across.report(to);
-        }
     }
 
     @Override
@@ -64,11 +47,6 @@ final class SharedCollectives implements Collectives {
     }
 
     @Override
-    public boolean takesAnyThread(Device device) {
-        return device.isCpu() && isOneHost();
-    }
-
-    @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         return allreduce.run(inputs, outputs, how);
     }
@@ -79,39 +57,8 @@ final class SharedCollectives implements Collectives {
     }
 
     @Override
-    public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
-        if (isOneHost()) {
-            movement.broadcast(inputs, outputs, root);
-        } else {
-            beneath.broadcast(inputs, outputs, root);
-        }
-    }
-
-    @Override
-    public void allgather(Tensor input, Tensor output, long[] elements) {
-        if (isOneHost()) {
-            movement.allgather(input, output, elements);
-        } else {
-            beneath.allgather(input, output, elements);
-        }
-    }
-
-    @Override
     public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
-        if (isOneHost()) {
-            movement.alltoall(input, output, sent, received, longest);
-        } else {
-            beneath.alltoall(input, output, sent, received, longest);
-        }
-    }
-
-    @Override
-    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
-        if (isOneHost()) {
-            movement.reduceScatter(input, output, elements, how);
-        } else {
-            beneath.reduceScatter(input, output, elements, how);
-        }
+        beneath.alltoall(input, output, sent, received, longest);
     }
 
     @Override
@@ -121,7 +68,7 @@ final class SharedCollectives implements Collectives {
 
     @Override
     public Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
-        boolean ours = device.isCpu() && (kind == OpKind.ALLREDUCE || (isOneHost() && OURS.contains(kind)));
+        boolean ours = device.isCpu() && kinds.contains(kind);
         return ours ? Optional.empty() : beneath.refuses(kind, device, dtype, how);
     }
 
@@ -168,17 +115,11 @@ final class SharedCollectives implements Collectives {
     @Override
     public void close() {
         leave();
-        if (!isOneHost()) {
-            across.close();
-        }
         beneath.close();
     }
 
     @Override
     public void abandon() {
-        if (!isOneHost()) {
-            across.abandon();
-        }
         beneath.abandon();
     }
 }

@@ -60,11 +60,20 @@ final class SharedPlanes {
             note = words(result, oneHost);
         }
         return result.share()
-                .<Collectives>map(share -> new SharedCollectives(
-                        new Rounds(share.segment(), share.company(), patience),
-                        ofMembers,
-                        oneHost ? null : new Crossing(beneath.collectives(groups.across()))))
+                .map(share -> over(ofMembers, members, groups, new Rounds(share.segment(), share.company(), patience)))
                 .orElse(ofMembers);
+    }
+
+    private Collectives over(Collectives ofMembers, List<Integer> members, NodeGroups groups, Rounds rounds) {
+        if (groups.inside().size() == members.size()) {
+            return new OneHostCollectives(rounds, ofMembers);
+        }
+        List<List<Integer>> hosts = NodeGroups.grid(members, topology.nodes()).stream()
+                .map(row -> row.stream().map(members::indexOf).toList())
+                .toList();
+        int host = groups.across().indexOf(topology.rank());
+        return new CrossingCollectives(
+                rounds, ofMembers, new Crossing(beneath.collectives(groups.across())), hosts, host);
     }
 
     private boolean obstacle(List<Integer> members) {

@@ -26,7 +26,15 @@ final class MpiCollectives implements Collectives {
     /** Elements, when those that are reduced are not all: who begins several has more than a chunk of them. */
     private static final long PART_OF_MUCH = Integer.MAX_VALUE;
 
+    /** Of what goes from one rank to another beside the ring; those that are begun first arrive first. */
+    private static final int CHAIN_TAG = 8;
+
+    private static final int EXCHANGE_TAG = 9;
+    /** Up to here few steps count for more than few bytes. */
+    private static final int CHAIN_BYTES = 256 << 10;
+
     private final Stage stage;
+    private final BoundTransfers transfers;
     private final StageReduction reduction;
     private final Movement movement;
     private final StagedAllreduce staged;
@@ -37,7 +45,8 @@ final class MpiCollectives implements Collectives {
     MpiCollectives(Intracomm comm, int stageBytes, AllreduceChoice choice) throws MPIException {
         this.stage = new Stage(comm, stageBytes);
         this.choice = choice;
-        this.ring = new RingAllreduce(new BoundTransfers(comm), stage.rank, stage.size, stageBytes);
+        this.transfers = new BoundTransfers(comm);
+        this.ring = new RingAllreduce(transfers, stage.rank, stage.size, stageBytes);
         this.reduction = new StageReduction(stage);
         this.movement = new Movement(stage, converter);
         this.staged = new StagedAllreduce(stage, reduction, converter);
@@ -73,6 +82,42 @@ final class MpiCollectives implements Collectives {
             return ring.begin(plain.get(), Math.toIntExact(tensor.elements()), how);
         }
         return Collectives.super.beginAllreduce(tensor, how);
+    }
+
+    @Override
+    public Completion beginBroadcast(Tensor tensor, int root) {
+        return tensor.bytes() > CHAIN_BYTES
+                ? new Chain(seat(CHAIN_TAG), buffer(tensor), root)
+                : Collectives.super.beginBroadcast(tensor, root);
+    }
+
+    @Override
+    public Completion beginAllgather(Tensor input, Tensor output, long[] elements) {
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
+        return new Exchange(seat(EXCHANGE_TAG), to -> buffer(input), from -> piece(output, pieces, from));
+    }
+
+    @Override
+    public Completion beginAlltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        Pieces outgoing = Pieces.oneBehindTheOther(sent);
+        Pieces incoming = Pieces.oneBehindTheOther(received);
+        piece(output, incoming, stage.rank).put(piece(input, outgoing, stage.rank));
+        return new Exchange(
+                seat(EXCHANGE_TAG), to -> piece(input, outgoing, to), from -> piece(output, incoming, from));
+    }
+
+    private Seat seat(int tag) {
+        return new Seat(transfers, stage.rank, stage.size, tag);
+    }
+
+    private static ByteBuffer piece(Tensor tensor, Pieces pieces, int rank) {
+        int bytes = tensor.dtype().bytes();
+        int first = Math.toIntExact(pieces.starts()[rank] * bytes);
+        return Blocks.part(buffer(tensor), first, Math.toIntExact(pieces.counts()[rank] * bytes));
+    }
+
+    private static ByteBuffer buffer(Tensor tensor) {
+        return ((BufferMemory) tensor.memory()).buffer();
     }
 
     @Override

@@ -20,11 +20,6 @@ import java.util.concurrent.locks.LockSupport;
  * <p>All ranks begin the same chunks in the same order, whose number is the tag of their messages. Communication thread.
  */
 final class RingAllreduce {
-    /**
-     * What a message carries: with its header less than the 64 KiB up to which Open MPI sends over TCP at once. From there
-     * on it first asks the receiver, and both links stand still until that one has been on a core.
-     */
-    private static final int BLOCK_BYTES = 63 << 10;
     /** Chunks under way: what the sockets hold while neither rank is on a core. */
     private static final int MOST_AT_ONCE = 32;
 
@@ -37,7 +32,7 @@ final class RingAllreduce {
     /** With a ballot the first chunk goes alone: while it does, the wire has nothing else to carry. */
     private static final int BALLOT_BYTES = 16 << 10;
 
-    /** The first are taken by single transfers. */
+    /** The first are taken by other transfers. */
     private static final int FIRST_TAG = 16;
     /** More than are ever under way. */
     private static final int TAGS = 4096;
@@ -60,7 +55,7 @@ final class RingAllreduce {
         this.transfers = transfers;
         this.rank = rank;
         this.size = size;
-        this.chunkBytes = (int) Math.min(mostBytes, (long) BLOCK_BYTES * size);
+        this.chunkBytes = (int) Math.min(mostBytes, (long) Messages.BYTES * size);
         this.atOnce = (int) Math.min(MOST_AT_ONCE, (long) STAGES_AT_ONCE * mostBytes / chunkBytes);
         this.buffers = new BufferPool(chunkBytes + SPARE_BYTES_PER_RANK * (size + 1));
     }

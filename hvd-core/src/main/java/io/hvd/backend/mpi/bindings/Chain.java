@@ -1,0 +1,51 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.Transfers.Transfer;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * What one rank has goes to all others, handed on from each to the next one, message by message: no rank sends a byte
+ * twice, and while it hands a message on, the next one comes in.
+ */
+final class Chain implements Completion {
+    private final Seat seat;
+    private final boolean handsOn;
+    private final Deque<ByteBuffer> coming = new ArrayDeque<>();
+    private final Deque<Transfer> receiving = new ArrayDeque<>();
+    private final Deque<Transfer> sending = new ArrayDeque<>();
+
+    /** @param buffer full at the root, filled at all others */
+    Chain(Seat seat, ByteBuffer buffer, int root) {
+        this.seat = seat;
+        this.handsOn = seat.after(1) != root;
+        List<ByteBuffer> parts = Messages.cut(buffer);
+        if (seat.rank() == root) {
+            parts.forEach(this::handOn);
+        } else {
+            coming.addAll(parts);
+            parts.forEach(part -> receiving.add(seat.receive(part, seat.before(1))));
+        }
+    }
+
+    @Override
+    public boolean isDone() {
+        while (!receiving.isEmpty() && receiving.element().isDone()) {
+            receiving.remove();
+            handOn(coming.remove());
+        }
+        while (!sending.isEmpty() && sending.element().isDone()) {
+            sending.remove();
+        }
+        return receiving.isEmpty() && sending.isEmpty();
+    }
+
+    private void handOn(ByteBuffer part) {
+        if (handsOn) {
+            sending.add(seat.send(part, seat.after(1)));
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package io.hvd.backend.shm;
+
+import io.hvd.spi.Activities;
+import io.hvd.spi.Collectives;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Tensor;
+import java.util.EnumSet;
+import java.util.List;
+
+/**
+ * Ranks of several hosts, as many on each: inside a host through its segment, between the hosts each rank with those at
+ * its place. What only passes from one rank to another goes the way of the back end beneath.
+ */
+final class CrossingCollectives extends SharedCollectives {
+    /**
+     * Bytes of all ranks from which on broadcast, allgather and reduce-scatter were faster in two levels: 2 hosts with 2
+     * ranks each and 3 with 2 each, 1 Gbit/s. Below, one more meeting inside the hosts costs more than it saves.
+     */
+    private static final long WORTH_BYTES = 128 << 10;
+
+    private final Collectives beneath;
+    private final Crossing across;
+    private final CrossingMovement movement;
+
+    /**
+     * @param beneath of the same ranks
+     * @param hosts numbers of the ranks of each host, by place
+     * @param host the number of this one
+     */
+    CrossingCollectives(Rounds rounds, Collectives beneath, Crossing across, List<List<Integer>> hosts, int host) {
+        super(
+                EnumSet.of(OpKind.ALLREDUCE, OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.REDUCESCATTER),
+                rounds,
+                new CrossingAllreduce(rounds, across),
+                beneath);
+        rounds.meanwhile(across::moveOn);
+        this.beneath = beneath;
+        this.across = across;
+        this.movement = new CrossingMovement(rounds, across, hosts, host);
+    }
+
+    @Override
+    public void report(Activities to) {
+        super.report(to);
+        across.report(to);
+    }
+
+    @Override
+    public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
+        if (isWorth(inputs.stream().mapToLong(Tensor::bytes).sum())) {
+            movement.broadcast(inputs, outputs, root);
+        } else {
+            beneath.broadcast(inputs, outputs, root);
+        }
+    }
+
+    @Override
+    public void allgather(Tensor input, Tensor output, long[] elements) {
+        if (isWorth(output.bytes())) {
+            movement.allgather(input, output, elements);
+        } else {
+            beneath.allgather(input, output, elements);
+        }
+    }
+
+    @Override
+    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        if (isWorth(input.elements() * how.wire().bytes())) {
+            movement.reduceScatter(input, output, elements, how);
+        } else {
+            beneath.reduceScatter(input, output, elements, how);
+        }
+    }
+
+    /** The same on every rank. */
+    private static boolean isWorth(long bytes) {
+        return bytes >= WORTH_BYTES;
+    }
+
+    /** The way between the hosts goes before the back end beneath, as it came after it. */
+    @Override
+    public void close() {
+        across.close();
+        super.close();
+    }
+
+    @Override
+    public void abandon() {
+        across.abandon();
+        super.abandon();
+    }
+}

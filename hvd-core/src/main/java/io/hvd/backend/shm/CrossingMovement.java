@@ -1,0 +1,261 @@
+package io.hvd.backend.shm;
+
+import io.hvd.backend.shm.Layout.Counter;
+import io.hvd.backend.shm.SegmentPass.Slice;
+import io.hvd.spi.Activities;
+import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.Pieces;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.FlatView;
+import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongFunction;
+
+/**
+ * Broadcast, allgather and reduce-scatter over several hosts, round by round: between two hosts every byte goes once, each
+ * rank carries its part of them, and inside a host they go through its segment. While the bytes of one round are under way
+ * between the hosts, those of the round before are taken and those of the next one packed.
+ */
+final class CrossingMovement {
+    private final Rounds rounds;
+    private final Segment segment;
+    private final Crossing across;
+    private final List<List<Integer>> hosts;
+    private final int host;
+    private final Converter converter = new Converter();
+    private final Reducer reducer = new Reducer();
+    /** What comes from all hosts to be combined here, by parity of the round; made when it is needed. */
+    private final ByteBuffer[] arrivals = new ByteBuffer[2];
+
+    /**
+     * @param hosts numbers of the ranks of each host, by place; as many on each
+     * @param host the number of this one
+     */
+    CrossingMovement(Rounds rounds, Crossing across, List<List<Integer>> hosts, int host) {
+        this.rounds = rounds;
+        this.segment = rounds.segment();
+        this.across = across;
+        this.hosts = hosts;
+        this.host = host;
+    }
+
+    /** The second half of a round, when its bytes are under way. */
+    private interface Arrival {
+        void await();
+    }
+
+    private static void inRounds(long elements, int most, LongFunction<Arrival> setOut) {
+        Arrival before = () -> {};
+        for (long from = 0; from < elements; from += most) {
+            Arrival now = setOut.apply(from);
+            before.await();
+            before = now;
+        }
+        before.await();
+    }
+
+    void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
+        DType type = inputs.get(0).dtype();
+        FlatView source = new FlatView(inputs, type, converter);
+        FlatView target = new FlatView(outputs, type, converter);
+        int rootHost = hostOf(root);
+        boolean isRoot = hosts.get(host).get(segment.rank()) == root;
+        boolean keeps = isRoot && inputs.equals(outputs);
+        int chunk = segment.stageBytes() / type.bytes();
+        inRounds(source.elements(), chunk, from -> {
+            int count = (int) Math.min(chunk, source.elements() - from);
+            long here = isRoot ? show(source, from, count) : enter();
+            rounds.await(Counter.PACKED, here);
+            ByteBuffer result = segment.result(here);
+            Completion crossing = across.beginBroadcast(part(result, slice(count, type), type), rootHost);
+            return () -> {
+                land(here, crossing);
+                if (!keeps) {
+                    long begun = begin();
+                    target.unpack(from, count, result, 1);
+                    end("SHM_BCAST", begun);
+                }
+            };
+        });
+    }
+
+    private int hostOf(int member) {
+        int found = 0;
+        while (!hosts.get(found).contains(member)) {
+            found++;
+        }
+        return found;
+    }
+
+    /** The root comes into the round last, with what it has. */
+    private long show(FlatView source, long from, int count) {
+        rounds.next();
+        long here = rounds.current();
+        for (int other = 0; other < segment.ranks(); other++) {
+            if (other != segment.rank()) {
+                rounds.await(Counter.PACKED, other, here);
+            }
+        }
+        long begun = begin();
+        source.pack(from, count, segment.result(here), 1);
+        end(Activities.COPY_IN, begun);
+        rounds.packed();
+        return here;
+    }
+
+    void allgather(Tensor input, Tensor output, long[] elements) {
+        DType type = output.dtype();
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
+        int share = share(type);
+        inRounds(pieces.longest(), share, from -> {
+            Shelf shelf = new Shelf(hosts, pieces, from, share);
+            long here = enter();
+            rounds.await(Counter.PACKED, here);
+            ByteBuffer result = segment.result(here);
+            int place = segment.rank();
+            int mine = shelf.count(place, host);
+            if (mine > 0) {
+                long begun = begin();
+                converter.pack(input, from, mine, result, shelf.start(place, host) * type.bytes(), type, 1);
+                end(Activities.COPY_IN, begun);
+            }
+            Completion crossing =
+                    across.beginAllgather(part(result, column(shelf), type), shelf.lengths(place, type.bytes()), host);
+            return () -> {
+                land(here, crossing);
+                take(shelf, result, output, pieces, from);
+            };
+        });
+    }
+
+    private void take(Shelf shelf, ByteBuffer result, Tensor output, Pieces pieces, long from) {
+        DType type = output.dtype();
+        long begun = begin();
+        for (int place = 0; place < shelf.places(); place++) {
+            for (int there = 0; there < hosts.size(); there++) {
+                int count = shelf.count(place, there);
+                if (count > 0) {
+                    long to = pieces.starts()[shelf.member(place, there)] + from;
+                    converter.unpack(result, shelf.start(place, there) * type.bytes(), type, output, to, count, 1);
+                }
+            }
+        }
+        end("SHM_ALLGATHER", begun);
+    }
+
+    void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        DType wire = how.wire();
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
+        int share = share(wire);
+        inRounds(pieces.longest(), share, from -> {
+            Shelf shelf = new Shelf(hosts, pieces, from, share);
+            pack(shelf, input, pieces, from, how);
+            long here = rounds.current();
+            rounds.await(Counter.PACKED, here);
+            Slice column = column(shelf);
+            ByteBuffer result = segment.result(here);
+            long begun = begin();
+            reducer.reduce(how.op(), wire, segment.stages(here), column.first(), column.count(), result);
+            end("SHM_REDUCESCATTER", begun);
+            int mine = shelf.count(segment.rank(), host);
+            ByteBuffer arrival = arrival(here).slice(0, hosts.size() * mine * wire.bytes());
+            Completion crossing = across.beginScatter(
+                    part(result, column, wire),
+                    shelf.lengths(segment.rank(), wire.bytes()),
+                    arrival,
+                    mine * wire.bytes());
+            return () -> {
+                across.await(crossing);
+                if (mine > 0) {
+                    combine(arrival, mine, output, from, how);
+                }
+            };
+        });
+    }
+
+    private void pack(Shelf shelf, Tensor input, Pieces pieces, long from, Reduction how) {
+        ByteBuffer stage = rounds.next();
+        DType wire = how.wire();
+        long begun = begin();
+        for (int place = 0; place < shelf.places(); place++) {
+            for (int to = 0; to < hosts.size(); to++) {
+                int count = shelf.count(place, to);
+                if (count > 0) {
+                    long first = pieces.starts()[shelf.member(place, to)] + from;
+                    int at = shelf.start(place, to) * wire.bytes();
+                    converter.pack(input, first, count, stage, at, wire, how.prescale());
+                }
+            }
+        }
+        end(Activities.COPY_IN, begun);
+        rounds.packed();
+    }
+
+    /** In the order of the hosts. */
+    private void combine(ByteBuffer arrival, int count, Tensor output, long from, Reduction how) {
+        int bytes = count * how.wire().bytes();
+        List<ByteBuffer> parts = new ArrayList<>();
+        for (int i = 0; i < hosts.size(); i++) {
+            parts.add(arrival.slice(i * bytes, bytes).order(ByteOrder.nativeOrder()));
+        }
+        long begun = begin();
+        reducer.reduce(how.op(), how.wire(), parts, 0, count, parts.get(0));
+        converter.unpack(parts.get(0), 0, how.wire(), output, from, count, how.postscale());
+        end("SHM_REDUCESCATTER", begun);
+    }
+
+    /** Into the next round, with nothing on the stage. @return its number */
+    private long enter() {
+        rounds.next();
+        rounds.packed();
+        return rounds.current();
+    }
+
+    /** Until everything that belongs to this host's result of a round is there. */
+    private void land(long round, Completion crossing) {
+        across.await(crossing);
+        rounds.reduced(round);
+        rounds.await(Counter.REDUCED, round);
+    }
+
+    /** Of a chunk that all hosts are to have, what this rank carries. */
+    private Slice slice(int count, DType type) {
+        return SegmentPass.slice(count, type, segment, 0);
+    }
+
+    /** Of all ranks' parts, what this rank carries. */
+    private Slice column(Shelf shelf) {
+        return new Slice(shelf.start(segment.rank(), 0), shelf.count(segment.rank()));
+    }
+
+    private static ByteBuffer part(ByteBuffer buffer, Slice slice, DType type) {
+        return buffer.slice(slice.first() * type.bytes(), slice.count() * type.bytes());
+    }
+
+    private ByteBuffer arrival(long round) {
+        int parity = (int) (round & 1);
+        if (arrivals[parity] == null) {
+            arrivals[parity] = ByteBuffer.allocateDirect(segment.stageBytes());
+        }
+        return arrivals[parity];
+    }
+
+    /** Elements of every rank's part of a round. */
+    private int share(DType type) {
+        return segment.stageBytes() / type.bytes() / (segment.ranks() * hosts.size());
+    }
+
+    private long begin() {
+        return rounds.activities().begin();
+    }
+
+    private void end(String activity, long begun) {
+        rounds.activities().end(activity, begun);
+    }
+}

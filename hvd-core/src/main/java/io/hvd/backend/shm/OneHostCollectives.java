@@ -1,0 +1,49 @@
+package io.hvd.backend.shm;
+
+import io.hvd.spi.Collectives;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.Tensor;
+import java.util.EnumSet;
+import java.util.List;
+
+/** Ranks of one host, which move all that is much through their segment. */
+final class OneHostCollectives extends SharedCollectives {
+    private final SharedMovement movement;
+
+    /** @param beneath of the same ranks */
+    OneHostCollectives(Rounds rounds, Collectives beneath) {
+        super(
+                EnumSet.of(OpKind.ALLREDUCE, OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.ALLTOALL, OpKind.REDUCESCATTER),
+                rounds,
+                new SharedAllreduce(rounds),
+                beneath);
+        this.movement = new SharedMovement(rounds);
+    }
+
+    @Override
+    public boolean takesAnyThread(Device device) {
+        return device.isCpu();
+    }
+
+    @Override
+    public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
+        movement.broadcast(inputs, outputs, root);
+    }
+
+    @Override
+    public void allgather(Tensor input, Tensor output, long[] elements) {
+        movement.allgather(input, output, elements);
+    }
+
+    @Override
+    public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        movement.alltoall(input, output, sent, received, longest);
+    }
+
+    @Override
+    public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
+        movement.reduceScatter(input, output, elements, how);
+    }
+}

@@ -1,0 +1,66 @@
+package io.hvd.backend.shm;
+
+import io.hvd.spi.Pieces;
+import java.util.List;
+
+/**
+ * Where the parts of all ranks lie in a buffer, in one round, one behind the other: first those of the ranks at place 0 of
+ * every host, then those at place 1, and so on, so that what goes between the hosts lies side by side. In elements.
+ */
+final class Shelf {
+    private final List<List<Integer>> hosts;
+    /** By place and host, and one more where the last one ends. */
+    private final int[] starts;
+
+    /**
+     * @param hosts numbers of the ranks of each host, by place; as many on each
+     * @param pieces of which every rank has one
+     * @param from first element of every piece that is there
+     * @param share the most elements of a piece that are there
+     */
+    Shelf(List<List<Integer>> hosts, Pieces pieces, long from, int share) {
+        this.hosts = hosts;
+        this.starts = new int[hosts.size() * places() + 1];
+        for (int place = 0; place < places(); place++) {
+            for (int host = 0; host < hosts.size(); host++) {
+                int at = at(place, host);
+                starts[at + 1] = starts[at] + pieces.count(member(place, host), from, share);
+            }
+        }
+    }
+
+    int places() {
+        return hosts.get(0).size();
+    }
+
+    /** The number of the rank there. */
+    int member(int place, int host) {
+        return hosts.get(host).get(place);
+    }
+
+    int start(int place, int host) {
+        return starts[at(place, host)];
+    }
+
+    int count(int place, int host) {
+        return starts[at(place, host) + 1] - start(place, host);
+    }
+
+    /** Of all hosts. */
+    int count(int place) {
+        return starts[at(place + 1, 0)] - start(place, 0);
+    }
+
+    /** In bytes, by host. */
+    long[] lengths(int place, int elementBytes) {
+        long[] lengths = new long[hosts.size()];
+        for (int host = 0; host < lengths.length; host++) {
+            lengths[host] = (long) count(place, host) * elementBytes;
+        }
+        return lengths;
+    }
+
+    private int at(int place, int host) {
+        return place * hosts.size() + host;
+    }
+}

@@ -1,0 +1,117 @@
+package io.hvd.backend.mpi.bindings;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.spi.Collectives.Completion;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What goes beside the ring: ranks as threads, whose messages are counted. Nothing, less than a message, and several. */
+@Timeout(60)
+class ExchangeTest {
+    private static final int[] LENGTHS = {0, 1, 7, Messages.BYTES, Messages.BYTES + 1, 400_000};
+
+    private final List<Long> sent = new ArrayList<>();
+
+    /** Every rank gets what each has for it, with two of them under way. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4})
+    void everyRankGetsWhatEachHasForIt(int ranks) throws Exception {
+        List<Boolean> right = onAll(ranks, seat -> {
+            List<ByteBuffer[]> arrived = new ArrayList<>();
+            List<Completion> begun = new ArrayList<>();
+            for (int round = 0; round < 2; round++) {
+                int number = round;
+                ByteBuffer[] into = IntStream.range(0, ranks)
+                        .mapToObj(from -> ByteBuffer.allocateDirect(length(number, from, seat.rank())))
+                        .toArray(ByteBuffer[]::new);
+                arrived.add(into);
+                begun.add(new Exchange(seat, to -> letter(number, seat.rank(), to), from -> into[from]));
+            }
+            while (!begun.isEmpty()) {
+                begun.removeIf(Completion::isDone);
+            }
+            return IntStream.range(0, 2 * ranks)
+                    .filter(i -> i % ranks != seat.rank())
+                    .allMatch(i -> arrived.get(i / ranks)[i % ranks].equals(letter(i / ranks, i % ranks, seat.rank())));
+        });
+        assertThat(right).hasSize(ranks).containsOnly(true);
+        for (int rank = 0; rank < ranks; rank++) {
+            int from = rank;
+            assertThat(sent.get(rank))
+                    .isEqualTo(IntStream.range(0, 2 * ranks)
+                            .filter(i -> i % ranks != from)
+                            .mapToLong(i -> length(i / ranks, from, i % ranks))
+                            .sum());
+        }
+    }
+
+    private static int length(int round, int from, int to) {
+        return LENGTHS[(2 * round + 3 * from + to) % LENGTHS.length];
+    }
+
+    private static ByteBuffer letter(int round, int from, int to) {
+        return bytes(length(round, from, to), 31 * round + 7 * from + to);
+    }
+
+    private static ByteBuffer bytes(int length, int seed) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            bytes[i] = (byte) (i * 13 + seed);
+        }
+        return ByteBuffer.allocateDirect(length).put(bytes).flip();
+    }
+
+    /** Nobody sends a byte twice, and the last one in the chain sends none. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4})
+    void aChainHandsOnWhatTheRootHas(int ranks) throws Exception {
+        int root = ranks / 2;
+        List<Boolean> right = onAll(
+                ranks,
+                seat -> Arrays.stream(LENGTHS).allMatch(length -> {
+                    ByteBuffer expected = bytes(length, length);
+                    ByteBuffer buffer = seat.rank() == root ? bytes(length, length) : ByteBuffer.allocateDirect(length);
+                    Chain chain = new Chain(seat, buffer, root);
+                    while (!chain.isDone()) {
+                        Thread.onSpinWait();
+                    }
+                    return buffer.equals(expected);
+                }));
+        assertThat(right).hasSize(ranks).containsOnly(true);
+        long all = IntStream.of(LENGTHS).sum();
+        int last = Math.floorMod(root - 1, ranks);
+        assertThat(sent)
+                .containsExactlyElementsOf(LongStream.range(0, ranks)
+                        .mapToObj(rank -> rank == last ? 0 : all)
+                        .toList());
+    }
+
+    private <T> List<T> onAll(int ranks, Function<Seat, T> body) throws Exception {
+        Post post = new Post(ranks);
+        List<CompletableFuture<T>> running = new ArrayList<>();
+        for (int i = 0; i < ranks; i++) {
+            Seat seat = new Seat(post.of(i), i, ranks, 9);
+            running.add(CompletableFuture.supplyAsync(
+                    () -> body.apply(seat), task -> new Thread(task, "exchange-rank").start()));
+        }
+        List<T> results = new ArrayList<>();
+        for (CompletableFuture<T> rank : running) {
+            results.add(rank.get(50, TimeUnit.SECONDS));
+        }
+        for (int i = 0; i < ranks; i++) {
+            sent.add(post.bytesSentBy(i));
+        }
+        return results;
+    }
+}
