@@ -38,7 +38,7 @@ public final class AllreduceRank {
     private AllreduceRank(Path folder, long[] sizes, int rounds) {
         this.folder = folder;
         this.sizes = sizes;
-        this.floats = new Floats(Math.toIntExact(Arrays.stream(sizes).max().orElseThrow() / Float.BYTES));
+        this.floats = Floats.ofSizes(sizes, job);
         this.duel = new Duel(floats, samples, job, rounds);
     }
 

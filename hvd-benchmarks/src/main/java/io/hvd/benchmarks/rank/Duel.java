@@ -3,9 +3,10 @@ package io.hvd.benchmarks.rank;
 import io.hvd.benchmarks.Samples;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntToDoubleFunction;
 
 /**
- * Times several ways of the same allreduce in turn, round by round, for one size after the other. All sizes are warmed up
+ * Times several ways of the same collective in turn, round by round, for one size after the other. All sizes are warmed up
  * before the first one is timed, and the JIT gets time to end what it has begun, for its threads want the same cores.
  */
 final class Duel {
@@ -65,7 +66,7 @@ final class Duel {
     private List<Runnable> proven(List<Side> sides, long bytes) {
         int count = Math.toIntExact(bytes / Float.BYTES);
         List<Runnable> calls = sides.stream().map(side -> prove(side, count)).toList();
-        floats.fill(count, 0); // sums of nothing but zeros stay what they are
+        floats.clear(job.whole(count)); // sums of nothing but zeros stay what they are
         return calls;
     }
 
@@ -84,17 +85,15 @@ final class Duel {
     /** Nobody is fast by computing something else. */
     private Runnable prove(Side side, int count) {
         Runnable call = side.call().apply(count);
-        floats.fill(count, job.rank() + 1);
+        floats.bring(job.whole(count), job.rank());
         call.run();
-        if (!side.computes()) {
-            return call;
-        }
-        float sum = job.size() * (job.size() + 1) / 2f;
-        float expected = side.averages() ? sum / job.size() : sum;
+        Expected expected = side.expected();
+        int elements = expected.elements(count, job);
+        IntToDoubleFunction right = element -> expected.at(element, count, job);
         if (side.heap()) {
-            floats.requireHeap(count, expected, side.series());
+            floats.requireHeap(elements, right, side.series());
         } else {
-            floats.requireDirect(count, expected, side.series());
+            floats.requireDirect(elements, right, side.series());
         }
         return call;
     }

@@ -7,29 +7,59 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.Arrays;
+import java.util.function.IntToDoubleFunction;
 
-/** The memory that all ways of an allreduce work on in turn: a direct buffer, and an array of the same length. */
+/**
+ * The memory that all ways of a collective work on in turn: a direct buffer, an array of the same length, and where input
+ * and output are not the same, a direct buffer for the input.
+ */
 final class Floats {
     private static final int BLOCK = 2048;
 
     private final ByteBuffer direct;
     private final FloatBuffer view;
     private final float[] array;
+    /** Made when it is needed. */
+    private ByteBuffer source;
 
     Floats(int most) {
-        direct =
-                ByteBuffer.allocateDirect(Math.multiplyExact(most, Float.BYTES)).order(ByteOrder.nativeOrder());
+        direct = allocate(most);
         view = direct.asFloatBuffer();
         array = new float[most];
+    }
+
+    /** With room for the largest of the sizes, in pieces of one length for all ranks. */
+    static Floats ofSizes(long[] bytes, Job job) {
+        return new Floats(job.whole(Math.toIntExact(Arrays.stream(bytes).max().orElseThrow() / Float.BYTES)));
+    }
+
+    private static ByteBuffer allocate(int floats) {
+        return ByteBuffer.allocateDirect(Math.multiplyExact(floats, Float.BYTES))
+                .order(ByteOrder.nativeOrder());
     }
 
     ByteBuffer direct() {
         return direct;
     }
 
+    ByteBuffer source() {
+        if (source == null) {
+            source = allocate(array.length);
+        }
+        return source;
+    }
+
     /** The first {@code count} in the buffer. */
     Tensor directTensor(int count) {
-        ByteBuffer slice = direct.slice(0, count * Float.BYTES).order(ByteOrder.nativeOrder());
+        return tensor(direct, count);
+    }
+
+    Tensor sourceTensor(int count) {
+        return tensor(source(), count);
+    }
+
+    private static Tensor tensor(ByteBuffer buffer, int count) {
+        ByteBuffer slice = buffer.slice(0, count * Float.BYTES).order(ByteOrder.nativeOrder());
         return Tensor.wrap(slice, DType.FLOAT32, Shape.of(count));
     }
 
@@ -52,26 +82,42 @@ final class Floats {
         }
     }
 
-    void fill(int count, float value) {
-        Arrays.fill(array, 0, count, value);
+    /** Everywhere what the rank has to bring. */
+    void bring(int count, int rank) {
+        for (int i = 0; i < count; i++) {
+            array[i] = Expected.brought(rank, i);
+        }
+        spread(count);
+    }
+
+    void clear(int count) {
+        Arrays.fill(array, 0, count, 0);
+        spread(count);
+    }
+
+    private void spread(int count) {
         pack(count);
+        if (source != null) {
+            source.asFloatBuffer().put(0, array, 0, count);
+        }
     }
 
     /** @throws IllegalStateException if one of the first {@code count} is something else */
-    void requireDirect(int count, float value, String whose) {
+    void requireDirect(int count, IntToDoubleFunction expected, String whose) {
         for (int i = 0; i < count; i++) {
-            require(view.get(i), i, value, whose);
+            require(view.get(i), i, expected.applyAsDouble(i), whose);
         }
     }
 
-    void requireHeap(int count, float value, String whose) {
+    void requireHeap(int count, IntToDoubleFunction expected, String whose) {
         for (int i = 0; i < count; i++) {
-            require(array[i], i, value, whose);
+            require(array[i], i, expected.applyAsDouble(i), whose);
         }
     }
 
-    private static void require(float found, int place, float value, String whose) {
-        if (Math.abs(found - value) > 1e-4f * Math.abs(value)) {
+    private static void require(float found, int place, double value, String whose) {
+        boolean right = Math.abs(found - value) <= 1e-4 * Math.abs(value); // never true of NaN
+        if (!right) {
             throw new IllegalStateException(
                     whose + " has computed " + found + " at element " + place + ", expected " + value);
         }

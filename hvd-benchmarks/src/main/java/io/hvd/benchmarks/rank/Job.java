@@ -6,6 +6,16 @@ record Job(int rank, int size) {
         return new Job(number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 1));
     }
 
+    /** Of so many elements, one rank's piece; all pieces are of one length, so it may be rounded up. */
+    int piece(int elements) {
+        return (elements + size - 1) / size;
+    }
+
+    /** The pieces of all ranks together. */
+    int whole(int elements) {
+        return piece(elements) * size;
+    }
+
     /** Nobody computes meanwhile but the JIT. */
     static void pause(long millis) {
         try {

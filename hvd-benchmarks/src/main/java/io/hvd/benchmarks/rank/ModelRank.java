@@ -37,7 +37,7 @@ public final class ModelRank {
 
     private ModelRank(long[] sizes, int rounds) {
         this.sizes = sizes;
-        this.floats = new Floats(Math.toIntExact(Arrays.stream(sizes).max().orElseThrow() / Float.BYTES));
+        this.floats = Floats.ofSizes(sizes, job);
         this.duel = new Duel(floats, samples, job, rounds);
     }
 
