@@ -1,60 +1,92 @@
 package io.hvd.benchmarks;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
  * A way to set Open MPI up, from its own parameters.
  *
+ * @param name what it is called, and what it sets for allreduce
  * @param arguments of mpirun
+ * @param others what it sets for other collectives, where that has another name
  */
-record MpiSetting(String name, List<String> arguments) {
-    private static final List<String> UCX = parameters("pml", "ucx", "pml_ucx_tls", "any", "pml_ucx_devices", "any");
+record MpiSetting(String name, List<String> arguments, Map<Collective, String> others) {
+    private static final List<String> UCX =
+            arguments(List.of("pml", "ucx", "pml_ucx_tls", "any", "pml_ucx_devices", "any"));
 
     static final MpiSetting DEFAULT = new MpiSetting("default", List.of());
 
-    static final MpiSetting SEGMENTED_RING = tuned("segmented-ring-256k", 5, 256 << 10);
+    static final MpiSetting SEGMENTED_RING = tuned(allreduce("segmented-ring-256k", 5, 256 << 10));
 
     /** What an expert would try on one host, one after the other, for every size. */
     static final List<MpiSetting> ALL = List.of(
             DEFAULT,
             new MpiSetting("ucx", UCX),
             SEGMENTED_RING,
-            new MpiSetting("ucx+segmented-ring-256k", both(UCX, algorithm(5, 256 << 10))),
-            tuned("recursive-doubling", 3, 0),
-            tuned("ring", 4, 0),
-            tuned("rabenseifner", 6, 0),
+            new MpiSetting("ucx+segmented-ring-256k", both(UCX, SEGMENTED_RING.arguments())),
+            tuned(allreduce("recursive-doubling", 3, 0)),
+            tuned(allreduce("ring", 4, 0)),
+            tuned(allreduce("rabenseifner", 6, 0)),
             new MpiSetting(
                     "ob1-without-cma",
-                    parameters("pml", "ob1", "btl", "self,vader", "btl_vader_single_copy_mechanism", "none")));
+                    arguments(List.of("pml", "ob1", "btl", "self,vader", "btl_vader_single_copy_mechanism", "none"))));
 
     /** The three that were seen to win somewhere. */
     static final List<MpiSetting> FEW = ALL.subList(0, 3);
 
-    /** The same over a network, where UCX is another matter. */
-    static final List<MpiSetting> NETWORK =
-            List.of(DEFAULT, tuned("segmented-ring-1m", 5, 1 << 20), tuned("ring", 4, 0), tuned("rabenseifner", 6, 0));
+    /** The same over a network, where UCX is another matter; each sets something for every collective. */
+    static final List<MpiSetting> NETWORK = List.of(
+            DEFAULT,
+            tuned(
+                    allreduce("segmented-ring-1m", 5, 1 << 20),
+                    new Algorithm(Collective.BROADCAST, "pipeline-128k", 3, 128 << 10),
+                    new Algorithm(Collective.ALLGATHER, "ring", 4, 0),
+                    new Algorithm(Collective.REDUCE_SCATTER, "recursive-halving", 3, 0)),
+            tuned(
+                    allreduce("ring", 4, 0),
+                    new Algorithm(Collective.BROADCAST, "pipeline-1m", 3, 1 << 20),
+                    new Algorithm(Collective.ALLGATHER, "neighbor-exchange", 5, 0),
+                    new Algorithm(Collective.REDUCE_SCATTER, "butterfly", 4, 0)),
+            tuned(
+                    allreduce("rabenseifner", 6, 0),
+                    new Algorithm(Collective.BROADCAST, "scatter-allgather-ring", 9, 0),
+                    new Algorithm(Collective.ALLGATHER, "recursive-doubling", 3, 0),
+                    new Algorithm(Collective.REDUCE_SCATTER, "recursive-doubling", 2, 0)));
 
-    private static MpiSetting tuned(String name, int algorithm, int segmentBytes) {
-        return new MpiSetting(name, algorithm(algorithm, segmentBytes));
+    MpiSetting(String name, List<String> arguments) {
+        this(name, arguments, Map.of());
     }
 
-    /** Of the module tuned: 3 recursive doubling, 4 ring, 5 segmented ring, 6 Rabenseifner. */
-    private static List<String> algorithm(int number, int segmentBytes) {
-        return parameters(
-                "coll_tuned_use_dynamic_rules",
-                "1",
-                "coll_tuned_allreduce_algorithm",
-                Integer.toString(number),
-                "coll_tuned_allreduce_algorithm_segmentsize",
-                Integer.toString(segmentBytes));
+    /** What it sets for a collective. */
+    String name(Collective collective) {
+        return others.getOrDefault(collective, name);
     }
 
-    private static List<String> parameters(String... namesAndValues) {
+    /** @param allreduce gives the setting its name */
+    private static MpiSetting tuned(Algorithm allreduce, Algorithm... others) {
+        List<String> parameters = new ArrayList<>(List.of("coll_tuned_use_dynamic_rules", "1"));
+        parameters.addAll(allreduce.parameters());
+        for (Algorithm other : others) {
+            parameters.addAll(other.parameters());
+        }
+        return new MpiSetting(
+                allreduce.name(),
+                arguments(parameters),
+                Arrays.stream(others).collect(Collectors.toMap(Algorithm::collective, Algorithm::name)));
+    }
+
+    private static Algorithm allreduce(String name, int number, int segmentBytes) {
+        return new Algorithm(Collective.ALLREDUCE, name, number, segmentBytes);
+    }
+
+    private static List<String> arguments(List<String> namesAndValues) {
         List<String> words = new ArrayList<>();
-        for (int i = 0; i < namesAndValues.length; i += 2) {
-            words.addAll(List.of("--mca", namesAndValues[i], namesAndValues[i + 1]));
+        for (int i = 0; i < namesAndValues.size(); i += 2) {
+            words.addAll(List.of("--mca", namesAndValues.get(i), namesAndValues.get(i + 1)));
         }
         return List.copyOf(words);
     }

@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** Allreduce between hosts, in float32 and as fp16, against mpi.jar and against plain TCP that moves as many bytes. */
+/**
+ * Between hosts, allreduce in float32 and as fp16 against mpi.jar and against plain TCP that moves as many bytes, then
+ * broadcast, allgather and reduce-scatter against mpi.jar.
+ */
 final class NetworkBench implements Benchmark {
     @Override
     public String name() {
@@ -18,9 +21,10 @@ final class NetworkBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "Allreduce between the hosts of --hosts, float32 and fp16, against mpi.jar under several settings of Open"
-                + " MPI (one with --quick) and plain TCP both ways at once. bench.jar and Java lie at the same place on"
-                + " all hosts; --ranks is without effect, the hosts say how many.";
+        return "Between the hosts of --hosts, allreduce, broadcast, allgather and reduce-scatter against mpi.jar under"
+                + " several settings of Open MPI (one with --quick); allreduce also as fp16, and against plain TCP both"
+                + " ways at once. bench.jar and Java lie at the same place on all hosts; --ranks is without effect, the"
+                + " hosts say how many.";
     }
 
     @Override
@@ -76,32 +80,46 @@ final class NetworkBench implements Benchmark {
 
     private static List<Result> results(int ranks, long bytes, Map<MpiSetting, Samples> runs) {
         List<Result> results = new ArrayList<>();
-        runs.forEach((setting, run) -> results.add(mpi(ranks, bytes, run, setting.name())));
-        runs.keySet().stream()
-                .min(Comparator.comparingDouble(
-                        setting -> runs.get(setting).spread("mpi", bytes).median()))
-                .ifPresent(best -> results.add(mpi(ranks, bytes, runs.get(best), "best:" + best.name())));
-        if (runs.isEmpty()) {
-            return results;
+        for (Collective collective : Collective.values()) {
+            results.addAll(againstMpi(collective, ranks, bytes, runs));
         }
-        Samples all = Samples.together(runs.values());
-        results.add(result("network-float32", ranks, bytes, all, "float32", "tcp", "tcp[both-ways]"));
-        Result half = result("network-fp16", ranks, bytes, all, "fp16", "float32", all.about("hvd") + "[float32]");
-        results.add(half.with("share_of_float32", 1 / half.ratio()));
+        if (!runs.isEmpty()) {
+            results.addAll(againstTcpAndFloat32(ranks, bytes, Samples.together(runs.values())));
+        }
         return results;
     }
 
-    private static Result mpi(int ranks, long bytes, Samples run, String setting) {
-        return result("network-float32", ranks, bytes, run, "float32", "mpi", run.about("mpi") + "[" + setting + "]");
+    private static List<Result> againstMpi(
+            Collective collective, int ranks, long bytes, Map<MpiSetting, Samples> runs) {
+        List<Result> results = new ArrayList<>();
+        runs.forEach((setting, run) -> results.add(mpi(collective, ranks, bytes, run, setting.name(collective))));
+        runs.keySet().stream()
+                .min(Comparator.comparingDouble(setting ->
+                        runs.get(setting).spread(collective.mpiSeries(), bytes).median()))
+                .ifPresent(best ->
+                        results.add(mpi(collective, ranks, bytes, runs.get(best), "best:" + best.name(collective))));
+        return results;
+    }
+
+    private static Result mpi(Collective collective, int ranks, long bytes, Samples run, String setting) {
+        String opponent = run.about("mpi") + "[" + setting + "]";
+        return result(collective, ranks, bytes, run, collective.series(), collective.mpiSeries(), opponent);
+    }
+
+    private static List<Result> againstTcpAndFloat32(int ranks, long bytes, Samples all) {
+        String float32 = Collective.ALLREDUCE.series();
+        Result tcp = result(Collective.ALLREDUCE, ranks, bytes, all, float32, "tcp", "tcp[both-ways]");
+        Result half = result(Collective.ALLREDUCE, ranks, bytes, all, "fp16", float32, all.about("hvd") + "[float32]");
+        return List.of(tcp, half.with("share_of_float32", 1 / half.ratio()));
     }
 
     /** With the bandwidth that each rank's link has seen in each direction, if nothing was sent that need not be. */
     private static Result result(
-            String bench, int ranks, long bytes, Samples run, String ours, String theirs, String opponent) {
+            Collective collective, int ranks, long bytes, Samples run, String ours, String theirs, String opponent) {
         Spread mine = run.spread(ours, bytes);
         Spread other = run.spread(theirs, bytes);
-        double sent = 2.0 * (ranks - 1) / ranks * bytes;
-        return new Result(bench, ranks, bytes, mine, opponent, other)
+        double sent = collective.leastSent(ranks, bytes);
+        return new Result("network-" + ours, ranks, bytes, mine, opponent, other)
                 .with("busbw_gbs", sent / mine.median() / 1e3)
                 .with("opponent_busbw_gbs", sent / other.median() / 1e3)
                 .with("ours", run.about("hvd"));

@@ -81,6 +81,13 @@ class BenchmarksIT {
                 "../mpirun-scripts/horovodrun");
 
         assertThat(results.stream().map(Result::bytes).distinct()).containsExactly(4096L, 1L << 20);
+        assertThat(results.stream().map(Result::bench).distinct())
+                .containsExactlyInAnyOrder(
+                        "network-float32",
+                        "network-fp16",
+                        "network-broadcast",
+                        "network-allgather",
+                        "network-reducescatter");
         assertThat(opponents(results))
                 .containsExactlyInAnyOrder(
                         "mpi.jar-N[default]",

@@ -23,6 +23,33 @@ public final class RawMpi implements MpiCalls {
     }
 
     @Override
+    public void broadcast(ByteBuffer floats, int count) {
+        try {
+            MPI.COMM_WORLD.bcast(floats, count, MPI.FLOAT, 0);
+        } catch (MPIException e) {
+            throw new IllegalStateException("MPI_Bcast of " + count + " floats failed", e);
+        }
+    }
+
+    @Override
+    public void allgather(ByteBuffer source, ByteBuffer target, int each) {
+        try {
+            MPI.COMM_WORLD.allGather(source, each, MPI.FLOAT, target, each, MPI.FLOAT);
+        } catch (MPIException e) {
+            throw new IllegalStateException("MPI_Allgather of " + each + " floats each failed", e);
+        }
+    }
+
+    @Override
+    public void reduceScatter(ByteBuffer source, ByteBuffer target, int each) {
+        try {
+            MPI.COMM_WORLD.reduceScatterBlock(source, target, each, MPI.FLOAT, MPI.SUM);
+        } catch (MPIException e) {
+            throw new IllegalStateException("MPI_Reduce_scatter_block of " + each + " floats each failed", e);
+        }
+    }
+
+    @Override
     public void barrier() {
         try {
             MPI.COMM_WORLD.barrier();

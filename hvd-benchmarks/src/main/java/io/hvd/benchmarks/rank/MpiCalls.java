@@ -13,6 +13,15 @@ public interface MpiCalls {
     /** In place, on a direct buffer from its first byte on, in one call. */
     void sum(ByteBuffer floats, int count);
 
+    /** From rank 0, in place on a direct buffer. */
+    void broadcast(ByteBuffer floats, int count);
+
+    /** From one direct buffer into another one. @param each so many floats of every rank */
+    void allgather(ByteBuffer source, ByteBuffer target, int each);
+
+    /** The sum, from one direct buffer into another one. @param each so many floats for every rank */
+    void reduceScatter(ByteBuffer source, ByteBuffer target, int each);
+
     void barrier();
 
     /**

@@ -1,0 +1,44 @@
+package io.hvd.benchmarks;
+
+/** What is timed between hosts. */
+public enum Collective {
+    /** There is one in fp16 beside it. */
+    ALLREDUCE("float32", "allreduce"),
+    BROADCAST("broadcast", "bcast"),
+    ALLGATHER("allgather", "allgather"),
+    REDUCE_SCATTER("reducescatter", "reduce_scatter_block");
+
+    private final String series;
+    private final String tuned;
+
+    /** @param tuned its name in the parameters of Open MPI's module tuned */
+    Collective(String series, String tuned) {
+        this.series = series;
+        this.tuned = tuned;
+    }
+
+    /** The name of hvd's timings. */
+    public String series() {
+        return series;
+    }
+
+    /** The name of mpi.jar's timings. */
+    public String mpiSeries() {
+        return "mpi-" + series;
+    }
+
+    /** The parameter that names Open MPI's algorithm by its number. */
+    String parameter() {
+        return "coll_tuned_" + tuned + "_algorithm";
+    }
+
+    /** What a rank sends at least, of a tensor of so many bytes; of a broadcast, what the root does. */
+    double leastSent(int ranks, long bytes) {
+        double others = (ranks - 1.0) / ranks * bytes;
+        return switch (this) {
+            case ALLREDUCE -> 2 * others;
+            case BROADCAST -> bytes;
+            case ALLGATHER, REDUCE_SCATTER -> others;
+        };
+    }
+}

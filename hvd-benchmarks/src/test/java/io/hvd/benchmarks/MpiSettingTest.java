@@ -1,0 +1,29 @@
+package io.hvd.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class MpiSettingTest {
+    @ParameterizedTest
+    @EnumSource
+    void overANetworkEachLaunchTriesSomethingElse(Collective collective) {
+        assertThat(MpiSetting.NETWORK.stream().map(setting -> setting.name(collective)))
+                .startsWith("default")
+                .doesNotHaveDuplicates();
+        assertThat(MpiSetting.NETWORK.stream().skip(1))
+                .allMatch(setting -> setting.arguments().contains(collective.parameter()));
+    }
+
+    @Test
+    void aNameSaysWhatIsSet() {
+        MpiSetting setting = MpiSetting.NETWORK.get(1);
+
+        assertThat(setting.name(Collective.BROADCAST)).isEqualTo("pipeline-128k");
+        assertThat(String.join(" ", setting.arguments()))
+                .startsWith("--mca coll_tuned_use_dynamic_rules 1 ")
+                .contains("--mca coll_tuned_bcast_algorithm 3 --mca coll_tuned_bcast_algorithm_segmentsize 131072");
+    }
+}
