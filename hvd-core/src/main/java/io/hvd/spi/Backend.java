@@ -1,5 +1,6 @@
 package io.hvd.spi;
 
+import io.hvd.tensor.ReduceKernel;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
@@ -41,6 +42,11 @@ public interface Backend extends AutoCloseable {
     /** Single transfers between the ranks, beside the collectives. All ranks call it together, once. */
     default Transfers transfers() {
         throw new UnsupportedOperationException("no transfers on this back end");
+    }
+
+    /** What adds faster than Java does. */
+    default ReduceKernel kernel() {
+        return ReduceKernel.NONE;
     }
 
     /**

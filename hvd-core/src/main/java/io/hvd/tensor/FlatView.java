@@ -1,6 +1,7 @@
 package io.hvd.tensor;
 
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
 
@@ -67,6 +68,28 @@ public final class FlatView {
                 from,
                 count,
                 (tensor, first, run, at) -> converter.store(block, at / wire.bytes(), wire, tensor, first, run, scale));
+    }
+
+    /**
+     * The memory of the first of some elements, where they lie in a direct buffer as they travel.
+     *
+     * @param most elements; fewer if the tensor ends before
+     * @param other of as many tensors
+     * @return null if they do not, or if {@code other} has another tensor there
+     */
+    public ByteBuffer shared(long from, int most, FlatView other) {
+        int i = tensorAt(from);
+        while (starts[i + 1] <= from) {
+            i++;
+        }
+        Tensor tensor = tensors.get(i);
+        boolean asItTravels = tensor == other.tensors.get(i) && tensor.dtype() == wire;
+        if (!asItTravels || !(tensor.memory() instanceof BufferMemory direct)) {
+            return null;
+        }
+        int first = Math.toIntExact((from - starts[i]) * wire.bytes());
+        int count = (int) Math.min(most, starts[i + 1] - from);
+        return direct.buffer().slice(first, count * wire.bytes()).order(ByteOrder.nativeOrder());
     }
 
     private void forEachPart(long from, int count, Part part) {

@@ -11,11 +11,20 @@ import java.util.List;
  */
 public final class Reducer {
     private static final int BLOCK = 2048;
-
+    private final KernelSum kernelSum;
     private final float[] left = new float[BLOCK];
     private final float[] right = new float[BLOCK];
     private final Object[] accumulators = new Object[DType.values().length];
     private final Object[] operands = new Object[DType.values().length];
+
+    public Reducer() {
+        this(ReduceKernel.NONE);
+    }
+
+    /** @param kernel for what it takes */
+    public Reducer(ReduceKernel kernel) {
+        this.kernelSum = new KernelSum(kernel);
+    }
 
     /**
      * Reduces elements {@code [first, first + count)} of every source into the same place of {@code target}.
@@ -38,13 +47,15 @@ public final class Reducer {
      */
     public void reduce(
             ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Own own) {
-        for (int done = 0; done < count; done += BLOCK) {
-            int run = Math.min(BLOCK, count - done);
-            if (type.isHalf()) {
-                reduceHalves(op, type, sources, first + done, run, target, own);
-            } else {
+        boolean byKernel = kernelSum.takes(op, type, sources, count, target);
+        int done = 0;
+        while (done < count) {
+            int run = byKernel ? kernelSum.reduce(type, sources, first + done, count - done, target, own) : 0;
+            if (run == 0) {
+                run = Math.min(BLOCK, count - done);
                 reduceBlock(op, type, sources, first + done, run, target, own);
             }
+            done += run;
         }
     }
 
@@ -55,6 +66,12 @@ public final class Reducer {
 
         /** Fills an array of the type's kind with {@code count} elements, the first of them number {@code first}. */
         void read(int first, int count, Object block);
+
+        /**
+         * Where the first of these elements lie in a direct buffer that gets what comes out too, so that they may be added
+         * to: as many of them as lie together; null if they do not.
+         */
+        ByteBuffer inPlace(int first, int count);
 
         /** What comes out is multiplied by it, before it goes anywhere; a half type's float32 before it is rounded. */
         double scale();
@@ -75,6 +92,11 @@ public final class Reducer {
         }
 
         @Override
+        public ByteBuffer inPlace(int first, int count) {
+            return null;
+        }
+
+        @Override
         public double scale() {
             return 1;
         }
@@ -87,6 +109,10 @@ public final class Reducer {
 
     private void reduceBlock(
             ReduceOp op, DType type, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
+        if (type.isHalf()) {
+            reduceHalves(op, type, sources, first, run, target, own);
+            return;
+        }
         Object accumulator = block(accumulators, type);
         Object operand = block(operands, type);
         load(type, sources, 0, first, run, own, accumulator);

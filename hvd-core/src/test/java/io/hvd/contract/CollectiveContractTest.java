@@ -25,6 +25,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -66,6 +67,41 @@ class CollectiveContractTest extends Contract {
                     .isTrue();
             return null;
         });
+    }
+
+    /** Sums that must be rounded, of values from denormal to huge: whoever adds them up, the bits are the same. */
+    @Test
+    void whereATensorLiesChangesNoBitOfWhatComesOut() throws Exception {
+        onAll(hvd -> {
+            for (DType type : List.of(DType.FLOAT32, DType.FLOAT64)) {
+                for (AllreduceOptions how : List.of(AllreduceOptions.sum(), AllreduceOptions.average())) {
+                    Tensor heap = hvd.allreduceInPlace("heap", rounded(type, hvd.rank(), false), how);
+                    Tensor direct = hvd.allreduceInPlace("direct", rounded(type, hvd.rank(), true), how);
+                    Tensor mixed = hvd.allreduceInPlace("mixed", rounded(type, hvd.rank(), hvd.rank() % 2 == 0), how);
+
+                    assertThat(direct.toArray()).as("%s %s", type, how).isEqualTo(heap.toArray());
+                    assertThat(mixed.toArray()).as("%s %s", type, how).isEqualTo(heap.toArray());
+                }
+            }
+            return null;
+        });
+    }
+
+    private static Tensor rounded(DType type, int rank, boolean direct) {
+        int count = 300_007;
+        Random random = new Random(rank);
+        ByteBuffer bytes = ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder());
+        Tensor tensor = Tensor.wrap(bytes, type, Shape.of(count));
+        for (int i = 0; i < count; i++) {
+            int exponent = random.nextInt(16) == 0 ? -140 + random.nextInt(260) : 0;
+            double value = (random.nextDouble() - 0.5) * Math.pow(2, exponent);
+            if (type == DType.FLOAT32) {
+                bytes.putFloat(i * Float.BYTES, (float) value);
+            } else {
+                bytes.putDouble(i * Double.BYTES, value);
+            }
+        }
+        return direct ? tensor : Tensor.wrap(tensor.toArray(), type, Shape.of(count));
     }
 
     /** The number starts again wherever the ranks have joined. */

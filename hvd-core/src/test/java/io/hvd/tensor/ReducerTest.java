@@ -165,6 +165,106 @@ class ReducerTest {
         public void write(int first, int count, Object block) {
             Bulk.put(to, type, first * type.bytes(), block, 0, count);
         }
+
+        @Override
+        public ByteBuffer inPlace(int first, int count) {
+            return from == to
+                    ? from.slice(first * type.bytes(), count * type.bytes()).order(from.order())
+                    : null;
+        }
+    }
+
+    /** Sums that are rounded, so that another order would show; more than the kernel is asked for, and a rest. */
+    @ParameterizedTest
+    @EnumSource(
+            value = DType.class,
+            names = {"FLOAT32", "FLOAT64", "INT32"})
+    void aKernelGivesTheSameBits(DType type) {
+        CountingKernel kernel = new CountingKernel();
+        for (double scale : new double[] {1, 1.0 / 3}) {
+            for (int ranks = 2; ranks < 4; ranks++) {
+                for (int place = -1; place < ranks; place++) {
+                    assertSame(kernel, type, ranks, place, scale, false);
+                    assertSame(kernel, type, ranks, place, scale, true);
+                }
+            }
+        }
+        assertThat(kernel.added).isEqualTo(type == DType.INT32 ? 0 : 2 * (4 * 1 + 5 * 2) * 9000);
+    }
+
+    private static void assertSame(
+            ReduceKernel kernel, DType type, int ranks, int place, double scale, boolean inPlace) {
+        List<ByteBuffer> plain = reduced(new Reducer(), type, ranks, place, scale, inPlace);
+        assertThat(reduced(new Reducer(kernel), type, ranks, place, scale, inPlace))
+                .as("rank %d of %d, scale %s, in place %s", place, ranks, scale, inPlace)
+                .isEqualTo(plain);
+    }
+
+    /** @return what came out in the target and elsewhere */
+    private static List<ByteBuffer> reduced(
+            Reducer reducer, DType type, int ranks, int place, double scale, boolean inPlace) {
+        List<ByteBuffer> stages = new ArrayList<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            double third = 1.0 / (rank + 3);
+            stages.add(stage(type, array(type, 9100, i -> type == DType.INT32 ? i : Math.sin(i) * third), 0));
+        }
+        ByteBuffer target = direct(9100 * type.bytes());
+        ByteBuffer elsewhere = inPlace && place >= 0 ? stages.get(place) : direct(9100 * type.bytes());
+        if (place < 0) {
+            reducer.reduce(ReduceOp.SUM, type, stages, 50, 9000, target);
+        } else {
+            Elsewhere own = new Elsewhere(place, scale, type, stages.get(place), elsewhere);
+            stages.set(place, direct(9100 * type.bytes()));
+            reducer.reduce(ReduceOp.SUM, type, stages, 50, 9000, target, own);
+        }
+        return List.of(target, elsewhere);
+    }
+
+    @Test
+    void aKernelIsNotAskedWhereTheTargetIsALaterSource() {
+        CountingKernel kernel = new CountingKernel();
+        for (int which = 0; which < 3; which++) {
+            List<ByteBuffer> stages = stages(DType.FLOAT32, 3, 5000);
+            new Reducer(kernel).reduce(ReduceOp.SUM, DType.FLOAT32, stages, 0, 5000, stages.get(which));
+            for (int i = 0; i < 5000; i++) {
+                assertThat(stages.get(which).getFloat(4 * i))
+                        .isEqualTo((float) expected(ReduceOp.SUM, DType.FLOAT32, 3, i));
+            }
+        }
+        assertThat(kernel.added).isEqualTo(2 * 5000);
+    }
+
+    /** Java's arithmetic, one element after the other. */
+    private static final class CountingKernel implements ReduceKernel {
+        private int added;
+
+        @Override
+        public boolean takes(DType type) {
+            return type == DType.FLOAT32 || type == DType.FLOAT64;
+        }
+
+        @Override
+        public void add(DType type, ByteBuffer operand, ByteBuffer sum, int count) {
+            added += count;
+            for (int i = 0; i < count; i++) {
+                if (type == DType.FLOAT32) {
+                    sum.putFloat(4 * i, sum.getFloat(4 * i) + operand.getFloat(4 * i));
+                } else {
+                    sum.putDouble(8 * i, sum.getDouble(8 * i) + operand.getDouble(8 * i));
+                }
+            }
+        }
+
+        @Override
+        public void multiply(DType type, double factor, ByteBuffer product, int count) {
+            for (int i = 0; i < count; i++) {
+                if (type == DType.FLOAT32) {
+                    product.putFloat(4 * i, product.getFloat(4 * i) * (float) factor);
+                } else {
+                    product.putDouble(8 * i, product.getDouble(8 * i) * factor);
+                }
+            }
+        }
     }
 
     @ParameterizedTest

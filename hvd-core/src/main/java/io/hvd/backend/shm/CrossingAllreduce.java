@@ -26,10 +26,11 @@ final class CrossingAllreduce implements SegmentAllreduce {
     private final Segment segment;
     private final Crossing across;
     private final Converter converter = new Converter();
-    private final Reducer reducer = new Reducer();
+    private final Reducer reducer;
 
-    CrossingAllreduce(Rounds rounds, Crossing across) {
+    CrossingAllreduce(Rounds rounds, Reducer reducer, Crossing across) {
         this.rounds = rounds;
+        this.reducer = reducer;
         this.segment = rounds.segment();
         this.across = across;
     }

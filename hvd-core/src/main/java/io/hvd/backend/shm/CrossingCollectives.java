@@ -4,6 +4,7 @@ import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
+import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
 import java.util.EnumSet;
 import java.util.List;
@@ -28,16 +29,17 @@ final class CrossingCollectives extends SharedCollectives {
      * @param hosts numbers of the ranks of each host, by place
      * @param host the number of this one
      */
-    CrossingCollectives(Rounds rounds, Collectives beneath, Crossing across, List<List<Integer>> hosts, int host) {
+    CrossingCollectives(
+            Rounds rounds, Reducer reducer, Collectives beneath, Crossing across, List<List<Integer>> hosts, int host) {
         super(
                 EnumSet.of(OpKind.ALLREDUCE, OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.REDUCESCATTER),
                 rounds,
-                new CrossingAllreduce(rounds, across),
+                new CrossingAllreduce(rounds, reducer, across),
                 beneath);
         rounds.meanwhile(across::moveOn);
         this.beneath = beneath;
         this.across = across;
-        this.movement = new CrossingMovement(rounds, across, hosts, host);
+        this.movement = new CrossingMovement(rounds, reducer, across, hosts, host);
     }
 
     @Override

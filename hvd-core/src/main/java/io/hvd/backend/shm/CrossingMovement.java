@@ -29,7 +29,7 @@ final class CrossingMovement {
     private final List<List<Integer>> hosts;
     private final int host;
     private final Converter converter = new Converter();
-    private final Reducer reducer = new Reducer();
+    private final Reducer reducer;
     /** What comes from all hosts to be combined here, by parity of the round; made when it is needed. */
     private final ByteBuffer[] arrivals = new ByteBuffer[2];
 
@@ -37,8 +37,9 @@ final class CrossingMovement {
      * @param hosts numbers of the ranks of each host, by place; as many on each
      * @param host the number of this one
      */
-    CrossingMovement(Rounds rounds, Crossing across, List<List<Integer>> hosts, int host) {
+    CrossingMovement(Rounds rounds, Reducer reducer, Crossing across, List<List<Integer>> hosts, int host) {
         this.rounds = rounds;
+        this.reducer = reducer;
         this.segment = rounds.segment();
         this.across = across;
         this.hosts = hosts;

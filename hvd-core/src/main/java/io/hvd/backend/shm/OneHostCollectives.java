@@ -4,6 +4,7 @@ import io.hvd.spi.Collectives;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Device;
+import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
 import java.util.EnumSet;
 import java.util.List;
@@ -13,13 +14,13 @@ final class OneHostCollectives extends SharedCollectives {
     private final SharedMovement movement;
 
     /** @param beneath of the same ranks */
-    OneHostCollectives(Rounds rounds, Collectives beneath) {
+    OneHostCollectives(Rounds rounds, Reducer reducer, Collectives beneath) {
         super(
                 EnumSet.of(OpKind.ALLREDUCE, OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.ALLTOALL, OpKind.REDUCESCATTER),
                 rounds,
-                new SharedAllreduce(rounds),
+                new SharedAllreduce(rounds, reducer),
                 beneath);
-        this.movement = new SharedMovement(rounds);
+        this.movement = new SharedMovement(rounds, reducer);
     }
 
     @Override

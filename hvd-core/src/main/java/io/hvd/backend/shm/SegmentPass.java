@@ -146,6 +146,11 @@ final class SegmentPass {
         }
 
         @Override
+        public ByteBuffer inPlace(int first, int count) {
+            return null;
+        }
+
+        @Override
         public double scale() {
             return 1;
         }
@@ -159,6 +164,12 @@ final class SegmentPass {
     private final class MineFinished extends Mine {
         MineFinished(long from) {
             super(from);
+        }
+
+        @Override
+        public ByteBuffer inPlace(int first, int count) {
+            boolean asItIs = how.prescale() == 1 && scaleOnTheWayOut() == 1;
+            return asItIs ? source.shared(from + first, count, target) : null;
         }
 
         @Override

@@ -22,10 +22,11 @@ final class SharedAllreduce implements SegmentAllreduce {
     private final Rounds rounds;
     private final Segment segment;
     private final Converter converter = new Converter();
-    private final Reducer reducer = new Reducer();
+    private final Reducer reducer;
 
-    SharedAllreduce(Rounds rounds) {
+    SharedAllreduce(Rounds rounds, Reducer reducer) {
         this.rounds = rounds;
+        this.reducer = reducer;
         this.segment = rounds.segment();
     }
 

@@ -18,12 +18,13 @@ final class SharedMovement {
     private final Rounds rounds;
     private final Segment segment;
     private final Converter converter = new Converter();
-    private final Reducer reducer = new Reducer();
+    private final Reducer reducer;
     /** Made when it is needed. */
     private ByteBuffer own;
 
-    SharedMovement(Rounds rounds) {
+    SharedMovement(Rounds rounds, Reducer reducer) {
         this.rounds = rounds;
+        this.reducer = reducer;
         this.segment = rounds.segment();
     }
 

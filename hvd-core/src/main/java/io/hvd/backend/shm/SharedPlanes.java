@@ -4,6 +4,7 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.NodeGroups;
 import io.hvd.spi.Topology;
+import io.hvd.tensor.Reducer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -65,15 +66,16 @@ final class SharedPlanes {
     }
 
     private Collectives over(Collectives ofMembers, List<Integer> members, NodeGroups groups, Rounds rounds) {
+        Reducer reducer = new Reducer(beneath.kernel());
         if (groups.inside().size() == members.size()) {
-            return new OneHostCollectives(rounds, ofMembers);
+            return new OneHostCollectives(rounds, reducer, ofMembers);
         }
         List<List<Integer>> hosts = NodeGroups.grid(members, topology.nodes()).stream()
                 .map(row -> row.stream().map(members::indexOf).toList())
                 .toList();
         int host = groups.across().indexOf(topology.rank());
         return new CrossingCollectives(
-                rounds, ofMembers, new Crossing(beneath.collectives(groups.across())), hosts, host);
+                rounds, reducer, ofMembers, new Crossing(beneath.collectives(groups.across())), hosts, host);
     }
 
     private boolean obstacle(List<Integer> members) {

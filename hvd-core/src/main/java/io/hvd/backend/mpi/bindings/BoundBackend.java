@@ -11,6 +11,7 @@ import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
+import io.hvd.tensor.ReduceKernel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -131,6 +132,11 @@ final class BoundBackend implements Backend {
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_dup failed at start-up: " + e, e);
         }
+    }
+
+    @Override
+    public ReduceKernel kernel() {
+        return new LocalReduction();
     }
 
     @Override

@@ -1,0 +1,72 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceKernel;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import mpi.Datatype;
+import mpi.Intracomm;
+import mpi.MPI;
+import mpi.MPIException;
+import mpi.Op;
+
+/**
+ * MPI_Reduce_local, for which Open MPI has loops for AVX2 and AVX-512. It neither sends nor receives, nor does it move
+ * anything on: unlike other calls of MPI it may come from whatever thread carries an operation out.
+ */
+final class LocalReduction implements ReduceKernel {
+    /** As long as factors are kept ready. */
+    private static final int RUN = 2048;
+
+    private final ByteBuffer factors =
+            ByteBuffer.allocateDirect(RUN * Double.BYTES).order(ByteOrder.nativeOrder());
+    private DType ofType;
+    private double factor;
+
+    @Override
+    public boolean takes(DType type) {
+        return type == DType.FLOAT32 || type == DType.FLOAT64;
+    }
+
+    @Override
+    public void add(DType type, ByteBuffer operand, ByteBuffer sum, int count) {
+        call(operand, sum, count, type, MPI.SUM);
+    }
+
+    @Override
+    public void multiply(DType type, double by, ByteBuffer product, int count) {
+        prepare(type, by);
+        int bytes = type.bytes();
+        for (int done = 0; done < count; done += RUN) {
+            int run = Math.min(RUN, count - done);
+            call(factors, Stage.part(product, done * bytes, run * bytes), run, type, MPI.PROD);
+        }
+    }
+
+    /** It is the same one from step to step. */
+    private void prepare(DType type, double by) {
+        if (type == ofType && by == factor) {
+            return;
+        }
+        for (int i = 0; i < RUN; i++) {
+            if (type == DType.FLOAT32) {
+                factors.putFloat(i * Float.BYTES, (float) by);
+            } else {
+                factors.putDouble(i * Double.BYTES, by);
+            }
+        }
+        ofType = type;
+        factor = by;
+    }
+
+    private static void call(ByteBuffer in, ByteBuffer inOut, int count, DType type, Op op) {
+        Datatype datatype = type == DType.FLOAT32 ? MPI.FLOAT : MPI.DOUBLE;
+        try {
+            Intracomm.reduceLocal(in, inOut, count, datatype, op);
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "MPI_Reduce_local failed: " + e.getMessage(), e);
+        }
+    }
+}

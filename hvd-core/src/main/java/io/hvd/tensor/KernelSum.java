@@ -1,0 +1,94 @@
+package io.hvd.tensor;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+
+/**
+ * A {@link Reducer}'s sums by a kernel, of long runs, for it needs no arrays that stay in the nearest cache. Where a source
+ * lies in an array the JIT is as fast.
+ */
+final class KernelSum {
+    /** Shorter ones are slower: the processor reads ahead as long as it goes on and on. */
+    private static final int BLOCK = Integer.getInteger("kb", 16384);
+
+    private static final int BLOCK2 = Integer.getInteger("kb2", 16384);
+    /** Below, a kernel gains nothing. */
+    private static final int LEAST = 4096;
+
+    private final ReduceKernel kernel;
+
+    KernelSum(ReduceKernel kernel) {
+        this.kernel = kernel;
+    }
+
+    /** The target may be the first source, to which the others are added. */
+    boolean takes(ReduceOp op, DType type, List<ByteBuffer> sources, int count, ByteBuffer target) {
+        return op == ReduceOp.SUM
+                && kernel.takes(type)
+                && count >= LEAST
+                && target != null
+                && sources.stream().skip(1).noneMatch(source -> source == target);
+    }
+
+    /** @return how many of the elements it has reduced, from the first one on; 0 if it is not for the kernel */
+    int reduce(DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Reducer.Own own) {
+        int most = Math.min(BLOCK, count);
+        if (own.place() < 0) {
+            addTo(part(target, type, first, most), type, sources, first, most);
+            return most;
+        }
+        ByteBuffer mine = own.inPlace(first, most);
+        if (mine == null) {
+            return 0;
+        }
+        int run = mine.capacity() / type.bytes();
+        reduce(mine, part(target, type, first, run), type, sources, first, run, own);
+        return run;
+    }
+
+    private void reduce(
+            ByteBuffer mine,
+            ByteBuffer sum,
+            DType type,
+            List<ByteBuffer> sources,
+            int first,
+            int run,
+            Reducer.Own own) {
+        // Two may be added in either order.
+        boolean toMine = own.place() == 0 || sources.size() == 2;
+        if (toMine) {
+            for (int i = 0; i < sources.size(); i++) {
+                if (i != own.place()) {
+                    kernel.add(type, part(sources.get(i), type, first, run), mine, run);
+                }
+            }
+            scale(mine, type, run, own);
+            sum.put(0, mine, 0, mine.capacity());
+        } else {
+            sum.put(0, sources.get(0), first * type.bytes(), sum.capacity());
+            for (int i = 1; i < sources.size(); i++) {
+                kernel.add(type, i == own.place() ? mine : part(sources.get(i), type, first, run), sum, run);
+            }
+            scale(sum, type, run, own);
+            mine.put(0, sum, 0, sum.capacity());
+        }
+    }
+
+    private void addTo(ByteBuffer sum, DType type, List<ByteBuffer> sources, int first, int run) {
+        sum.put(0, sources.get(0), first * type.bytes(), sum.capacity());
+        for (int i = 1; i < sources.size(); i++) {
+            kernel.add(type, part(sources.get(i), type, first, run), sum, run);
+        }
+    }
+
+    private void scale(ByteBuffer sum, DType type, int run, Reducer.Own own) {
+        if (own.scale() != 1) {
+            kernel.multiply(type, own.scale(), sum, run);
+        }
+    }
+
+    private static ByteBuffer part(ByteBuffer buffer, DType type, int first, int run) {
+        return buffer.slice(first * type.bytes(), run * type.bytes()).order(ByteOrder.nativeOrder());
+    }
+}
