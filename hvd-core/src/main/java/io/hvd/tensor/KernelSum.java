@@ -35,7 +35,7 @@ final class KernelSum {
     int reduce(DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Reducer.Own own) {
         int most = Math.min(BLOCK, count);
         if (own.place() < 0) {
-            addTo(part(target, type, first, most), type, sources, first, most);
+            addTo(target, type, sources, first, most);
             return most;
         }
         ByteBuffer mine = own.inPlace(first, most);
@@ -75,8 +75,11 @@ final class KernelSum {
         }
     }
 
-    private void addTo(ByteBuffer sum, DType type, List<ByteBuffer> sources, int first, int run) {
-        sum.put(0, sources.get(0), first * type.bytes(), sum.capacity());
+    private void addTo(ByteBuffer target, DType type, List<ByteBuffer> sources, int first, int run) {
+        ByteBuffer sum = part(target, type, first, run);
+        if (sources.get(0) != target) {
+            sum.put(0, sources.get(0), first * type.bytes(), sum.capacity());
+        }
         for (int i = 1; i < sources.size(); i++) {
             kernel.add(type, part(sources.get(i), type, first, run), sum, run);
         }
