@@ -26,7 +26,8 @@ final class OtherVariables {
 
     private static final Map<String, NoEffect> NO_EFFECT = Map.ofEntries(
             Map.entry(
-                    "HOROVOD_HIERARCHICAL_ALLGATHER", new NoEffect("0", "every allgather goes over all ranks at once")),
+                    "HOROVOD_HIERARCHICAL_ALLGATHER",
+                    new NoEffect("0", "hvd chooses by size whether an allgather goes in two levels")),
             Map.entry("HOROVOD_BATCH_D2D_MEMCOPIES", new NoEffect("1", "tensors on GPUs are not copied for fusion")),
             Map.entry("HOROVOD_NUM_NCCL_STREAMS", new NoEffect("1", "NCCL works on one stream")),
             Map.entry("HOROVOD_DISABLE_NVTX_RANGES", new NoEffect("0", "hvd marks no NVTX ranges")),

@@ -102,10 +102,13 @@ enum Flag {
     HIERARCHICAL_ALLGATHER(
             "--hierarchical-allgather",
             "no effect",
-            new NoEffect(Form.NONE, "an allgather goes over all ranks at once"),
+            new NoEffect(Form.NONE, "hvd chooses by size whether an allgather goes in two levels"),
             "params.hierarchical_allgather"),
     NO_HIERARCHICAL_ALLGATHER(
-            "--no-hierarchical-allgather", "as it is anyway", new AsItIs(), "!params.hierarchical_allgather"),
+            "--no-hierarchical-allgather",
+            "nothing: hvd chooses by size",
+            new AsItIs(),
+            "!params.hierarchical_allgather"),
     TORUS_ALLREDUCE(
             "--torus-allreduce",
             "the same with NCCL between hosts too",

@@ -23,7 +23,7 @@ public interface Backend extends AutoCloseable {
      * Opens a data plane for some of the ranks; each of these, and nobody else, makes the same call at
      * the same place in the order of operations.
      *
-     * @param members ranks, ascending
+     * @param members ranks, in the order in which the data plane numbers them
      */
     Collectives collectives(List<Integer> members);
 

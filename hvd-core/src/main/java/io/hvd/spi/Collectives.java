@@ -49,7 +49,7 @@ public interface Collectives extends AutoCloseable {
 
     /**
      * Begins to reduce one tensor in place, and leaves the caller to other things meanwhile; it moves on whenever it is
-     * asked whether it is done. Several may be under way, which all ranks begin in the same order; before anything else
+     * asked whether it is done, or is done when the call returns. Several may be under way, which all ranks begin in the same order; before anything else
      * is called they must be done.
      *
      * @param tensor in a direct buffer, as are those of all that is begun

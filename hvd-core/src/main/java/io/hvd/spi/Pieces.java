@@ -43,7 +43,7 @@ public record Pieces(long[] starts, long[] counts) {
         return count(counts[rank], from, share);
     }
 
-    public static int count(long elements, long from, int share) {
+    private static int count(long elements, long from, int share) {
         return (int) Math.max(0, Math.min(share, elements - from));
     }
 }

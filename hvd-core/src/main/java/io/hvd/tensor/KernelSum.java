@@ -5,16 +5,16 @@ import java.nio.ByteOrder;
 import java.util.List;
 
 /**
- * A {@link Reducer}'s sums by a kernel, of long runs, for it needs no arrays that stay in the nearest cache. Where a source
- * lies in an array the JIT is as fast.
+ * Sums of long runs of direct memory by a kernel, for a {@link Reducer}. Nothing is copied to arrays for it; what lies in an
+ * array is left to the JIT, which is as fast there.
  */
 final class KernelSum {
     /** Shorter ones are slower: the processor reads ahead as long as it goes on and on. */
-    private static final int BLOCK = Integer.getInteger("kb", 16384);
-
-    private static final int BLOCK2 = Integer.getInteger("kb2", 16384);
+    private static final int BLOCK = 16384;
     /** Below, a kernel gains nothing. */
     private static final int LEAST = 4096;
+    /** A tensor that ends sooner goes with its neighbours, by way of an array. */
+    private static final int SHORTEST = 512;
 
     private final ReduceKernel kernel;
 
@@ -39,10 +39,10 @@ final class KernelSum {
             return most;
         }
         ByteBuffer mine = own.inPlace(first, most);
-        if (mine == null) {
+        int run = mine == null ? 0 : mine.capacity() / type.bytes();
+        if (run < SHORTEST) {
             return 0;
         }
-        int run = mine.capacity() / type.bytes();
         reduce(mine, part(target, type, first, run), type, sources, first, run, own);
         return run;
     }

@@ -4,7 +4,8 @@ import java.nio.ByteBuffer;
 
 /**
  * Adds and multiplies where the elements lie, in direct buffers, as the JIT cannot: it uses the processor's vector units on
- * arrays only. Every result has the bits that Java's own arithmetic gives. By one thread at a time.
+ * arrays only. Every result has the bits that
+ * Java's own arithmetic gives, but for those of a NaN. By one thread at a time.
  */
 public interface ReduceKernel {
     /** There is none. */

@@ -74,7 +74,10 @@ class CollectiveContractTest extends Contract {
     void whereATensorLiesChangesNoBitOfWhatComesOut() throws Exception {
         onAll(hvd -> {
             for (DType type : List.of(DType.FLOAT32, DType.FLOAT64)) {
-                for (AllreduceOptions how : List.of(AllreduceOptions.sum(), AllreduceOptions.average())) {
+                for (AllreduceOptions how : List.of(
+                        AllreduceOptions.sum(),
+                        AllreduceOptions.average(),
+                        AllreduceOptions.sum().withPostscale(1.0 / 3))) {
                     Tensor heap = hvd.allreduceInPlace("heap", rounded(type, hvd.rank(), false), how);
                     Tensor direct = hvd.allreduceInPlace("direct", rounded(type, hvd.rank(), true), how);
                     Tensor mixed = hvd.allreduceInPlace("mixed", rounded(type, hvd.rank(), hvd.rank() % 2 == 0), how);

@@ -18,13 +18,14 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What collectives send between hosts, as their network interfaces count it, headers and all. */
 @Tag("long")
 @Timeout(180)
 final class BytesOnTheWireIT {
     private static final int FLOATS = 15 << 20;
-    private static final Pattern SAID = Pattern.compile("last (\\S+) sent (\\d+) bytes");
+    private static final Pattern SAID = Pattern.compile("wrong (\\S+) sent (\\d+) bytes");
 
     @TempDir
     private static Path folder;
@@ -49,17 +50,17 @@ final class BytesOnTheWireIT {
         int ranks = 3 * ranksPerHost;
         List<MatchResult> said = run("allreduce", ranksPerHost, algorithm);
         assertThat(said).hasSize(ranks).allSatisfy(rank -> {
-            assertThat(last(rank)).isEqualTo(ranks * (ranks + 1) / 2f);
+            assertThat(wrong(rank)).isZero();
             assertThat(sent(rank)).isBetween(0.95 * 4 / 3, 1.05 * 4 / 3);
         });
     }
 
     /** In two levels what a host has goes once to every other host, and what others need to have of its sums. */
     @ParameterizedTest(name = "{0}")
-    @CsvSource({"allgather,6", "reducescatter,21"})
-    void whatAHostHasCrossesOnceForEachOtherHost(String operation, float expected) {
+    @ValueSource(strings = {"allgather", "reducescatter"})
+    void whatAHostHasCrossesOnceForEachOtherHost(String operation) {
         assertThat(run(operation, 2, "auto")).hasSize(6).allSatisfy(rank -> {
-            assertThat(last(rank)).isEqualTo(expected);
+            assertThat(wrong(rank)).isZero();
             assertThat(sent(rank)).isBetween(0.95 * 2 / 3, 1.05 * 2 / 3);
         });
     }
@@ -68,7 +69,7 @@ final class BytesOnTheWireIT {
     @Test
     void aBroadcastLeavesNoHostTwice() {
         List<MatchResult> said = run("broadcast", 2, "auto");
-        assertThat(said).hasSize(6).allSatisfy(rank -> assertThat(last(rank)).isEqualTo(2));
+        assertThat(said).hasSize(6).allSatisfy(rank -> assertThat(wrong(rank)).isZero());
         assertThat(said)
                 .filteredOn(rank -> sent(rank) > 0.1)
                 .hasSize(4)
@@ -87,8 +88,9 @@ final class BytesOnTheWireIT {
         return SAID.matcher(job.output()).results().toList();
     }
 
-    private static float last(MatchResult rank) {
-        return Float.parseFloat(rank.group(1));
+    /** Elements. */
+    private static int wrong(MatchResult rank) {
+        return Integer.parseInt(rank.group(1));
     }
 
     /** By its host, as a part of all elements. */

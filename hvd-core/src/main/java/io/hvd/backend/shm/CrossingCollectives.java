@@ -76,8 +76,8 @@ final class CrossingCollectives extends SharedCollectives {
     }
 
     /** The same on every rank. */
-    private static boolean isWorth(long bytes) {
-        return bytes >= WORTH_BYTES;
+    private boolean isWorth(long bytes) {
+        return bytes >= WORTH_BYTES && movement.hasRoom();
     }
 
     /** The way between the hosts goes before the back end beneath, as it came after it. */

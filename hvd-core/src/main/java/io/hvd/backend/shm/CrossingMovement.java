@@ -20,7 +20,8 @@ import java.util.function.LongFunction;
 /**
  * Broadcast, allgather and reduce-scatter over several hosts, round by round: between two hosts every byte goes once, each
  * rank carries its part of them, and inside a host they go through its segment. While the bytes of one round are under way
- * between the hosts, those of the round before are taken and those of the next one packed.
+ * between the hosts, those of the round before are taken and those of the next one packed. As in an allreduce between hosts,
+ * 16-bit floats are rounded once in each host and once more where the hosts' sums are added.
  */
 final class CrossingMovement {
     private final Rounds rounds;
@@ -59,6 +60,11 @@ final class CrossingMovement {
             before = now;
         }
         before.await();
+    }
+
+    /** Whether an element of every rank has a place in a round. */
+    boolean hasRoom() {
+        return share(DType.FLOAT64) > 0;
     }
 
     void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
@@ -242,7 +248,7 @@ final class CrossingMovement {
     private ByteBuffer arrival(long round) {
         int parity = (int) (round & 1);
         if (arrivals[parity] == null) {
-            arrivals[parity] = ByteBuffer.allocateDirect(segment.stageBytes());
+            arrivals[parity] = ByteBuffer.allocateDirect(segment.stageBytes() / segment.ranks());
         }
         return arrivals[parity];
     }

@@ -18,9 +18,9 @@ record Layout(int ranks, int stageBytes) {
 
     /** What a rank counts. */
     enum Counter {
-        /** Rounds for which it has put something on its stage. */
+        /** Rounds that it is in or has been in: what it brings is on its stage. */
         PACKED,
-        /** Rounds of which it has reduced its slice. */
+        /** Rounds of which its part of the result is there. */
         REDUCED,
         /** The latest even and the latest odd round that it has vetoed. */
         VETOED,

@@ -11,8 +11,9 @@ import java.util.function.BooleanSupplier;
  * it has.
  *
  * <p>There are two stages for each rank and two results, for even and odd rounds: a rank fills its stage for round n + 2
- * when all have said that they are in round n + 1, which each does when it needs round n no more. By one thread at a
- * time.
+ * when all have said that they are in round n + 1, which each does when it needs the stages of round n no more. Into the
+ * result of round n + 2 it writes when all have said that they are in that round: none needs that of round n then. By one
+ * thread at a time.
  */
 final class Rounds {
     private final Segment segment;
@@ -67,7 +68,7 @@ final class Rounds {
         segment.veto(of);
     }
 
-    /** This rank has reduced its slice. */
+    /** This rank's part of the result is there. */
     void reduced(long of) {
         segment.publish(Counter.REDUCED, of);
     }

@@ -7,7 +7,7 @@ import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
-/** A back end whose allreduces go through shared memory where all ranks of a process set are on one host. */
+/** A back end whose ranks move data through shared memory inside their host. */
 final class SharedBackend implements Backend {
     private final Backend beneath;
     private final SharedPlanes planes;

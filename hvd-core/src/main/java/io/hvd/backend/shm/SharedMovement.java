@@ -2,6 +2,7 @@ package io.hvd.backend.shm;
 
 import io.hvd.backend.shm.Layout.Counter;
 import io.hvd.spi.Activities;
+import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
@@ -10,7 +11,6 @@ import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.Arrays;
 import java.util.List;
 
 /** Collectives through a segment in which a rank takes from the others' stages what is its own. */
@@ -55,16 +55,16 @@ final class SharedMovement {
 
     void allgather(Tensor input, Tensor output, long[] elements) {
         DType type = output.dtype();
-        long[] starts = starts(elements);
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
         int chunk = segment.stageBytes() / type.bytes();
-        for (long from = 0; from < longest(elements); from += chunk) {
+        for (long from = 0; from < pieces.longest(); from += chunk) {
             ByteBuffer stage = rounds.next();
-            pack(input, from, count(elements[segment.rank()], from, chunk), stage, 0, type, 1);
+            pack(input, from, pieces.count(segment.rank(), from, chunk), stage, 0, type, 1);
             rounds.packed();
             for (int other = 0; other < segment.ranks(); other++) {
-                int count = count(elements[other], from, chunk);
+                int count = pieces.count(other, from, chunk);
                 if (count > 0) {
-                    take(other, 0, type, output, starts[other] + from, count, "SHM_ALLGATHER");
+                    take(other, 0, type, output, pieces.starts()[other] + from, count, "SHM_ALLGATHER");
                 }
             }
         }
@@ -72,29 +72,29 @@ final class SharedMovement {
 
     void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
         DType type = output.dtype();
-        long[] from = starts(sent);
-        long[] to = starts(received);
+        Pieces outgoing = Pieces.oneBehindTheOther(sent);
+        Pieces incoming = Pieces.oneBehindTheOther(received);
         int share = share(type);
         for (long done = 0; done < longest; done += share) {
-            packForAll(input, from, sent, new Cut(done, share), type, 1);
+            packForAll(input, outgoing, new Cut(done, share), type, 1);
             for (int other = 0; other < segment.ranks(); other++) {
-                int count = count(received[other], done, share);
+                int count = incoming.count(other, done, share);
                 if (count > 0) {
                     int at = segment.rank() * share * type.bytes();
-                    take(other, at, type, output, to[other] + done, count, "SHM_ALLTOALL");
+                    take(other, at, type, output, incoming.starts()[other] + done, count, "SHM_ALLTOALL");
                 }
             }
         }
     }
 
     void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
-        long[] starts = starts(elements);
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
         int share = share(how.wire());
-        for (long done = 0; done < longest(elements); done += share) {
-            packForAll(input, starts, elements, new Cut(done, share), how.wire(), how.prescale());
+        for (long done = 0; done < pieces.longest(); done += share) {
+            packForAll(input, pieces, new Cut(done, share), how.wire(), how.prescale());
             long here = rounds.current();
             rounds.await(Counter.PACKED, here);
-            int mine = count(elements[segment.rank()], done, share);
+            int mine = pieces.count(segment.rank(), done, share);
             if (mine > 0) {
                 long begun = begin();
                 int first = segment.rank() * share;
@@ -110,12 +110,12 @@ final class SharedMovement {
     private record Cut(long from, int share) {}
 
     /** Every rank's piece has its own place on the stage. */
-    private void packForAll(Tensor input, long[] starts, long[] lengths, Cut cut, DType wire, double scale) {
+    private void packForAll(Tensor input, Pieces pieces, Cut cut, DType wire, double scale) {
         ByteBuffer stage = rounds.next();
         long begun = begin();
         for (int to = 0; to < segment.ranks(); to++) {
-            int count = count(lengths[to], cut.from(), cut.share());
-            pack(input, starts[to] + cut.from(), count, stage, to * cut.share() * wire.bytes(), wire, scale);
+            int count = pieces.count(to, cut.from(), cut.share());
+            pack(input, pieces.starts()[to] + cut.from(), count, stage, to * cut.share() * wire.bytes(), wire, scale);
         }
         end(Activities.COPY_IN, begun);
         rounds.packed();
@@ -153,21 +153,5 @@ final class SharedMovement {
     /** Elements of every rank's place on a stage. */
     private int share(DType type) {
         return segment.stageBytes() / type.bytes() / segment.ranks();
-    }
-
-    private static int count(long length, long from, int most) {
-        return (int) Math.max(0, Math.min(most, length - from));
-    }
-
-    private static long longest(long[] elements) {
-        return Arrays.stream(elements).max().orElse(0);
-    }
-
-    private static long[] starts(long[] counts) {
-        long[] starts = new long[counts.length];
-        for (int i = 1; i < counts.length; i++) {
-            starts[i] = starts[i - 1] + counts[i - 1];
-        }
-        return starts;
     }
 }

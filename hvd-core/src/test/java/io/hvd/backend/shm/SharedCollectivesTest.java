@@ -301,7 +301,7 @@ class SharedCollectivesTest {
         });
     }
 
-    /** More than a round's share of each piece, so that rounds overlap; hosts whose ranks are not side by side. */
+    /** Also hosts whose ranks are not side by side. */
     @ParameterizedTest
     @ValueSource(strings = {"a,a,b,b", "a,b,a,b,a,b", "a,b,b,a", "a,a,b,b,c,c"})
     void whatMovesDataBetweenHostsComesToTheSameAsBeneath(String hosts) throws Exception {
@@ -311,7 +311,26 @@ class SharedCollectivesTest {
                 move(shared.collectives(), beneath, shared.topology().rank(), nodes.size(), seed);
             }
             bigBroadcast(shared.collectives(), beneath, shared.topology().rank());
+            bigPieces(shared.collectives(), beneath, shared.topology().rank(), nodes.size());
         });
+    }
+
+    /** Five rounds and more, of which two are under way at a time, for elements of one byte and of eight. */
+    private static void bigPieces(Collectives shared, Collectives beneath, int rank, int size) {
+        long[] lengths = new long[size];
+        Arrays.setAll(lengths, i -> 700_000 - 100_000L * i);
+        long[] mine = {lengths[rank]};
+        Tensor doubles = random(DType.FLOAT64, (int) lengths[rank], rank);
+        both(shared, beneath, DType.FLOAT64, lengths, (data, output) -> data.allgather(doubles, output, lengths));
+
+        Tensor some = random(DType.INT8, (int) Arrays.stream(lengths).sum(), rank);
+        Tensor all = small(DType.INT64, (byte[]) some.toArray());
+        Reduction sum = new Reduction(ReduceOp.SUM, DType.INT64, 1, 1);
+        both(shared, beneath, DType.INT64, mine, (data, output) -> data.reduceScatter(all, output, lengths, sum));
+
+        long[] many = Arrays.stream(lengths).map(length -> 3 * length).toArray();
+        Tensor bytes = random(DType.UINT8, (int) many[rank], rank);
+        both(shared, beneath, DType.UINT8, many, (data, output) -> data.allgather(bytes, output, many));
     }
 
     private static void bigBroadcast(Collectives shared, Collectives beneath, int rank) {

@@ -9,11 +9,13 @@ import java.util.List;
 
 /**
  * What one rank has goes to all others, handed on from each to the next one, message by message: no rank sends a byte
- * twice, and while it hands a message on, the next one comes in.
+ * twice, and while it hands a message on, the next one comes in. The root is done when the last rank is, so that it cannot
+ * run ahead of a slow link and fill another rank's memory.
  */
 final class Chain implements Completion {
     private final Seat seat;
     private final boolean handsOn;
+    private final int root;
     private final Deque<ByteBuffer> coming = new ArrayDeque<>();
     private final Deque<Transfer> receiving = new ArrayDeque<>();
     private final Deque<Transfer> sending = new ArrayDeque<>();
@@ -21,10 +23,15 @@ final class Chain implements Completion {
     /** @param buffer full at the root, filled at all others */
     Chain(Seat seat, ByteBuffer buffer, int root) {
         this.seat = seat;
+        this.root = root;
         this.handsOn = seat.after(1) != root;
         List<ByteBuffer> parts = Messages.cut(buffer);
+        if (seat.size() == 1 || parts.isEmpty()) {
+            return;
+        }
         if (seat.rank() == root) {
             parts.forEach(this::handOn);
+            receiving.add(seat.receive(word(), seat.before(1)));
         } else {
             coming.addAll(parts);
             parts.forEach(part -> receiving.add(seat.receive(part, seat.before(1))));
@@ -35,7 +42,9 @@ final class Chain implements Completion {
     public boolean isDone() {
         while (!receiving.isEmpty() && receiving.element().isDone()) {
             receiving.remove();
-            handOn(coming.remove());
+            if (seat.rank() != root) {
+                handOn(coming.remove());
+            }
         }
         while (!sending.isEmpty() && sending.element().isDone()) {
             sending.remove();
@@ -46,6 +55,13 @@ final class Chain implements Completion {
     private void handOn(ByteBuffer part) {
         if (handsOn) {
             sending.add(seat.send(part, seat.after(1)));
+        } else if (coming.isEmpty()) {
+            sending.add(seat.send(word(), root));
         }
+    }
+
+    /** That everything is there. */
+    private static ByteBuffer word() {
+        return ByteBuffer.allocateDirect(1);
     }
 }

@@ -26,10 +26,13 @@ final class MpiCollectives implements Collectives {
     /** Elements, when those that are reduced are not all: who begins several has more than a chunk of them. */
     private static final long PART_OF_MUCH = Integer.MAX_VALUE;
 
-    /** Of what goes from one rank to another beside the ring; those that are begun first arrive first. */
-    private static final int CHAIN_TAG = 8;
+    /** All that an exchange sends is under way when it has begun, so the messages of two of them are not mixed up. */
+    private static final int EXCHANGE_TAG = 8;
+    /** What is handed on may overtake what was begun before: each chain has a tag of its own, behind those of the ring. */
+    private static final int FIRST_CHAIN_TAG = 8192;
+    /** More than are ever under way. */
+    private static final int CHAIN_TAGS = 4096;
 
-    private static final int EXCHANGE_TAG = 9;
     /** Up to here few steps count for more than few bytes. */
     private static final int CHAIN_BYTES = 256 << 10;
 
@@ -41,6 +44,7 @@ final class MpiCollectives implements Collectives {
     private final AllreduceChoice choice;
     private final RingAllreduce ring;
     private final Converter converter = new Converter();
+    private long chains;
 
     MpiCollectives(Intracomm comm, int stageBytes, AllreduceChoice choice) throws MPIException {
         this.stage = new Stage(comm, stageBytes);
@@ -87,7 +91,7 @@ final class MpiCollectives implements Collectives {
     @Override
     public Completion beginBroadcast(Tensor tensor, int root) {
         return tensor.bytes() > CHAIN_BYTES
-                ? new Chain(seat(CHAIN_TAG), buffer(tensor), root)
+                ? new Chain(seat(FIRST_CHAIN_TAG + (int) (chains++ % CHAIN_TAGS)), buffer(tensor), root)
                 : Collectives.super.beginBroadcast(tensor, root);
     }
 
