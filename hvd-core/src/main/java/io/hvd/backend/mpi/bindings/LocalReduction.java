@@ -13,8 +13,9 @@ import mpi.MPIException;
 import mpi.Op;
 
 /**
- * MPI_Reduce_local, for which Open MPI has loops for AVX2 and AVX-512. It neither sends nor receives, nor does it move
- * anything on: unlike other calls of MPI it may come from whatever thread carries an operation out.
+ * MPI_Reduce_local, for which Open MPI has loops for AVX2 and AVX-512. It may come from whatever thread carries an operation
+ * out, one at a time. Where MPI runs with MPI_THREAD_FUNNELED the standard has calls come from one thread only; in Open MPI
+ * 4.1 this one looks a loop up and runs it, and touches nothing that belongs to the other calls.
  */
 final class LocalReduction implements ReduceKernel {
     /** As long as factors are kept ready. */
