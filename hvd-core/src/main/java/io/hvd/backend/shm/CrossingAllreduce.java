@@ -43,7 +43,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
         if (!agreed(pass, first, how)) {
             return false;
         }
-        pass.unpack(0, first, segment.result(rounds.current()));
+        pass.unpack(rounds.current(), 0, first);
         cross(pass, first, how);
         return true;
     }
@@ -65,8 +65,8 @@ final class CrossingAllreduce implements SegmentAllreduce {
             return false;
         }
         Slice mine = slice(count, how);
-        pass.combineOwn(here, 0, count, segment.result(here));
-        if (crosses(mine) && !across.combineUnlessVetoed(segment.result(here), mine.first(), mine.count(), how)) {
+        pass.combineOwn(here, 0, count);
+        if (crosses(mine) && !across.combineUnlessVetoed(pass.result(here, count), mine.first(), mine.count(), how)) {
             rounds.veto(here);
         }
         rounds.reduced(here);
@@ -125,14 +125,14 @@ final class CrossingAllreduce implements SegmentAllreduce {
         long here = rounds.current();
         rounds.await(Counter.PACKED, here);
         Slice mine = slice(count, how);
-        pass.combineOwn(here, from, count, segment.result(here));
-        return new UnderWay(here, from, count, across.begin(segment.result(here), mine.first(), mine.count(), how));
+        pass.combineOwn(here, from, count);
+        return new UnderWay(here, from, count, across.begin(pass.result(here, count), mine.first(), mine.count(), how));
     }
 
     private void arrive(SegmentPass pass, UnderWay chunk) {
         across.await(chunk.crossing());
         rounds.reduced(chunk.round());
         rounds.await(Counter.REDUCED, chunk.round());
-        pass.unpack(chunk.from(), chunk.count(), segment.result(chunk.round()));
+        pass.unpack(chunk.round(), chunk.from(), chunk.count());
     }
 }

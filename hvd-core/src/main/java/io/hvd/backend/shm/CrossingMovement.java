@@ -79,7 +79,7 @@ final class CrossingMovement {
             int count = (int) Math.min(chunk, source.elements() - from);
             long here = isRoot ? show(source, from, count) : enter();
             rounds.await(Counter.PACKED, here);
-            ByteBuffer result = segment.result(here);
+            ByteBuffer result = segment.place(here).result();
             Completion crossing = across.beginBroadcast(part(result, slice(count, type), type), rootHost);
             return () -> {
                 land(here, crossing);
@@ -110,7 +110,7 @@ final class CrossingMovement {
             }
         }
         long begun = begin();
-        source.pack(from, count, segment.result(here), 1);
+        source.pack(from, count, segment.place(here).result(), 1);
         end(Activities.COPY_IN, begun);
         rounds.packed();
         return here;
@@ -124,7 +124,7 @@ final class CrossingMovement {
             Shelf shelf = new Shelf(hosts, pieces, from, share);
             long here = enter();
             rounds.await(Counter.PACKED, here);
-            ByteBuffer result = segment.result(here);
+            ByteBuffer result = segment.place(here).result();
             int place = segment.rank();
             int mine = shelf.count(place, host);
             if (mine > 0) {
@@ -166,9 +166,9 @@ final class CrossingMovement {
             long here = rounds.current();
             rounds.await(Counter.PACKED, here);
             Slice column = column(shelf);
-            ByteBuffer result = segment.result(here);
+            ByteBuffer result = segment.place(here).result();
             long begun = begin();
-            reducer.reduce(how.op(), wire, segment.stages(here), column.first(), column.count(), result);
+            reducer.reduce(how.op(), wire, segment.place(here).stages(), column.first(), column.count(), result);
             end("SHM_REDUCESCATTER", begun);
             int mine = shelf.count(segment.rank(), host);
             ByteBuffer arrival = arrival(here).slice(0, hosts.size() * mine * wire.bytes());

@@ -4,7 +4,7 @@ package io.hvd.backend.shm;
  * Where things lie in a segment.
  *
  * <pre>
- * a line of 128 bytes for each rank and counter, so that no two of them share a cache line
+ * a line of 128 bytes for each counter, rank and parity of the round, so that no two of them share a cache line
  * stage 0 of every rank, stage 1 of every rank     what a rank brings
  * result 0, result 1                               what all have come to
  * </pre>
@@ -18,27 +18,37 @@ record Layout(int ranks, int stageBytes) {
 
     /** What a rank counts. */
     enum Counter {
-        /** Rounds that it is in or has been in: what it brings is on its stage. */
+        /** The latest round that it is in or has been in: what it brings is on its stage. */
         PACKED,
-        /** Rounds of which its part of the result is there. */
+        /** The latest round of which its part of the result is there. */
         REDUCED,
-        /** The latest even and the latest odd round that it has vetoed. */
+        /** The latest round that it has vetoed. */
         VETOED,
         /** The place of a rank that it has found dead, counted from 1. */
         LOST
     }
 
-    int counter(Counter counter, int rank) {
-        return (counter.ordinal() * ranks + rank) * LINE;
+    /** The rest of a counter's line, in which a few bytes need no line of their own: they come with the counter. */
+    static final int BESIDE_COUNTER = LINE - Long.BYTES;
+
+    int counter(Counter counter, int rank, long round) {
+        return ((counter.ordinal() * 2 + parity(round)) * ranks + rank) * LINE;
     }
 
-    /** @param parity of the round */
-    int stage(int parity, int rank) {
-        return Math.addExact(head(ranks), Math.multiplyExact(parity * ranks + rank, stageBytes));
+    int besideCounter(Counter counter, int rank, long round) {
+        return counter(counter, rank, round) + Long.BYTES;
     }
 
-    int result(int parity) {
-        return Math.addExact(head(ranks), Math.multiplyExact(2 * ranks + parity, stageBytes));
+    static int parity(long round) {
+        return (int) (round & 1);
+    }
+
+    int stage(int rank, long round) {
+        return Math.addExact(head(ranks), Math.multiplyExact(parity(round) * ranks + rank, stageBytes));
+    }
+
+    int result(long round) {
+        return Math.addExact(head(ranks), Math.multiplyExact(2 * ranks + parity(round), stageBytes));
     }
 
     int bytes() {
@@ -50,6 +60,6 @@ record Layout(int ranks, int stageBytes) {
     }
 
     private static int head(int ranks) {
-        return (Counter.values().length * ranks * LINE + PAGE - 1) / PAGE * PAGE;
+        return (Counter.values().length * 2 * ranks * LINE + PAGE - 1) / PAGE * PAGE;
     }
 }

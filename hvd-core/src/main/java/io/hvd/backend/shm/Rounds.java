@@ -53,9 +53,19 @@ final class Rounds {
 
     /** Begins the next round. @return this rank's stage, to be filled */
     ByteBuffer next() {
+        begin();
+        return segment.place(round).stages().get(segment.rank());
+    }
+
+    /** The same for no more than so many bytes, of which all ranks know. */
+    ByteBuffer next(int bytes) {
+        begin();
+        return segment.place(round, bytes).stages().get(segment.rank());
+    }
+
+    private void begin() {
         round++;
         await(Counter.PACKED, round - 1);
-        return segment.stage(round);
     }
 
     /** This rank has filled its stage, or has nothing to put there. */
@@ -65,7 +75,7 @@ final class Rounds {
 
     /** This rank refuses what the others are about to do. */
     void veto(long of) {
-        segment.veto(of);
+        segment.publish(Counter.VETOED, of);
     }
 
     /** This rank's part of the result is there. */
@@ -91,10 +101,10 @@ final class Rounds {
 
     /** Until this rank has come so far. */
     void await(Counter counter, int other, long of) {
-        if (segment.read(counter, other) < of) {
+        if (!segment.hasCome(counter, other, of)) {
             long begun = activities.begin();
             patience.begin();
-            while (segment.read(counter, other) < of) {
+            while (!segment.hasCome(counter, other, of)) {
                 boolean doubts = meanwhile.getAsBoolean() ? patience.worked() : patience.pause();
                 if (doubts) {
                     look(counter, other, of);
@@ -107,7 +117,7 @@ final class Rounds {
     /** Whoever finds a rank dead tells the others of it, who may be waiting for him. */
     private void look(Counter counter, int other, long of) {
         boolean ended = company.lives().hasEnded(other);
-        if (segment.read(counter, other) >= of) {
+        if (segment.hasCome(counter, other, of)) {
             return; // it has ended after that
         }
         segment.lost().ifPresent(this::lose);

@@ -1,13 +1,15 @@
 package io.hvd.backend.shm;
 
 import io.hvd.backend.shm.Layout.Counter;
+import io.hvd.backend.shm.Places.Place;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.function.IntUnaryOperator;
+import java.util.stream.IntStream;
 
 /**
  * One rank's view of memory that the ranks of a host share. Counters only grow; whoever sees a counter's value sees
@@ -19,28 +21,38 @@ final class Segment {
     private final Layout layout;
     private final int rank;
     private final ByteBuffer memory;
-    /** By parity, those of all ranks. */
-    private final List<List<ByteBuffer>> stages = new ArrayList<>();
-
-    private final List<ByteBuffer> results = new ArrayList<>();
+    private final Places places;
+    /** By parity. The first rank has the result of so few. */
+    private final List<Place> besideCounters;
 
     /** @param memory mapped, zero where nobody has written; lives as long as somebody holds it */
     Segment(Layout layout, int rank, ByteBuffer memory) {
         this.layout = layout;
         this.rank = rank;
         this.memory = memory.order(ByteOrder.nativeOrder());
-        for (int parity = 0; parity < 2; parity++) {
-            List<ByteBuffer> all = new ArrayList<>();
-            for (int i = 0; i < layout.ranks(); i++) {
-                all.add(part(layout.stage(parity, i)));
-            }
-            stages.add(List.copyOf(all));
-            results.add(part(layout.result(parity)));
-        }
+        this.places = new Places(whole(0), whole(1), layout.stageBytes());
+        this.besideCounters = List.of(besideCounter(0), besideCounter(1));
     }
 
-    private ByteBuffer part(int start) {
-        return memory.slice(start, layout.stageBytes()).order(ByteOrder.nativeOrder());
+    private Place whole(long round) {
+        int bytes = layout.stageBytes();
+        return new Place(ofAll(of -> layout.stage(of, round), bytes), part(layout.result(round), bytes));
+    }
+
+    private Place besideCounter(long round) {
+        return new Place(
+                ofAll(of -> layout.besideCounter(Counter.PACKED, of, round), Layout.BESIDE_COUNTER),
+                part(layout.besideCounter(Counter.REDUCED, 0, round), Layout.BESIDE_COUNTER));
+    }
+
+    private List<ByteBuffer> ofAll(IntUnaryOperator starts, int bytes) {
+        return IntStream.range(0, layout.ranks())
+                .mapToObj(of -> part(starts.applyAsInt(of), bytes))
+                .toList();
+    }
+
+    private ByteBuffer part(int start, int bytes) {
+        return memory.slice(start, bytes).order(ByteOrder.nativeOrder());
     }
 
     int rank() {
@@ -55,37 +67,30 @@ final class Segment {
         return layout.stageBytes();
     }
 
-    /** This rank's own. */
-    ByteBuffer stage(long round) {
-        return stages(round).get(rank);
+    /** Stages and result of a round that may need all of them. */
+    Place place(long round) {
+        return places.whole(round);
     }
 
-    List<ByteBuffer> stages(long round) {
-        return stages.get((int) (round & 1));
-    }
-
-    ByteBuffer result(long round) {
-        return results.get((int) (round & 1));
+    /** The same where all ranks know that there are no more than so many bytes on each stage. */
+    Place place(long round, int bytes) {
+        return bytes <= Layout.BESIDE_COUNTER ? besideCounters.get(Layout.parity(round)) : places.of(round, bytes);
     }
 
     /** Tells the others that this rank has come so far. */
     void publish(Counter counter, long round) {
-        LONGS.setRelease(memory, layout.counter(counter, rank), round);
+        LONGS.setRelease(memory, layout.counter(counter, rank, round), round);
     }
 
-    long read(Counter counter, int of) {
-        return (long) LONGS.getAcquire(memory, layout.counter(counter, of));
-    }
-
-    /** A veto lasts until the next round but one. */
-    void veto(long round) {
-        LONGS.setRelease(memory, vetoPlace(rank, round), round);
+    /** Whether a rank has come so far. */
+    boolean hasCome(Counter counter, int of, long round) {
+        return (long) LONGS.getAcquire(memory, layout.counter(counter, of, round)) >= round;
     }
 
     /** Whether some rank has vetoed this round, after all have come to the point where they would have. */
     boolean isVetoed(long round) {
         for (int other = 0; other < layout.ranks(); other++) {
-            if ((long) LONGS.getAcquire(memory, vetoPlace(other, round)) == round) {
+            if (hasCome(Counter.VETOED, other, round)) {
                 return true;
             }
         }
@@ -94,21 +99,17 @@ final class Segment {
 
     /** Tells the others that a rank has died. */
     void tellLost(int place) {
-        publish(Counter.LOST, place + 1L);
+        LONGS.setRelease(memory, layout.counter(Counter.LOST, rank, 0), place + 1L);
     }
 
     /** The place of a rank that this one or another has found dead. */
     OptionalInt lost() {
         for (int other = 0; other < layout.ranks(); other++) {
-            long told = read(Counter.LOST, other);
+            long told = (long) LONGS.getAcquire(memory, layout.counter(Counter.LOST, other, 0));
             if (told > 0) {
                 return OptionalInt.of((int) told - 1);
             }
         }
         return OptionalInt.empty();
-    }
-
-    private int vetoPlace(int of, long round) {
-        return layout.counter(Counter.VETOED, of) + (int) (round & 1) * Long.BYTES;
     }
 }

@@ -1,5 +1,6 @@
 package io.hvd.backend.shm;
 
+import io.hvd.backend.shm.Places.Place;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
@@ -91,7 +92,7 @@ final class SegmentPass {
     }
 
     private void pack(long from, int count, Slice left) {
-        ByteBuffer stage = rounds.next();
+        ByteBuffer stage = rounds.next(count * how.wire().bytes());
         long begun = rounds.activities().begin();
         source.pack(from, left.first(), stage, how.prescale());
         source.pack(from + left.end(), count - left.end(), behind(stage, left.end()), how.prescale());
@@ -106,25 +107,34 @@ final class SegmentPass {
 
     /**
      * Combines this rank's slice of what all ranks of this host have packed; its own part is taken from where it comes from,
-     * see {@link #packForOthers}. What comes out goes to {@code into} only.
+     * see {@link #packForOthers}. What comes out goes to the {@link #result} only.
      */
-    void combineOwn(long round, long from, int count, ByteBuffer into) {
-        combine(round, slice(count), into, new Mine(from));
+    void combineOwn(long round, long from, int count) {
+        combine(place(round, count), slice(count), result(round, count), new Mine(from));
     }
 
     /** Combines this rank's slice where no other host adds to it: it goes to where it belongs here as well. */
-    void finishOwn(long round, long from, int count, ByteBuffer into) {
-        combine(round, slice(count), into, new MineFinished(from));
+    void finishOwn(long round, long from, int count) {
+        combine(place(round, count), slice(count), result(round, count), new MineFinished(from));
     }
 
     /** Combines the whole chunk, after {@link #pack} of all of it; it goes to where it belongs here, and nowhere else. */
     void finishAll(long round, long from, int count) {
-        combine(round, new Slice(0, count), null, new MineFinished(from));
+        combine(place(round, count), new Slice(0, count), null, new MineFinished(from));
     }
 
-    private void combine(long round, Slice mine, ByteBuffer into, Reducer.Own own) {
+    /** Where the result of a round of so many elements lies; the first element there is the chunk's first. */
+    ByteBuffer result(long round, int count) {
+        return place(round, count).result();
+    }
+
+    private Place place(long round, int count) {
+        return segment.place(round, count * how.wire().bytes());
+    }
+
+    private void combine(Place place, Slice mine, ByteBuffer into, Reducer.Own own) {
         long begun = rounds.activities().begin();
-        reducer.reduce(how.op(), how.wire(), segment.stages(round), mine.first(), mine.count(), into, own);
+        reducer.reduce(how.op(), how.wire(), place.stages(), mine.first(), mine.count(), into, own);
         rounds.activities().end("SHM_ALLREDUCE", begun);
     }
 
@@ -187,13 +197,13 @@ final class SegmentPass {
         return ownerScales ? 1 : how.postscale();
     }
 
-    void unpack(long from, int count, ByteBuffer result) {
-        unpack(from, count, result, NO_SLICE, how.postscale());
+    void unpack(long round, long from, int count) {
+        unpack(from, count, result(round, count), NO_SLICE, how.postscale());
     }
 
     /** The same of what the others have finished; this rank's own slice is there already. */
-    void unpackFinished(long from, int count, ByteBuffer result) {
-        unpack(from, count, result, slice(count), scaleOnTheWayOut());
+    void unpackFinished(long round, long from, int count) {
+        unpack(from, count, result(round, count), slice(count), scaleOnTheWayOut());
     }
 
     private void unpack(long from, int count, ByteBuffer result, Slice left, double scale) {

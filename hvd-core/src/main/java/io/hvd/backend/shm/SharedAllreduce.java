@@ -56,14 +56,14 @@ final class SharedAllreduce implements SegmentAllreduce {
         for (long from = 0; count > 0; ) {
             long here = rounds.current();
             rounds.await(Counter.PACKED, here);
-            pass.finishOwn(here, from, count, segment.result(here));
+            pass.finishOwn(here, from, count);
             rounds.reduced(here);
             int next = pass.chunk(from + count);
             if (next > 0) {
                 pass.packForOthers(from + count, next);
             }
             rounds.await(Counter.REDUCED, here);
-            pass.unpackFinished(from, count, segment.result(here));
+            pass.unpackFinished(here, from, count);
             from += count;
             count = next;
         }

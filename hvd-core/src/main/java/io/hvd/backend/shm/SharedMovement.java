@@ -47,7 +47,7 @@ final class SharedMovement {
                 long here = rounds.current();
                 rounds.await(Counter.PACKED, root, here);
                 long begun = begin();
-                target.unpack(from, count, segment.stages(here).get(root), 1);
+                target.unpack(from, count, segment.place(here).stages().get(root), 1);
                 end("SHM_BCAST", begun);
             }
         }
@@ -98,7 +98,7 @@ final class SharedMovement {
             if (mine > 0) {
                 long begun = begin();
                 int first = segment.rank() * share;
-                reducer.reduce(how.op(), how.wire(), segment.stages(here), first, mine, own());
+                reducer.reduce(how.op(), how.wire(), segment.place(here).stages(), first, mine, own());
                 int at = first * how.wire().bytes();
                 converter.unpack(own(), at, how.wire(), output, done, mine, how.postscale());
                 end("SHM_REDUCESCATTER", begun);
@@ -131,7 +131,7 @@ final class SharedMovement {
         long here = rounds.current();
         rounds.await(Counter.PACKED, other, here);
         long begun = begin();
-        converter.unpack(segment.stages(here).get(other), at, type, output, first, count, 1);
+        converter.unpack(segment.place(here).stages().get(other), at, type, output, first, count, 1);
         end(activity, begun);
     }
 

@@ -448,7 +448,9 @@ class SharedCollectivesTest {
     void theSizeThatTheDoctorIsToldIsThatOfTheSegment() {
         for (int ranks : new int[] {1, 2, 3, 64}) {
             Layout layout = new Layout(ranks, SegmentSize.stageBytes(ranks, true));
-            assertThat(SegmentSize.bytes(ranks, true)).isEqualTo(layout.bytes()).isEqualTo(layout.result(2));
+            assertThat(SegmentSize.bytes(ranks, true))
+                    .isEqualTo(layout.bytes())
+                    .isEqualTo(layout.result(1) + layout.stageBytes());
         }
         assertThat(SegmentSize.bytes(2, false)).isEqualTo(6 * (4 << 20) + 4096);
         assertThat(SegmentSize.bytes(1000, false)).isGreaterThan(Integer.MAX_VALUE);
