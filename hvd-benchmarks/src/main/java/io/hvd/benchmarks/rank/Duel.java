@@ -25,6 +25,15 @@ final class Duel {
 
     private static final long SETTLING_BYTES = 64 << 20;
 
+    /**
+     * Of one side, after another. Each change of the name has hvd's ranks negotiate for ten steps, and they look after 32 more
+     * whether what they have found then is the best.
+     */
+    private static final int MOST_CALLS_OF_ITS_OWN = 50;
+
+    private static final int LEAST_CALLS_OF_ITS_OWN = 16;
+    private static final long BYTES_OF_ITS_OWN = 256 << 20;
+
     private static final long BYTES_PER_TRIAL = 8 << 20;
     private static final int MOST_CALLS = 200;
 
@@ -40,14 +49,14 @@ final class Duel {
         this.rounds = rounds;
     }
 
-    /** The ranks come together before each trial by the first of the sides, whose calls may take tens of microseconds. */
+    /** The ranks come together before each trial by calls of the side itself, which may take tens of microseconds. */
     void fight(List<Side> sides, long[] sizes) {
         fight(sides, sizes, 20_000, null);
     }
 
     /**
      * @param likelyNanos of a call with few bytes
-     * @param meeting brings the ranks together before each trial
+     * @param meeting brings the ranks together before each trial; null if calls of the side do
      */
     void fight(List<Side> sides, long[] sizes, long likelyNanos, Runnable meeting) {
         List<List<Runnable>> calls =
@@ -76,10 +85,18 @@ final class Duel {
         }
         for (int round = 0; round < rounds; round++) {
             for (int i = 0; i < calls.size(); i++) {
-                (meeting == null ? calls.get(0) : meeting).run();
+                if (meeting == null) {
+                    repeat(calls.get(i), calls.size() == 1 ? 1 : callsOfItsOwn(bytes));
+                } else {
+                    meeting.run();
+                }
                 time(sides.get(i).series(), calls.get(i), bytes);
             }
         }
+    }
+
+    private static long callsOfItsOwn(long bytes) {
+        return Math.max(LEAST_CALLS_OF_ITS_OWN, Math.min(MOST_CALLS_OF_ITS_OWN, BYTES_OF_ITS_OWN / bytes));
     }
 
     /** Nobody is fast by computing something else. */
@@ -102,18 +119,20 @@ final class Duel {
     private void warmUp(List<Runnable> calls, long nanosOfOne) {
         long count = Math.max(1, Math.min(rounds * WARM_CALLS_PER_ROUND, WARM_NANOS / nanosOfOne));
         for (Runnable call : calls) {
-            for (int i = 0; i < count; i++) {
-                call.run();
-            }
+            repeat(call, count);
+        }
+    }
+
+    private static void repeat(Runnable call, long times) {
+        for (long i = 0; i < times; i++) {
+            call.run();
         }
     }
 
     private void time(String series, Runnable call, long bytes) {
         int calls = (int) Math.max(1, Math.min(MOST_CALLS, BYTES_PER_TRIAL / bytes));
         long begun = System.nanoTime();
-        for (int i = 0; i < calls; i++) {
-            call.run();
-        }
+        repeat(call, calls);
         samples.add(series, bytes, (System.nanoTime() - begun) / 1e3 / calls);
     }
 }

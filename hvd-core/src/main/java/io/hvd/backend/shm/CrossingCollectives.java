@@ -18,7 +18,7 @@ final class CrossingCollectives extends SharedCollectives {
      * Bytes of all ranks from which on broadcast, allgather and reduce-scatter were faster in two levels, as calls through the
      * engine: 2 hosts with 2 ranks each and 3 with 2 each, 1 Gbit/s. Of 64 KiB both ways took as long.
      */
-    private static final long WORTH_BYTES = 128 << 10;
+    private static final long WORTH_BYTES = 64 << 10;
 
     private final Collectives beneath;
     private final Crossing across;

@@ -38,6 +38,7 @@ final class BoundBackend implements Backend {
     /** The same on all ranks. */
     private final Optional<CostModel> costModel;
 
+    private final NetworkWait wait;
     private final MpiCollectives collectives;
     private final List<SocketControl> further = new ArrayList<>();
     /** Null as long as nobody has asked for it. */
@@ -52,7 +53,8 @@ final class BoundBackend implements Backend {
         this.topology = discover();
         this.control = SocketControl.connect(topology, config, this::exchange);
         this.costModel = AgreedModel.of(config.costModel(), rank, this::exchange);
-        this.collectives = new MpiCollectives(comm, config.stageBytes(), choice(everybody()));
+        this.wait = NetworkWait.of(topology.localSize());
+        this.collectives = new MpiCollectives(comm, wait, config.stageBytes(), choice(everybody()));
     }
 
     private Topology discover() throws MPIException {
@@ -109,7 +111,7 @@ final class BoundBackend implements Backend {
             Intracomm theirs = comm.createGroup(some, SET_TAG);
             some.free();
             everybody.free();
-            return new MpiCollectives(theirs, config.stageBytes(), choice(members));
+            return new MpiCollectives(theirs, wait, config.stageBytes(), choice(members));
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_create_group for ranks " + members + " failed: " + e, e);
         }

@@ -46,11 +46,11 @@ final class MpiCollectives implements Collectives {
     private final Converter converter = new Converter();
     private long chains;
 
-    MpiCollectives(Intracomm comm, int stageBytes, AllreduceChoice choice) throws MPIException {
+    MpiCollectives(Intracomm comm, NetworkWait wait, int stageBytes, AllreduceChoice choice) throws MPIException {
         this.stage = new Stage(comm, stageBytes);
         this.choice = choice;
         this.transfers = new BoundTransfers(comm);
-        this.ring = new RingAllreduce(transfers, stage.rank, stage.size, stageBytes);
+        this.ring = new RingAllreduce(transfers, wait, stage.rank, stage.size, stageBytes);
         this.reduction = new StageReduction(stage);
         this.movement = new Movement(stage, converter);
         this.staged = new StagedAllreduce(stage, reduction, converter);

@@ -10,7 +10,6 @@ import io.hvd.tensor.Reducer;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Allreduce over messages, chunk by chunk, with several chunks under way: while one is packed, summed up or waits for a
@@ -25,10 +24,6 @@ final class RingAllreduce {
 
     private static final int STAGES_AT_ONCE = 4;
 
-    /** On a fast network the next chunk is there by then. */
-    private static final long SPIN_NANOS = 50_000;
-    /** The sockets go on for longer. Whoever spins is taken off a core that others want; whoever wakes up gets it. */
-    private static final long PAUSE_NANOS = 20_000;
     /** With a ballot the first chunk goes alone: while it does, the wire has nothing else to carry. */
     private static final int BALLOT_BYTES = 16 << 10;
 
@@ -41,6 +36,7 @@ final class RingAllreduce {
     private static final String ACTIVITY = "RING_ALLREDUCE";
 
     private final Transfers transfers;
+    private final NetworkWait wait;
     private final int rank;
     private final int size;
     private final int chunkBytes;
@@ -51,8 +47,9 @@ final class RingAllreduce {
     private long begun;
 
     /** @param mostBytes of a chunk */
-    RingAllreduce(Transfers transfers, int rank, int size, int mostBytes) {
+    RingAllreduce(Transfers transfers, NetworkWait wait, int rank, int size, int mostBytes) {
         this.transfers = transfers;
+        this.wait = wait;
         this.rank = rank;
         this.size = size;
         this.chunkBytes = (int) Math.min(mostBytes, (long) Messages.BYTES * size);
@@ -130,12 +127,10 @@ final class RingAllreduce {
     /** Until the oldest one is there. */
     private void await(Deque<Chunk> underWay) {
         long since = activities.begin();
-        long begunNanos = System.nanoTime();
+        wait.begin();
         while (!underWay.element().lap().isDone()) {
             underWay.forEach(chunk -> chunk.lap().isDone());
-            if (System.nanoTime() - begunNanos > SPIN_NANOS) {
-                LockSupport.parkNanos(PAUSE_NANOS);
-            }
+            wait.pause();
         }
         activities.end(ACTIVITY, since);
     }

@@ -45,7 +45,8 @@ class RingAllreduceTest {
         for (int i = 0; i < ranks; i++) {
             int rank = i;
             running.add(CompletableFuture.supplyAsync(
-                    () -> body.run(rank, new RingAllreduce(post.of(rank), rank, ranks, stageBytes)),
+                    () -> body.run(
+                            rank, new RingAllreduce(post.of(rank), NetworkWait.of(ranks), rank, ranks, stageBytes)),
                     task -> new Thread(task, "ring-rank").start()));
         }
         List<T> results = new ArrayList<>();
