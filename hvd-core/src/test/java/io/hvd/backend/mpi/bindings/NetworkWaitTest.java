@@ -2,41 +2,66 @@ package io.hvd.backend.mpi.bindings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class NetworkWaitTest {
-    private final AtomicLong now = new AtomicLong(-7_000);
-    private long slept;
+    /** Every look at the clock takes a microsecond. */
+    private static final class Clock implements NetworkWait.Core {
+        private long now = -7_000;
+        private int yields;
+        private long rested;
 
-    private NetworkWait wait(boolean spins) {
-        return new NetworkWait(spins, () -> now.addAndGet(1_000), nanos -> {
-            slept += nanos;
-            now.addAndGet(nanos);
-        });
+        @Override
+        public long nanoTime() {
+            return now += 1_000;
+        }
+
+        @Override
+        public void giveWay() {
+            yields++;
+        }
+
+        @Override
+        public void rest(long nanos) {
+            rested += nanos;
+            now += nanos;
+        }
     }
 
-    @Test
-    void whoHasACoreForItselfSpinsForFiftyMicrosecondsAndRestsThen() {
-        NetworkWait wait = wait(true);
+    private final Clock clock = new Clock();
+
+    private void looks(NetworkWait wait, int many) {
+        for (int i = 0; i < many; i++) {
+            wait.pause();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void everyWaitBeginsWithFiftyMicrosecondsOfLooksAndThenRests(boolean spins) {
+        NetworkWait wait = new NetworkWait(spins, clock);
         for (int again = 0; again < 2; again++) {
-            slept = 0;
+            clock.rested = 0;
             wait.begin();
-            for (int look = 0; look < 50; look++) {
-                wait.pause();
-            }
-            assertThat(slept).isZero();
-            wait.pause();
-            wait.pause();
-            assertThat(slept).isEqualTo(2 * 20_000);
+            looks(wait, 50);
+            assertThat(clock.rested).isZero();
+            looks(wait, 2);
+            assertThat(clock.rested).isEqualTo(2 * 20_000);
         }
     }
 
     @Test
-    void whoeverSharesItsCoreRestsAtOnce() {
-        NetworkWait wait = wait(false);
-        wait.begin();
-        wait.pause();
-        assertThat(slept).isEqualTo(20_000);
+    void onlyWhoSharesItsCoreGivesWayBetweenTheLooks() {
+        NetworkWait alone = new NetworkWait(true, clock);
+        alone.begin();
+        looks(alone, 50);
+        assertThat(clock.yields).isZero();
+
+        NetworkWait crowded = new NetworkWait(false, clock);
+        crowded.begin();
+        looks(crowded, 50);
+        assertThat(clock.yields).isEqualTo(50);
     }
 }
