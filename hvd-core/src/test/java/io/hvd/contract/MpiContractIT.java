@@ -22,6 +22,7 @@ class MpiContractIT {
     private static final List<Class<? extends Contract>> CLASSES = List.of(
             CollectiveContractTest.class,
             MovementContractTest.class,
+            ManyRoundsContractTest.class,
             MismatchContractTest.class,
             GroupContractTest.class,
             JoinContractTest.class,

@@ -7,7 +7,11 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.function.IntFunction;
 
-/** Every rank sends bytes to every other one, all of them at once, in messages that MPI sends without asking first. */
+/**
+ * Every rank sends bytes to every other one, all of them at once, in messages that MPI sends without asking first. Who has
+ * none for another one sends an empty message: so nobody is done before all have begun, and no rank whose own sends need no
+ * answer can run ahead and fill the memory of the others.
+ */
 final class Exchange implements Completion {
     private final Deque<Transfer> underWay = new ArrayDeque<>();
 
@@ -18,11 +22,11 @@ final class Exchange implements Completion {
     Exchange(Seat seat, IntFunction<ByteBuffer> sent, IntFunction<ByteBuffer> received) {
         for (int places = 1; places < seat.size(); places++) {
             int from = seat.before(places);
-            Messages.cut(received.apply(from)).forEach(part -> underWay.add(seat.receive(part, from)));
+            Messages.cutOrEmpty(received.apply(from)).forEach(part -> underWay.add(seat.receive(part, from)));
         }
         for (int places = 1; places < seat.size(); places++) {
             int to = seat.after(places);
-            Messages.cut(sent.apply(to)).forEach(part -> underWay.add(seat.send(part, to)));
+            Messages.cutOrEmpty(sent.apply(to)).forEach(part -> underWay.add(seat.send(part, to)));
         }
     }
 

@@ -22,4 +22,9 @@ final class Messages {
         }
         return parts;
     }
+
+    /** The same, but one message even of an empty buffer: who gets it knows how far the other rank has come. */
+    static List<ByteBuffer> cutOrEmpty(ByteBuffer buffer) {
+        return buffer.capacity() == 0 ? List.of(buffer) : cut(buffer);
+    }
 }

@@ -9,7 +9,10 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 import mpi.MPI;
 
-/** Collectives that move elements and leave them as they are, round by round over the stage. */
+/**
+ * Collectives that move elements and leave them as they are, over the stage; in rounds where one rank has to do with all
+ * others, which wait for it anyway.
+ */
 final class Movement {
     private static final int TRANSFER_TAG = 7;
 
@@ -21,25 +24,22 @@ final class Movement {
         this.converter = converter;
     }
 
+    /** In one round. */
     void allgather(Tensor input, Tensor output, long[] elements) {
         DType type = input.dtype();
-        int share = stage.share(type);
-        Pieces pieces = Pieces.oneBehindTheOther(elements);
-        for (long from = 0; from < pieces.longest(); from += share) {
-            Round round = new Round(pieces, from, share, type);
-            packOne(input, from, round.lengths[stage.rank], type);
-            stage.call(
-                    "MPI_Allgatherv",
-                    () -> stage.comm.allGatherv(
-                            stage.front,
-                            round.lengths[stage.rank],
-                            MPI.BYTE,
-                            stage.back,
-                            round.lengths,
-                            round.offsets,
-                            MPI.BYTE));
-            unpackAll(output, round);
-        }
+        Round round = new Round(Pieces.oneBehindTheOther(elements), 0, stage.share(type), type);
+        packOne(input, 0, round.lengths[stage.rank], type);
+        stage.call(
+                "MPI_Allgatherv",
+                () -> stage.comm.allGatherv(
+                        stage.front,
+                        round.lengths[stage.rank],
+                        MPI.BYTE,
+                        stage.back,
+                        round.lengths,
+                        round.offsets,
+                        MPI.BYTE));
+        unpackAll(output, round);
     }
 
     void gather(Tensor input, Tensor output, long[] elements, int root) {
@@ -86,28 +86,18 @@ final class Movement {
         }
     }
 
-    void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+    /** In one round. */
+    void alltoall(Tensor input, Tensor output, long[] sent, long[] received) {
         DType type = input.dtype();
         int share = stage.share(type);
-        Pieces outgoing = Pieces.oneBehindTheOther(sent);
-        Pieces incoming = Pieces.oneBehindTheOther(received);
-        for (long from = 0; from < longest; from += share) {
-            Round out = new Round(outgoing, from, share, type);
-            Round in = new Round(incoming, from, share, type);
-            packAll(input, out);
-            stage.call(
-                    "MPI_Alltoallv",
-                    () -> stage.comm.allToAllv(
-                            stage.front,
-                            out.lengths,
-                            out.offsets,
-                            MPI.BYTE,
-                            stage.back,
-                            in.lengths,
-                            in.offsets,
-                            MPI.BYTE));
-            unpackAll(output, in);
-        }
+        Round out = new Round(Pieces.oneBehindTheOther(sent), 0, share, type);
+        Round in = new Round(Pieces.oneBehindTheOther(received), 0, share, type);
+        packAll(input, out);
+        stage.call(
+                "MPI_Alltoallv",
+                () -> stage.comm.allToAllv(
+                        stage.front, out.lengths, out.offsets, MPI.BYTE, stage.back, in.lengths, in.offsets, MPI.BYTE));
+        unpackAll(output, in);
     }
 
     void send(Tensor tensor, int to) {

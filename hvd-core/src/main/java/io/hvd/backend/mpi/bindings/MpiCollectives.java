@@ -26,7 +26,10 @@ final class MpiCollectives implements Collectives {
     /** Elements, when those that are reduced are not all: who begins several has more than a chunk of them. */
     private static final long PART_OF_MUCH = Integer.MAX_VALUE;
 
-    /** All that an exchange sends is under way when it has begun, so the messages of two of them are not mixed up. */
+    /**
+     * All that an exchange sends is under way when it has begun, and between two ranks one tag's messages arrive in order:
+     * the messages of two of them are not mixed up.
+     */
     private static final int EXCHANGE_TAG = 8;
     /** What is handed on may overtake what was begun before: each chain has a tag of its own, behind those of the ring. */
     private static final int FIRST_CHAIN_TAG = 8192;
@@ -40,6 +43,7 @@ final class MpiCollectives implements Collectives {
     private final BoundTransfers transfers;
     private final StageReduction reduction;
     private final Movement movement;
+    private final PipedMovement piped;
     private final StagedAllreduce staged;
     private final AllreduceChoice choice;
     private final RingAllreduce ring;
@@ -53,6 +57,7 @@ final class MpiCollectives implements Collectives {
         this.ring = new RingAllreduce(transfers, wait, stage.rank, stage.size, stageBytes);
         this.reduction = new StageReduction(stage);
         this.movement = new Movement(stage, converter);
+        this.piped = new PipedMovement(stage, seat(EXCHANGE_TAG), reduction, converter);
         this.staged = new StagedAllreduce(stage, reduction, converter);
     }
 
@@ -203,30 +208,29 @@ final class MpiCollectives implements Collectives {
     @Override
     public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
         Pieces pieces = Pieces.oneBehindTheOther(elements);
-        int share = stage.share(how.wire());
+        if (stage.holds(pieces.longest(), how.wire())) {
+            reduceScatterAtOnce(input, output, pieces, how);
+        } else {
+            piped.reduceScatter(input, output, elements, how);
+        }
+    }
+
+    private void reduceScatterAtOnce(Tensor input, Tensor output, Pieces pieces, Reduction how) {
+        int slice = (int) pieces.longest();
         int bytes = how.wire().bytes();
-        for (long from = 0; from < pieces.longest(); from += share) {
-            int slice = (int) Math.min(share, pieces.longest() - from);
-            long begun = stage.activities.begin();
-            for (int to = 0; to < stage.size; to++) {
-                int count = pieces.count(to, from, slice);
-                if (count > 0) {
-                    converter.pack(
-                            input,
-                            pieces.starts()[to] + from,
-                            count,
-                            stage.front,
-                            to * slice * bytes,
-                            how.wire(),
-                            how.prescale());
-                }
+        long begun = stage.activities.begin();
+        for (int to = 0; to < stage.size; to++) {
+            int count = (int) pieces.counts()[to];
+            if (count > 0) {
+                int at = to * slice * bytes;
+                converter.pack(input, pieces.starts()[to], count, stage.front, at, how.wire(), how.prescale());
             }
-            stage.activities.end(Activities.COPY_IN, begun);
-            reduction.reduceOwnSlice(slice, how);
-            int mine = pieces.count(stage.rank, from, slice);
-            if (mine > 0) {
-                unpackOne(output, from, mine, how);
-            }
+        }
+        stage.activities.end(Activities.COPY_IN, begun);
+        reduction.reduceOwnSlice(slice, how);
+        int mine = (int) pieces.counts()[stage.rank];
+        if (mine > 0) {
+            unpackOne(output, 0, mine, how);
         }
     }
 
@@ -257,12 +261,21 @@ final class MpiCollectives implements Collectives {
 
     @Override
     public void allgather(Tensor input, Tensor output, long[] elements) {
-        movement.allgather(input, output, elements);
+        long longest = Pieces.oneBehindTheOther(elements).longest();
+        if (stage.holds(longest, input.dtype())) {
+            movement.allgather(input, output, elements);
+        } else {
+            piped.allgather(input, output, elements);
+        }
     }
 
     @Override
     public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
-        movement.alltoall(input, output, sent, received, longest);
+        if (stage.holds(longest, input.dtype())) {
+            movement.alltoall(input, output, sent, received);
+        } else {
+            piped.alltoall(input, output, sent, received, longest);
+        }
     }
 
     @Override

@@ -28,9 +28,14 @@ final class Stage {
     private final int bytes;
 
     Stage(Intracomm comm, int stageBytes) throws MPIException {
+        this(comm, comm.getRank(), comm.getSize(), stageBytes);
+    }
+
+    /** @param comm null where nothing is asked of MPI */
+    Stage(Intracomm comm, int rank, int size, int stageBytes) {
         this.comm = comm;
-        this.rank = comm.getRank();
-        this.size = comm.getSize();
+        this.rank = rank;
+        this.size = size;
         this.bytes = stageBytes;
         this.front = direct(stageBytes + SPARE_BYTES_PER_RANK * (size + 1));
         this.back = direct(stageBytes + SPARE_BYTES_PER_RANK * (size + 1));
@@ -44,6 +49,11 @@ final class Stage {
     /** Elements that each rank may have on the stage when all of them lie there side by side. */
     int share(DType type) {
         return Math.max(1, chunk(type) / size);
+    }
+
+    /** Whether so many elements for each rank go through at once. */
+    boolean holds(long longest, DType type) {
+        return longest <= share(type);
     }
 
     static ByteBuffer part(ByteBuffer buffer, int from, int bytes) {

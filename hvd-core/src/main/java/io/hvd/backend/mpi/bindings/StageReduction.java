@@ -83,11 +83,16 @@ final class StageReduction {
     private void reduceBack(int slice, Reduction how, ByteBuffer target) {
         int bytes = slice * how.wire().bytes();
         List<ByteBuffer> parts = new ArrayList<>(stage.size);
-        long begun = stage.activities.begin();
         for (int from = 0; from < stage.size; from++) {
             parts.add(Stage.part(stage.back, from * bytes, bytes));
         }
-        reducer.reduce(how.op(), how.wire(), parts, 0, slice, target);
+        reduce(parts, slice, how, target);
+    }
+
+    /** What the ranks have brought, in their order. @param target may be one of them */
+    void reduce(List<ByteBuffer> parts, int count, Reduction how, ByteBuffer target) {
+        long begun = stage.activities.begin();
+        reducer.reduce(how.op(), how.wire(), parts, 0, count, target);
         stage.activities.end(REDUCE, begun);
     }
 

@@ -1,0 +1,27 @@
+package io.hvd.contract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.InsideMpirun;
+import io.hvd.testing.Job;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What goes in many rounds, as between hosts with one rank each: nothing goes through shared memory. */
+class ManyRoundsIT {
+    private static final int TESTS = 3;
+
+    @ParameterizedTest(name = "{0} processes, a stage of {1} bytes")
+    @CsvSource({"2, 4194304", "4, 4194304", "4, 65536"})
+    void piecesOfManyRoundsArriveThroughMpiAlone(int ranks, String stageBytes) {
+        Map<String, String> settings = new HashMap<>(Ranks.SETTINGS);
+        settings.put("HVD_SHARED_MEMORY", "0");
+        settings.put("HVD_STAGE_BYTES", stageBytes);
+        Job job = Job.horovodrun(ranks, settings, InsideMpirun.class, ManyRoundsContractTest.class.getName());
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.output()).contains("TESTS backend=mpi ranks=" + ranks + " passed=" + TESTS);
+        System.out.printf("many rounds: ranks=%d stage=%s seconds=%.1f%n", ranks, stageBytes, job.seconds());
+    }
+}
