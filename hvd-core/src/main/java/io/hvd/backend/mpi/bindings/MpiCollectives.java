@@ -57,7 +57,7 @@ final class MpiCollectives implements Collectives {
         this.ring = new RingAllreduce(transfers, wait, stage.rank, stage.size, stageBytes);
         this.reduction = new StageReduction(stage);
         this.movement = new Movement(stage, converter);
-        this.piped = new PipedMovement(stage, seat(EXCHANGE_TAG), reduction, converter);
+        this.piped = new PipedMovement(stage, seat(EXCHANGE_TAG), wait, reduction, converter);
         this.staged = new StagedAllreduce(stage, reduction, converter);
     }
 

@@ -27,12 +27,12 @@ final class PipedMovement {
     private final Converter converter;
     private final Pipeline pipeline;
 
-    PipedMovement(Stage stage, Seat seat, StageReduction reduction, Converter converter) {
+    PipedMovement(Stage stage, Seat seat, NetworkWait wait, StageReduction reduction, Converter converter) {
         this.stage = stage;
         this.seat = seat;
         this.reduction = reduction;
         this.converter = converter;
-        this.pipeline = new Pipeline(stage);
+        this.pipeline = new Pipeline(stage, wait);
     }
 
     void allgather(Tensor input, Tensor output, long[] elements) {

@@ -3,7 +3,6 @@ package io.hvd.backend.mpi.bindings;
 import io.hvd.tensor.DType;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 
 /**
@@ -18,15 +17,12 @@ final class Pipeline {
     /** What the sockets hold while neither rank is on a core. */
     private static final int MOST_AT_ONCE = 32;
 
-    /** On a fast network the next round is there by then. */
-    private static final long SPIN_NANOS = 50_000;
-    /** The sockets go on for longer. Whoever spins is taken off a core that others want; whoever wakes up gets it. */
-    private static final long PAUSE_NANOS = 20_000;
-
     private final Stage stage;
+    private final NetworkWait wait;
 
-    Pipeline(Stage stage) {
+    Pipeline(Stage stage, NetworkWait wait) {
         this.stage = stage;
+        this.wait = wait;
     }
 
     /** What is under way in a round, and what is done with it when it is there. */
@@ -63,17 +59,10 @@ final class Pipeline {
 
     private void await(Exchange exchange, String activity) {
         long since = stage.activities.begin();
-        long begunNanos = System.nanoTime();
+        wait.begin();
         while (!exchange.isDone()) {
-            rest(System.nanoTime() - begunNanos);
+            wait.pause();
         }
         stage.activities.end(activity, since);
-    }
-
-    /** @param waitedNanos so far */
-    private static void rest(long waitedNanos) {
-        if (waitedNanos > SPIN_NANOS) {
-            LockSupport.parkNanos(PAUSE_NANOS);
-        }
     }
 }

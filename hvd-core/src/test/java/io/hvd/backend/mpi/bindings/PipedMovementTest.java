@@ -66,7 +66,10 @@ class PipedMovementTest {
     private static Rank rank(Transfers transfers, int number, int size) {
         Stage stage = new Stage(null, number, size, STAGE_BYTES);
         Seat seat = new Seat(transfers, number, size, 9);
-        return new Rank(new PipedMovement(stage, seat, new StageReduction(stage), new Converter()), number, size);
+        return new Rank(
+                new PipedMovement(stage, seat, NetworkWait.of(size), new StageReduction(stage), new Converter()),
+                number,
+                size);
     }
 
     private static float value(int from, int to, long index) {
