@@ -5,12 +5,14 @@ import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.LongStream;
 
 /**
  * The collectives that hand pieces of tensors out, for threads of several processes: they show each other their tensors,
@@ -19,6 +21,7 @@ import java.util.List;
  */
 final class Distribution {
     private static final int LEADER = 0;
+    private static final Reduction MOST = new Reduction(ReduceOp.MAX, DType.INT64, 1, 1);
 
     private final Seating seating;
     private final int place;
@@ -120,7 +123,7 @@ final class Distribution {
     }
 
     /** Each rank shows how much it sends to and gets from everybody, one behind the other. */
-    void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+    void alltoall(Tensor input, Tensor output, long[] sent, long[] received) {
         long[] both = new long[2 * sent.length];
         System.arraycopy(sent, 0, both, 0, sent.length);
         System.arraycopy(received, 0, both, sent.length, received.length);
@@ -130,12 +133,19 @@ final class Distribution {
             long[] out = sumsHere(0);
             long[] in = sumsHere(sent.length);
             Tensor incoming = zeros(input.dtype(), Seating.sum(in, 0, in.length));
-            long most = longest * seating.longest() * seating.longest();
-            across.alltoall(outgoing(input.dtype(), out), incoming, out, in, most);
+            across.alltoall(outgoing(input.dtype(), out), incoming, out, in, longestOfAll(out));
             hub.batches().set(LEADER, List.of(incoming));
         });
         takePieces(hub.batches().get(LEADER).get(0), output, sent.length);
         meet();
+    }
+
+    /** The most that any process sends to another one. @param out what this one sends to each */
+    private long longestOfAll(long[] out) {
+        long[] longest = {LongStream.of(out).max().orElseThrow()};
+        List<Tensor> one = List.of(Tensor.of(longest));
+        across.allreduce(one, one, MOST);
+        return longest[0];
     }
 
     /** What all members here send to each row, or get from it. @param from where those counts begin */

@@ -190,7 +190,7 @@ final class HybridCollectives implements Collectives {
 
     @Override
     public void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
-        distribution.alltoall(input, output, sent, received, longest);
+        distribution.alltoall(input, output, sent, received);
     }
 
     @Override

@@ -42,10 +42,6 @@ record Seating(List<List<Integer>> rows, int row) {
         return rows.get(of).size();
     }
 
-    int longest() {
-        return rows.stream().mapToInt(List::size).max().orElse(0);
-    }
-
     int rowOf(int member) {
         int found = 0;
         while (member >= first(found) + length(found)) {

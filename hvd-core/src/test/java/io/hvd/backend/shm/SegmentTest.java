@@ -6,6 +6,7 @@ import io.hvd.backend.shm.Layout.Counter;
 import io.hvd.backend.shm.Places.Place;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,10 +27,27 @@ class SegmentTest {
         return all;
     }
 
-    private static void fill(ByteBuffer buffer, int bytes, int value) {
-        for (int i = 0; i < bytes; i++) {
-            buffer.put(i, (byte) value);
+    /** Every buffer gets a value of its own. */
+    private static void fill(List<ByteBuffer> buffers, int bytes, int value) {
+        for (int i = 0; i < buffers.size(); i++) {
+            buffers.get(i).put(0, bytes(bytes, value + i));
         }
+    }
+
+    private static void requireFilled(List<ByteBuffer> buffers, int bytes, int value) {
+        for (int i = 0; i < buffers.size(); i++) {
+            byte[] there = new byte[bytes];
+            buffers.get(i).get(0, there);
+            assertThat(Arrays.equals(there, bytes(bytes, value + i)))
+                    .as("buffer %d", i)
+                    .isTrue();
+        }
+    }
+
+    private static byte[] bytes(int count, int value) {
+        byte[] bytes = new byte[count];
+        Arrays.fill(bytes, (byte) value);
+        return bytes;
     }
 
     /** A round's bytes last until the next round but one, whatever the rounds have to carry, and its counters always. */
@@ -52,22 +70,20 @@ class SegmentTest {
                 segment.publish(Counter.PACKED, round);
                 segment.publish(Counter.REDUCED, round);
             }
-            Place one = first.place(round, bytesOfOne);
-            Place next = first.place(round + 1, bytesOfNext);
-            all(one).forEach(buffer -> fill(buffer, bytesOfOne, 1));
-            all(next).forEach(buffer -> fill(buffer, bytesOfNext, 2));
+            List<ByteBuffer> one = all(first.place(round, bytesOfOne));
+            List<ByteBuffer> next = all(first.place(round + 1, bytesOfNext));
+            fill(one, bytesOfOne, 1);
+            fill(next, bytesOfNext, 101);
 
-            assertThat(all(one)).allSatisfy(buffer -> {
-                for (int i = 0; i < bytesOfOne; i++) {
-                    assertThat(buffer.get(i)).isEqualTo((byte) 1);
-                }
-            });
+            requireFilled(one, bytesOfOne, 1);
+            requireFilled(next, bytesOfNext, 101);
             for (int of = 0; of < 2; of++) {
                 for (Counter counter : List.of(Counter.PACKED, Counter.REDUCED)) {
                     assertThat(first.hasCome(counter, of, round)).isTrue();
                     assertThat(first.hasCome(counter, of, round + 2)).isFalse();
                 }
                 assertThat(first.hasCome(Counter.VETOED, of, 1)).isFalse();
+                assertThat(first.hasCome(Counter.VETOED, of, 2)).isFalse();
             }
             assertThat(first.lost()).isEmpty();
         }
@@ -75,15 +91,10 @@ class SegmentTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 120, 121, 1000, 5000, 32768, 32769, 262144})
-    void allRanksFindTheSamePlaceWithRoomForEveryByte(int bytes) {
+    void allRanksFindTheSamePlacesWithRoomForEveryByte(int bytes) {
         for (long round = 1; round < 40; round++) {
-            List<ByteBuffer> here = all(first.place(round, bytes));
-            List<ByteBuffer> there = all(second.place(round, bytes));
-            for (int i = 0; i < here.size(); i++) {
-                assertThat(here.get(i).capacity()).isGreaterThanOrEqualTo(bytes);
-                here.get(i).put(bytes - 1, (byte) (round + i));
-                assertThat(there.get(i).get(bytes - 1)).isEqualTo((byte) (round + i));
-            }
+            fill(all(first.place(round, bytes)), bytes, (int) round);
+            requireFilled(all(second.place(round, bytes)), bytes, (int) round);
         }
     }
 

@@ -127,6 +127,24 @@ class SharedCollectivesTest {
         assertThat(folder).isEmptyDirectory();
     }
 
+    /**
+     * After whole stages, of one host and of several, where the first round has 16 KiB: few bytes lie elsewhere. Integers
+     * add up to the same in any order.
+     */
+    @ParameterizedTest
+    @ValueSource(strings = {"a,a", "a,a,a", "a,a,b,b"})
+    void aShortLastRoundIsAsRightAsTheOthers(String hosts) throws Exception {
+        run(List.of(hosts.split(",")), folder, (shared, beneath) -> {
+            int rank = shared.topology().rank();
+            for (int whole : new int[] {131_072, 4096 + 1_048_576}) {
+                for (int rest : new int[] {1, 30, 31, 500, 2049}) {
+                    Reduction sum = new Reduction(ReduceOp.SUM, DType.INT32, 1, 1);
+                    compare(shared.collectives(), beneath, rank, sum, new int[] {whole + rest}, DType.INT32);
+                }
+            }
+        });
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {2, 3, 5})
     void scalesAndCompressesOnTheWay(int size) throws Exception {

@@ -9,10 +9,7 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 import mpi.MPI;
 
-/**
- * Collectives that move elements and leave them as they are, over the stage; in rounds where one rank has to do with all
- * others, which wait for it anyway.
- */
+/** Collectives that move elements and leave them as they are, over the stage; {@link PipedMovement} has some of them too. */
 final class Movement {
     private static final int TRANSFER_TAG = 7;
 
@@ -24,22 +21,25 @@ final class Movement {
         this.converter = converter;
     }
 
-    /** In one round. */
     void allgather(Tensor input, Tensor output, long[] elements) {
         DType type = input.dtype();
-        Round round = new Round(Pieces.oneBehindTheOther(elements), 0, stage.share(type), type);
-        packOne(input, 0, round.lengths[stage.rank], type);
-        stage.call(
-                "MPI_Allgatherv",
-                () -> stage.comm.allGatherv(
-                        stage.front,
-                        round.lengths[stage.rank],
-                        MPI.BYTE,
-                        stage.back,
-                        round.lengths,
-                        round.offsets,
-                        MPI.BYTE));
-        unpackAll(output, round);
+        int share = stage.share(type);
+        Pieces pieces = Pieces.oneBehindTheOther(elements);
+        for (long from = 0; from < pieces.longest(); from += share) {
+            Round round = new Round(pieces, from, share, type);
+            packOne(input, from, round.lengths[stage.rank], type);
+            stage.call(
+                    "MPI_Allgatherv",
+                    () -> stage.comm.allGatherv(
+                            stage.front,
+                            round.lengths[stage.rank],
+                            MPI.BYTE,
+                            stage.back,
+                            round.lengths,
+                            round.offsets,
+                            MPI.BYTE));
+            unpackAll(output, round);
+        }
     }
 
     void gather(Tensor input, Tensor output, long[] elements, int root) {

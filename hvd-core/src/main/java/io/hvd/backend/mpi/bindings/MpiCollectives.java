@@ -261,8 +261,9 @@ final class MpiCollectives implements Collectives {
 
     @Override
     public void allgather(Tensor input, Tensor output, long[] elements) {
-        long longest = Pieces.oneBehindTheOther(elements).longest();
-        if (stage.holds(longest, input.dtype())) {
+        // Each to each, what ranks of one host need alike would come to it once for each of them.
+        boolean sharesHost = choice.hosts() < stage.size;
+        if (sharesHost || stage.holds(Pieces.oneBehindTheOther(elements).longest(), input.dtype())) {
             movement.allgather(input, output, elements);
         } else {
             piped.allgather(input, output, elements);

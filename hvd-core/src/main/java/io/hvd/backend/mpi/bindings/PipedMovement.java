@@ -70,7 +70,8 @@ final class PipedMovement {
 
     private void combine(PipedRound round, List<ByteBuffer> parts, int count, Tensor output, Reduction how) {
         if (count > 0) {
-            ByteBuffer result = round.front(stage.rank, count);
+            // Nothing arrives there: what is its own, this rank has where it was packed.
+            ByteBuffer result = round.back(stage.rank, count);
             reduction.reduce(parts, count, how, result);
             stage.copy(
                     Activities.COPY_OUT,

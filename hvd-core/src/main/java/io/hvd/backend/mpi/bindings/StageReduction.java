@@ -89,7 +89,7 @@ final class StageReduction {
         reduce(parts, slice, how, target);
     }
 
-    /** What the ranks have brought, in their order. @param target may be one of them */
+    /** What the ranks have brought, in their order. */
     void reduce(List<ByteBuffer> parts, int count, Reduction how, ByteBuffer target) {
         long begun = stage.activities.begin();
         reducer.reduce(how.op(), how.wire(), parts, 0, count, target);
