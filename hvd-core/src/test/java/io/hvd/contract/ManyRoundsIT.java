@@ -9,7 +9,10 @@ import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What goes in many rounds, as between hosts with one rank each: nothing goes through shared memory. */
+/**
+ * What goes in many rounds while nothing goes through shared memory. All ranks are on one host, so allgather takes its rounds
+ * one by one; those that overlap are PipedMovementTest's.
+ */
 class ManyRoundsIT {
     private static final int TESTS = 3;
 
