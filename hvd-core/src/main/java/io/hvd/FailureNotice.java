@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -70,12 +70,38 @@ final class FailureNotice {
         leaveRecord(why, thread, stack, false, FailureRecord.UNKNOWN);
     }
 
+    /** The same where the program ends itself, for a reason that no stack explains. */
+    void recordOnly(String why, int exitCode) {
+        leaveRecord(why, Thread.currentThread().getName(), "", false, exitCode);
+    }
+
     /** Another rank has failed first. Said once, and not after a failure of this rank's own. */
     void consequence(String why, String thread) {
         if (begun.compareAndSet(false, true)) {
-            print("hvd: consequence on " + sentence(why));
             leaveRecord(why, thread, "", true, FailureRecord.UNKNOWN);
+            print("hvd: consequence on " + sentence(why));
             said.countDown();
+        }
+    }
+
+    /**
+     * Does once, without a trace, what a failure takes, so that its classes are loaded: that takes seventy times as long as
+     * a record itself, which is more than a busy machine gives a survivor before mpirun ends it.
+     */
+    void rehearse() {
+        try {
+            FailureRecord record = record("nothing has failed", "", "", true, FailureRecord.UNKNOWN);
+            Optional<Path> folder = folder();
+            if (folder.isPresent()) {
+                record.rehearse(folder.get());
+            } else if (config.launcherAddress().isPresent()) {
+                String token =
+                        LauncherAddress.decode(config.launcherAddress().get()).token();
+                new LauncherAddress(token, List.of())
+                        .send(LauncherAddress.FAILURE, record.encode().getBytes(StandardCharsets.UTF_8));
+            }
+        } catch (IOException | IllegalArgumentException e) {
+            // Nobody has answered, or the folder is gone with its job; should there be a failure, it is said then.
         }
     }
 
@@ -96,18 +122,25 @@ final class FailureNotice {
      * them, a moment in which they can print.
      *
      * @param others asked for again and again, because ranks may end meanwhile
+     * @return false if some have not in time
      */
-    void awaitRecords(Supplier<Collection<Integer>> others, long limitMillis) throws InterruptedException {
-        Optional<Path> folder = config.failureDirectory().filter(Files::isDirectory);
+    boolean awaitRecords(Supplier<List<Integer>> others, long limitMillis) throws InterruptedException {
+        Optional<Path> folder = folder();
         if (folder.isEmpty()) {
             Thread.sleep(config.launcherAddress().isPresent() ? SEND_MILLIS : PRINT_MILLIS);
-            return;
+            return true;
         }
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
-        while (System.nanoTime() < deadline
-                && !FailureRecord.ranksIn(folder.get()).containsAll(others.get())) {
+        boolean complete = FailureRecord.ranksIn(folder.get()).containsAll(others.get());
+        while (!complete && System.nanoTime() < deadline) {
             Thread.sleep(POLL_MILLIS);
+            complete = FailureRecord.ranksIn(folder.get()).containsAll(others.get());
         }
+        return complete;
+    }
+
+    private Optional<Path> folder() {
+        return config.failureDirectory().filter(Files::isDirectory);
     }
 
     private static void print(String text) {
@@ -117,7 +150,7 @@ final class FailureNotice {
 
     /** The launcher's folder does not exist on another host; from there the record is sent. */
     private void leaveRecord(String why, String thread, String stack, boolean consequence, int exitCode) {
-        Optional<Path> folder = config.failureDirectory().filter(Files::isDirectory);
+        Optional<Path> folder = folder();
         Optional<String> address = config.launcherAddress();
         if (folder.isEmpty() && address.isEmpty()) {
             return;

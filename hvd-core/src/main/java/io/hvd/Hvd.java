@@ -159,6 +159,23 @@ public final class Hvd {
         }
     }
 
+    /**
+     * Tells the launcher why this process is about to end with an exit code of its own, so that horovodrun's last screen
+     * begins with the reason instead of the code; for ends without an exception, such as a mistake in the program's
+     * flags. Callable at any time, before init too; one rank that speaks for all is enough, before the others end.
+     * Without horovodrun it does nothing.
+     *
+     * @param reason in a sentence
+     */
+    public static void recordFailure(String reason, int exitCode) {
+        FailureNotice notice = new FailureNotice(HvdConfig.ofLauncherOnly(System.getenv()));
+        HvdContext current = currentOrNull();
+        if (current != null) {
+            notice.speakFor(current.topology());
+        }
+        notice.recordOnly(reason, exitCode);
+    }
+
     public static boolean isInitialized() {
         HvdContext current = currentOrNull();
         return current != null && current.isOpen();

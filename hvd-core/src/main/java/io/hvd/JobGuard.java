@@ -9,6 +9,8 @@ import java.io.StringWriter;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -23,6 +25,10 @@ import java.util.stream.Stream;
  */
 final class JobGuard implements Membership.Events {
     private static final long TELL_MILLIS = 500;
+    /** In which the engine hears of what a thread has run into. */
+    private static final long HEAR_MILLIS = 1_000;
+    /** More than a survivor takes to leave, at whose end the process ends. */
+    private static final long GUARD_MILLIS = 10_000;
     /** How often a rank that waits for the others in MPI_Finalize looks whether they still live. */
     private static final long LOOK_MILLIS = 500;
     /** For the end of MPI once a rank of this host is gone: it may have been through before this one. */
@@ -39,12 +45,14 @@ final class JobGuard implements Membership.Events {
     private volatile byte[] reserve = new byte[RESERVE_BYTES];
     /** Null until this rank has joined. */
     private volatile Membership membership;
+    /** Ends the process when another rank has failed. */
+    private final CompletableFuture<Thread> leaving = new CompletableFuture<>();
     /** What init threw; null if it did not. */
     private volatile Throwable notJoined;
 
     JobGuard(FailureNotice report) {
         this.report = report;
-        this.survivor = new Survivor(report);
+        this.survivor = new Survivor(report, Survivor.Limits.STANDARD);
     }
 
     /**
@@ -54,6 +62,20 @@ final class JobGuard implements Membership.Events {
     void watch(Membership watched) {
         follow(watched);
         install();
+        daemon(this::rehearse, "hvd-guard-rehearsal").start();
+    }
+
+    /** What takes longest the first time is done once while nothing is wrong. */
+    private void rehearse() {
+        report.rehearse();
+        ExitCause.find();
+        membership.monitor().neighbours().living();
+    }
+
+    private static Thread daemon(Runnable task, String name) {
+        Thread thread = new Thread(task, name);
+        thread.setDaemon(true);
+        return thread;
     }
 
     /** Speaks for one of several ranks of this process; another guard watches the process. */
@@ -96,27 +118,58 @@ final class JobGuard implements Membership.Events {
     /** The engine has learned that the job cannot go on. If nobody ends this process, it ends itself. */
     @Override
     public void failed(Membership member, String why) {
-        Thread last = new Thread(
+        Thread last = daemon(
                 () -> {
-                    survivor.leave(member, why);
+                    survivor.leave(surroundings(member), why);
                     abort(member, why);
                 },
                 "hvd-guard");
-        last.setDaemon(true);
         last.start();
+        leaving.complete(last);
     }
 
-    /** The reporter's record is the cause that the launcher shows; stderr has had its summary. */
+    private static Survivor.Surroundings surroundings(Membership member) {
+        return new Survivor.Surroundings() {
+            @Override
+            public int rank() {
+                return member.topology().rank();
+            }
+
+            @Override
+            public List<Integer> living() {
+                return member.monitor().neighbours().living();
+            }
+
+            @Override
+            public boolean threadsSpeak() {
+                return member.threadsSpeak();
+            }
+
+            @Override
+            public Optional<Runnable> waker() {
+                return MpiParent.ofThisProcess().map(parent -> parent::wake);
+            }
+        };
+    }
+
+    /** The reporter's record is the cause that the launcher shows; stderr has had its summary. The others end when they are told. */
+    @Override
+    public void hangFound(Membership member, HangReport hang) {
+        report.quietly("the job hangs: " + hang.verdict() + "; all stacks: " + hang.file(), "hvd-monitor", false);
+    }
+
     @Override
     public void hung(Membership member, HangReport hang) {
-        boolean reporter = hang.reporter() == member.topology().rank();
-        report.quietly(
-                reporter
-                        ? "the job hangs: " + hang.verdict() + "; all stacks: " + hang.file()
-                        : "ended, because rank " + hang.reporter() + " has reported a hang",
-                "hvd-monitor",
-                !reporter);
+        noteHang(member, hang);
+        survivor.awaitOthers(surroundings(member));
         Runtime.getRuntime().halt(EXIT_CODE);
+    }
+
+    /** The record of a rank that another one's report ends. */
+    void noteHang(Membership member, HangReport hang) {
+        if (hang.reporter() != member.topology().rank()) {
+            report.quietly("ended, because rank " + hang.reporter() + " has reported a hang", "hvd-monitor", true);
+        }
     }
 
     private void uncaught(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
@@ -133,8 +186,7 @@ final class JobGuard implements Membership.Events {
         String why = "thread " + thread.getName() + " threw " + cause;
         if (isConsequence(cause)) {
             report.consequence(why, thread.getName());
-            // If this process left first, its exit code would be the job's.
-            Survivor.sleepUntilEnded();
+            awaitGuard();
         } else if (isInitFailure(cause)) {
             report.print(why, stackOf(cause));
         } else {
@@ -147,6 +199,17 @@ final class JobGuard implements Membership.Events {
             System.exit(EXIT_CODE);
         } else if (previous != null) {
             previous.uncaughtException(thread, cause);
+        }
+    }
+
+    /** If this process left first, its exit code would be the job's. */
+    private void awaitGuard() {
+        try {
+            leaving.get(HEAR_MILLIS, TimeUnit.MILLISECONDS).join(GUARD_MILLIS);
+        } catch (TimeoutException | ExecutionException e) {
+            // The job goes on, and what was thrown ends it now.
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -171,6 +234,7 @@ final class JobGuard implements Membership.Events {
     private void endJob(String why) {
         if (failing.compareAndSet(false, true)) {
             membership.fail(report.sentence(why), TELL_MILLIS);
+            survivor.awaitOthers(surroundings(membership));
             abort(membership, why);
         }
     }
@@ -186,7 +250,7 @@ final class JobGuard implements Membership.Events {
         if (membership == null) {
             return;
         }
-        if (!membership.isOpen()) {
+        if (!membership.isOpen() && membership.failure().isEmpty()) {
             finishWhatShutdownLeft();
             return;
         }
@@ -196,12 +260,15 @@ final class JobGuard implements Membership.Events {
             return;
         }
         if (!membership.failure().isEmpty()) {
+            // The program has caught what it was told, or has returned from close(). Its exit status stays its own.
+            survivor.sayWhy(surroundings(membership), membership.failure());
             return;
         }
         String why = cause.sentence() + " before HvdContext.close(), so the other ranks would wait for ever";
         report.failure(why, cause.thread(), cause.stack(), FailureRecord.UNKNOWN);
         // The exit status stays the program's own; the launcher and the other ranks end the job.
         membership.fail(report.sentence(why), TELL_MILLIS);
+        survivor.awaitOthers(surroundings(membership));
     }
 
     /**
@@ -210,9 +277,10 @@ final class JobGuard implements Membership.Events {
      * wakes mpirun, which then kills the others.
      */
     private void endedBySignal() {
-        String why = membership.failure().isEmpty() ? whoIsMissing() : membership.failure();
+        String heard = membership.awaitFailure();
+        String why = heard.isEmpty() ? whoIsMissing() : heard;
         if (!why.isEmpty()) {
-            survivor.sayWhy(membership, why);
+            survivor.sayWhy(surroundings(membership), why);
         }
     }
 

@@ -96,12 +96,19 @@ final class LaunchedCrew implements Crew {
             guards.get(thread).failed(member, why);
         }
 
+        @Override
+        public void hangFound(Membership member, HangReport hang) {
+            guards.get(thread).hangFound(member, hang);
+        }
+
         /** The first guard to act ends the process: where the reporter is one of its threads, that must be its own. */
         @Override
         public void hung(Membership member, HangReport hang) {
             int rank = member.topology().rank();
             if (hang.reporter() == rank || hang.reporter() / threads != rank / threads) {
                 guards.get(thread).hung(member, hang);
+            } else {
+                guards.get(thread).noteHang(member, hang);
             }
         }
     }

@@ -30,11 +30,11 @@ import java.util.stream.IntStream;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. */
 final class Membership {
+    /** In which the engine hears of a death as well, unless it sits inside MPI. It knows more than the monitor. */
     private static final long ENGINE_FIRST_MILLIS = 30;
 
     private final BackendProvider provider;
     private final Events events;
-    private final Object givingUp = new Object();
     private final Backend backend;
     private final int divergenceSteps;
     private final boolean compressOnOneHost;
@@ -44,8 +44,9 @@ final class Membership {
     private final Optional<Timeline> timeline;
     private final Engine engine;
     private final Monitor monitor;
+    private final FirstFailure failure = new FirstFailure();
     private volatile boolean open = true;
-    private volatile String failure = "";
+    private volatile boolean threadsSpeak;
     private volatile List<Device> devices = List.of();
 
     /** Who must know how it goes with the job. */
@@ -55,6 +56,9 @@ final class Membership {
 
         /** The job cannot go on; told once. */
         void failed(Membership member, String why);
+
+        /** This rank has found a hang and is about to tell the others, which end then; told on a thread of the monitor. */
+        default void hangFound(Membership member, HangReport hang) {}
 
         /** A hang has been reported; told once, on a thread of the monitor. */
         void hung(Membership member, HangReport hang);
@@ -77,39 +81,40 @@ final class Membership {
         this.processSets = StartingSets.agreed(processSets, backend);
         this.timeline = Timeline.open(backend, recorder, config.timeline());
         this.events = place.events;
-        this.engine = new Engine(backend, this.processSets, settings, recorder, this::giveUp);
+        this.engine = new Engine(backend, this.processSets, settings, recorder, this::engineGivesUp);
         Self self = new Self(recorder, initialiser, Thread.currentThread());
         this.monitor = Monitor.start(self, patience(config), peers, new Alarm());
     }
 
+    /** Those who wait are about to hear it from the engine. */
+    private void engineGivesUp(String why) {
+        threadsSpeak = engine.isAwaited();
+        giveUp(why);
+    }
+
     /** The job cannot go on. The first to find out says why. */
     private void giveUp(String why) {
-        synchronized (givingUp) {
-            if (!failure.isEmpty()) {
-                return;
-            }
-            failure = why;
+        if (failure.is(why)) {
+            timeline.ifPresent(writing -> writing.fail(why));
+            events.failed(this, why);
         }
-        timeline.ifPresent(writing -> writing.fail(why));
-        events.failed(this, why);
     }
 
     /** What the monitor finds out. */
     private final class Alarm implements Monitor.Alarm {
         @Override
+        public void found(HangReport report) {
+            events.hangFound(Membership.this, report);
+        }
+
+        @Override
         public void hung(HangReport report) {
             events.hung(Membership.this, report);
         }
 
-        /** The engine hears of it as well and knows more, unless it sits inside MPI. */
         @Override
         public void died(List<Integer> ranks) {
-            try {
-                Thread.sleep(ENGINE_FIRST_MILLIS);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-            if (open) {
+            if (awaitFailure().isEmpty() && open) {
                 giveUp("the processes of ranks " + ranks + " on this host are gone");
             }
         }
@@ -258,7 +263,17 @@ final class Membership {
 
     /** Why the job cannot go on; empty as long as it can. */
     String failure() {
-        return failure;
+        return failure.words();
+    }
+
+    /** The same where one is to be expected: returns as soon as the engine has heard of it, or soon if it does not. */
+    String awaitFailure() {
+        return failure.await(ENGINE_FIRST_MILLIS);
+    }
+
+    /** Whether threads that have waited for a result are about to throw, each with more to say than the failure itself. */
+    boolean threadsSpeak() {
+        return threadsSpeak;
     }
 
     /** Knows the other ranks' processes. */
@@ -283,7 +298,7 @@ final class Membership {
         }
         Call leaving = recorder.submitted(new Call.Operation("close", "HvdContext.close", "", 0, everybody()));
         engine.close(() -> timeline.ifPresent(Timeline::close));
-        recorder.ended(leaving, failure);
+        recorder.ended(leaving, failure());
         open = false;
         monitor.close();
         if (last) {
@@ -302,7 +317,7 @@ final class Membership {
 
     /** Ends MPI on the thread that started it, unless the job has failed. */
     void finish() {
-        if (failure.isEmpty()) {
+        if (failure().isEmpty()) {
             CompletableFuture.runAsync(provider::finish, provider.communicationThread())
                     .join();
         }

@@ -1,16 +1,7 @@
 package io.hvd;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.ObjectInputFilter;
-import java.io.ObjectInputStream;
-import java.io.ObjectOutputStream;
 import java.io.Serializable;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
-import java.util.Set;
 
 /**
  * Turns objects into bytes for other ranks and back. There is no codec for just any object: what may
@@ -51,52 +42,15 @@ public interface ObjectCodec<T> {
 
     /**
      * Java serialisation, restricted to the classes named, to strings, boxed primitives and arrays of these. Bytes that
-     * claim larger arrays than they could hold are refused before memory is taken for them.
+     * claim larger arrays than they could hold are refused before memory is taken for them. Objects may be nested
+     * {@value SerializableCodec#DEEPEST} deep, since Java follows them by recursion: put a longer chain into a list.
+     *
+     * <p>What cannot be encoded, or is no such object, is an {@link IllegalArgumentException}, whatever the bytes are.
      *
      * @param type class of the object itself
      * @param parts classes of what it holds
      */
     static <T extends Serializable> ObjectCodec<T> serializable(Class<T> type, Class<?>... parts) {
-        Set<Class<?>> allowed = new java.util.HashSet<>(List.of(parts));
-        allowed.addAll(List.of(type, String.class, Number.class, Boolean.class, Character.class, Enum.class));
-        return new ObjectCodec<>() {
-            @Override
-            public byte[] encode(T value) {
-                ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-                try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
-                    out.writeObject(value);
-                } catch (IOException e) {
-                    throw new UncheckedIOException(e);
-                }
-                return bytes.toByteArray();
-            }
-
-            @Override
-            public T decode(byte[] bytes) {
-                try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
-                    in.setObjectInputFilter(info -> check(info, allowed, bytes.length));
-                    return type.cast(in.readObject());
-                } catch (IOException | ClassNotFoundException | ClassCastException e) {
-                    throw new IllegalArgumentException("the bytes received are no " + type.getName() + ": " + e, e);
-                }
-            }
-        };
-    }
-
-    private static ObjectInputFilter.Status check(ObjectInputFilter.FilterInfo info, Set<Class<?>> allowed, int bytes) {
-        if (info.arrayLength() > bytes || info.references() > bytes) {
-            return ObjectInputFilter.Status.REJECTED;
-        }
-        Class<?> found = info.serialClass();
-        if (found == null) {
-            return ObjectInputFilter.Status.UNDECIDED;
-        }
-        while (found.isArray()) {
-            found = found.getComponentType();
-        }
-        boolean known = found.isPrimitive()
-                || allowed.contains(found)
-                || (Number.class.isAssignableFrom(found) && found.getName().startsWith("java.lang."));
-        return known ? ObjectInputFilter.Status.ALLOWED : ObjectInputFilter.Status.REJECTED;
+        return new SerializableCodec<>(type, parts);
     }
 }

@@ -1,69 +1,94 @@
 package io.hvd;
 
+import java.util.List;
 import java.util.Optional;
 
 /**
  * How a rank leaves when another one has failed: with its record, not before the other ranks of its
- * host have left theirs, and then without a rest.
+ * host have left theirs, and then without a rest. All times are limits for what may never come.
  */
 final class Survivor {
-    /** A thread that was waiting for the failed rank says more than the guard can, so it may speak first. */
-    private static final long SPEAK_MILLIS = 60;
-    /** For the records of this host's ranks, before mpirun is told that nobody needs its time; it gives a second. */
-    private static final long RECORDS_MILLIS = 800;
-    /**
-     * mpirun ends the survivors when it has noticed who failed first. Only if it does not, they end
-     * themselves: later, so that the exit code is the first one's.
-     */
-    private static final long LEAVE_MILLIS = 1_000;
-
     private final FailureNotice report;
+    private final Limits limits;
 
-    Survivor(FailureNotice report) {
+    /**
+     * @param speakMillis for a thread that was waiting for the failed rank and says more than the guard can
+     * @param recordsMillis for the records of this host's ranks. mpirun itself gives a second or two; whoever leaves
+     *     earlier, under whatever launcher, may end a rank that is still writing
+     * @param leaveMillis for mpirun to end this process, once for each of two calls. If it does not, the survivors end
+     *     themselves: later, so that the exit code is the first one's
+     */
+    record Limits(long speakMillis, long recordsMillis, long leaveMillis) {
+        static final Limits STANDARD = new Limits(60, 3_000, 500);
+    }
+
+    /** What a survivor sees of its job. */
+    interface Surroundings {
+        int rank();
+
+        /** The other ranks of this host whose processes run. */
+        List<Integer> living();
+
+        /** As {@link Membership#threadsSpeak()}. */
+        boolean threadsSpeak();
+
+        /** Makes ready to wake mpirun from its sleeps; empty where it is not the parent. */
+        Optional<Runnable> waker();
+    }
+
+    Survivor(FailureNotice report, Limits limits) {
         this.report = report;
+        this.limits = limits;
     }
 
     /**
-     * Says why, then wakes mpirun from its sleeps. Usually this process is ended meanwhile; if this
-     * returns, it has to end itself.
+     * Says why, then wakes mpirun from its sleeps, which ends the ranks at once: only when all have left their records.
+     * Usually this process is ended meanwhile; if this returns, it has to end itself.
      */
-    void leave(Membership member, String why) {
-        // One rank is enough to wake mpirun; the others do it only if that one does not.
-        boolean first = member.monitor().neighbours().living().stream()
-                .allMatch(other -> other > member.topology().rank());
-        Optional<MpiParent> mpirun = first ? MpiParent.ofThisProcess() : Optional.empty();
-        sayWhy(member, why);
-        if (!first) {
-            sleep(LEAVE_MILLIS / 2);
-            mpirun = MpiParent.ofThisProcess();
-        }
-        mpirun.ifPresent(MpiParent::wake);
-        sleep(LEAVE_MILLIS / 2);
-    }
-
-    /** Returns when no rank of this host needs its time any longer. */
-    void sayWhy(Membership member, String why) {
+    void leave(Surroundings job, String why) {
         try {
-            if (!report.awaitSaid(SPEAK_MILLIS)) {
-                report.consequence(
-                        "ended, because the job cannot go on: " + why,
-                        Thread.currentThread().getName());
-                // Another thread may have begun to say it, and not be through.
-                report.awaitSaid(RECORDS_MILLIS);
+            say(job, why);
+            // One rank is enough to wake mpirun; the others do it only if that one does not.
+            boolean first = job.living().stream().allMatch(other -> other > job.rank());
+            Optional<Runnable> waker = first ? job.waker() : Optional.empty();
+            boolean complete = report.awaitRecords(job::living, limits.recordsMillis());
+            if (complete) {
+                waker.ifPresent(Runnable::run);
             }
-            report.awaitRecords(member.monitor().neighbours()::living, RECORDS_MILLIS);
+            Thread.sleep(limits.leaveMillis());
+            if (complete && !first) {
+                job.waker().ifPresent(Runnable::run);
+            }
+            Thread.sleep(limits.leaveMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    static void sleepUntilEnded() {
-        sleep(LEAVE_MILLIS);
+    /** Returns when no rank of this host needs its time any longer. */
+    void sayWhy(Surroundings job, String why) {
+        try {
+            say(job, why);
+            report.awaitRecords(job::living, limits.recordsMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
-    private static void sleep(long millis) {
+    private void say(Surroundings job, String why) throws InterruptedException {
+        if (!report.awaitSaid(job.threadsSpeak() ? limits.speakMillis() : 0)) {
+            report.consequence(
+                    "ended, because the job cannot go on: " + why,
+                    Thread.currentThread().getName());
+            // Another thread may have begun to say it, and not be through.
+            report.awaitSaid(limits.recordsMillis());
+        }
+    }
+
+    /** For a rank that has failed itself: whoever ends first has mpirun end the others, which may still write. */
+    void awaitOthers(Surroundings job) {
         try {
-            Thread.sleep(millis);
+            report.awaitRecords(job::living, limits.recordsMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -10,18 +10,25 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Warns of results that nobody looks at: {@code hvd.allreduce("loss", loss)} as a statement leaves the
- * local loss what it was. Each line of a program is named once.
+ * local loss what it was. The first result of each name is watched, since finding the line and watching cost
+ * more than a small allreduce; each line of a program is named once.
  */
 final class UnreadResults {
     private static final Logger LOG = LoggerFactory.getLogger(UnreadResults.class);
+    /** Operations without a name have a new one each time, and are not to fill the memory. */
+    static final int MOST_NAMES = 4096;
 
     /** Made with its thread when the first result has to be watched. */
     private Cleaner cleaner;
 
+    private final Set<String> watched = ConcurrentHashMap.newKeySet();
     private final Set<String> named = ConcurrentHashMap.newKeySet();
 
     /** Called by the thread that gets the result. */
     void expect(Tensor result, String name) {
+        if (watched.contains(name) || watched.size() >= MOST_NAMES || !watched.add(name)) {
+            return;
+        }
         String site = CallSite.current();
         result.expectReading(cleaner(), () -> report(name, site));
     }

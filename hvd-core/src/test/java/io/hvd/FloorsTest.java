@@ -23,6 +23,7 @@ class FloorsTest {
     private static final String TENSOR = "io.hvd.tensor";
     private static final String ERROR = "io.hvd.error";
     private static final String CONFIG = "io.hvd.config";
+    private static final String FILE = "io.hvd.file";
     private static final String COST = "io.hvd.cost";
     private static final String SPI = "io.hvd.spi";
     private static final String TRACE = "io.hvd.trace";
@@ -43,10 +44,12 @@ class FloorsTest {
             floor(ERROR),
             floor(TENSOR, ERROR),
             floor(CONFIG, ERROR),
+            // files that are there as a whole or not at all
+            floor(FILE, LOG),
             // floor 1
             floor(SPI, TENSOR, ERROR, CONFIG),
             // what allreduces cost: pure, but for the file that rank 0 reads
-            floor(COST, SPI, ERROR, "com.google.gson.*"),
+            floor(COST, SPI, ERROR, FILE, "com.google.gson.*"),
             // what has happened on this rank: written by the engine, read by those who explain it
             floor(TRACE),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
@@ -60,7 +63,7 @@ class FloorsTest {
             floor(MPI, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI + ".bindings", MPI, COST, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
-            floor(CUDA, TENSOR, ERROR, "jcuda.*", "org.bytedeco.javacpp.*"),
+            floor(CUDA, TENSOR, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
             // NCCL takes its control plane from another back end, through the SPI
             floor(
                     NCCL + ".*",
@@ -99,6 +102,7 @@ class FloorsTest {
                     SPI,
                     ERROR,
                     CONFIG,
+                    FILE,
                     "org.apache.commons.cli.*",
                     "org.snakeyaml.engine.*"),
             floor(
@@ -140,6 +144,7 @@ class FloorsTest {
                     TENSOR,
                     ERROR,
                     CONFIG,
+                    FILE,
                     LOG,
                     "com.google.gson.*"),
             floor(
@@ -153,6 +158,7 @@ class FloorsTest {
                     TENSOR,
                     ERROR,
                     CONFIG,
+                    FILE,
                     LOG,
                     "org.apache.commons.cli.*",
                     "org.bytedeco.pytorch.*",

@@ -1,6 +1,7 @@
 package io.hvd;
 
 import io.hvd.config.HvdConfig;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -10,6 +11,13 @@ public final class LocalRanks {
 
     /** Like {@link Hvd#spawn(int, InitOptions, RankBody)}. */
     public static <R> List<R> spawn(int size, InitOptions options, Map<String, String> settings, RankBody<R> body) {
-        return RankThreads.alone(size, options, HvdConfig.from(settings)).run(body);
+        Map<String, String> all = new HashMap<>(Map.of("HVD_REPORT_DIR", reports()));
+        all.putAll(settings);
+        return RankThreads.alone(size, options, HvdConfig.from(all)).run(body);
+    }
+
+    /** Where the build has them, which is no place that is under version control. */
+    private static String reports() {
+        return System.getenv().getOrDefault("HVD_REPORT_DIR", System.getProperty("java.io.tmpdir"));
     }
 }

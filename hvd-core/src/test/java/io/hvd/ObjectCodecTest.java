@@ -3,10 +3,17 @@ package io.hvd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.ObjectStreamConstants;
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class ObjectCodecTest {
@@ -31,6 +38,19 @@ class ObjectCodecTest {
     }
 
     private record Wrapper(Serializable content) implements Serializable {}
+
+    /** A link of a chain. */
+    private record Link(Link next, int number) implements Serializable {
+        static Link chain(int length) {
+            Link first = null;
+            for (int i = 0; i < length; i++) {
+                first = new Link(first, i);
+            }
+            return first;
+        }
+    }
+
+    private record Unsendable(Object content) implements Serializable {}
 
     private static <T> T roundTrip(ObjectCodec<T> codec, T value) {
         return codec.decode(codec.encode(value));
@@ -71,7 +91,7 @@ class ObjectCodecTest {
 
         assertThatThrownBy(() -> codec.decode(bytes))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("REJECTED");
+                .hasMessageContaining("an array of " + (Integer.MAX_VALUE - 8) + " elements");
     }
 
     @Test
@@ -108,5 +128,102 @@ class ObjectCodecTest {
         assertThatThrownBy(() -> ObjectCodec.serializable(Point.class).decode(new byte[] {1, 2, 3}))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining(Point.class.getName());
+    }
+
+    @Test
+    void aChainAsLongAsIsPromisedComesBack() {
+        Link last = roundTrip(ObjectCodec.serializable(Link.class), Link.chain(SerializableCodec.DEEPEST));
+        int links = 0;
+        for (Link link = last; link != null; link = link.next()) {
+            links++;
+        }
+        assertThat(links).isEqualTo(SerializableCodec.DEEPEST);
+    }
+
+    @Test
+    void aChainThatIsTooLongForTheStackIsRefusedInWords() {
+        ObjectCodec<Link> codec = ObjectCodec.serializable(Link.class);
+        assertThatThrownBy(() -> codec.encode(Link.chain(100_000)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(Link.class.getName())
+                .hasMessageContaining("at most 500")
+                .hasMessageContaining("into a list");
+    }
+
+    @Test
+    void aChainThatIsTooLongInTheBytesIsRefusedInWords() throws Exception {
+        byte[] bytes = encodedWithMuchStack(5_000);
+        assertThatThrownBy(() -> ObjectCodec.serializable(Link.class).decode(bytes))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(Link.class.getName())
+                .hasMessageContaining("nested deeper than 500");
+    }
+
+    @Test
+    void whatIsNotSerializableIsNamed() {
+        assertThatThrownBy(() -> ObjectCodec.serializable(Unsendable.class).encode(new Unsendable(new Object())))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(Unsendable.class.getName())
+                .hasMessageContaining("java.lang.Object");
+    }
+
+    /** Each class is the superclass of the one before; none of them exists. */
+    @Test
+    void aFamilyOfClassesWithoutEndIsRefused() throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        DataOutputStream out = new DataOutputStream(bytes);
+        out.writeShort(ObjectStreamConstants.STREAM_MAGIC);
+        out.writeShort(ObjectStreamConstants.STREAM_VERSION);
+        out.writeByte(ObjectStreamConstants.TC_OBJECT);
+        for (int i = 0; i < 100_000; i++) {
+            out.writeByte(ObjectStreamConstants.TC_CLASSDESC);
+            out.writeUTF("no.such.Class" + i);
+            out.writeLong(i);
+            out.writeByte(ObjectStreamConstants.SC_SERIALIZABLE);
+            out.writeShort(0);
+            out.writeByte(ObjectStreamConstants.TC_ENDBLOCKDATA);
+        }
+        assertThatThrownBy(() -> ObjectCodec.serializable(Link.class).decode(bytes.toByteArray()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(Link.class.getName());
+    }
+
+    /** Most variants are refused, some are other objects of the type; nothing else comes out. */
+    @Test
+    void damagedBytesAreRefusedOrAnotherObjectOfTheType() {
+        ObjectCodec<Plan> codec = ObjectCodec.serializable(Plan.class, Mode.class, Point.class);
+        byte[] whole = codec.encode(
+                new Plan("p", Mode.EXACT, new Point[] {new Point(1, 2.5), new Point(3, null)}, new long[] {7, 8}));
+        long seed = new Random().nextLong();
+        Random random = new Random(seed);
+        int refused = 0;
+        for (int i = 0; i < 20_000; i++) {
+            byte[] bytes = Arrays.copyOf(whole, random.nextInt(8) == 0 ? random.nextInt(whole.length) : whole.length);
+            for (int changes = 1 + random.nextInt(4); changes > 0 && bytes.length > 0; changes--) {
+                bytes[random.nextInt(bytes.length)] = (byte)
+                        (random.nextBoolean() ? ObjectStreamConstants.TC_BASE + random.nextInt(16) : random.nextInt());
+            }
+            try {
+                codec.decode(bytes);
+            } catch (IllegalArgumentException e) {
+                assertThat(e).hasMessageContaining(Plan.class.getName());
+                refused++;
+            } catch (RuntimeException | Error e) {
+                throw new AssertionError("seed " + seed + ", " + HexFormat.of().formatHex(bytes), e);
+            }
+        }
+        assertThat(refused).isGreaterThan(10_000);
+    }
+
+    private static byte[] encodedWithMuchStack(int links) throws InterruptedException {
+        byte[][] bytes = new byte[1][];
+        Thread encoder = new Thread(
+                null,
+                () -> bytes[0] = ObjectCodec.serializable(Link.class).encode(Link.chain(links)),
+                "much-stack",
+                1L << 28);
+        encoder.start();
+        encoder.join();
+        return bytes[0];
     }
 }

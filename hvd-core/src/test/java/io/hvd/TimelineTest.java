@@ -3,7 +3,6 @@ package io.hvd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.config.HvdConfig;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
 import io.hvd.timeline.TraceFile;
@@ -26,8 +25,7 @@ class TimelineTest {
     private Path folder;
 
     private static <R> List<R> run(Map<String, String> settings, RankBody<R> body) {
-        return RankThreads.alone(RANKS, InitOptions.standard(), HvdConfig.from(settings))
-                .run(body);
+        return LocalRanks.spawn(RANKS, InitOptions.standard(), settings, body);
     }
 
     private static void train(HvdContext hvd, int steps) {

@@ -1,5 +1,6 @@
 package io.hvd.benchmarks;
 
+import io.hvd.config.Numerals;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -107,11 +108,11 @@ public final class Bench {
                 .filter(line::hasOption)
                 .collect(Collectors.toMap(Function.identity(), line::getOptionValue));
         return new Plan(
-                numbers(line, "ranks", usual.ranks(), Integer::valueOf),
+                numbers(line, "ranks", usual.ranks(), Numerals::wholeInt),
                 numbers(line, "sizes", usual.sizes(), Bench::size),
-                numbers(line, "rounds", List.of(usual.rounds()), Integer::valueOf)
+                numbers(line, "rounds", List.of(usual.rounds()), Numerals::wholeInt)
                         .get(0),
-                numbers(line, "repeat", List.of(usual.repeat()), Integer::valueOf)
+                numbers(line, "repeat", List.of(usual.repeat()), Numerals::wholeInt)
                         .get(0),
                 line.getOptionValue("only", usual.only()),
                 line.getOptionValue("launcher", usual.launcher()),
@@ -142,8 +143,12 @@ public final class Bench {
 
     /** {@code 4}, {@code 64K} or {@code 16M}. */
     static Long size(String word) {
-        int shift = "KM".indexOf(word.charAt(word.length() - 1));
-        return shift < 0 ? Long.valueOf(word) : Long.valueOf(word.substring(0, word.length() - 1)) << 10 * (shift + 1);
+        int shift = word.endsWith("K") ? 10 : word.endsWith("M") ? 20 : 0;
+        long number = Numerals.whole(shift == 0 ? word : word.substring(0, word.length() - 1));
+        if (number > Long.MAX_VALUE >> shift) {
+            throw new NumberFormatException("more bytes than there can be");
+        }
+        return number << shift;
     }
 
     private static Options flags(Benchmark benchmark) {

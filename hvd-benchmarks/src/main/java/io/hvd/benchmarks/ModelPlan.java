@@ -1,5 +1,6 @@
 package io.hvd.benchmarks;
 
+import io.hvd.config.Numerals;
 import io.hvd.cost.Step;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -58,7 +59,7 @@ record ModelPlan(
         calibration.addAll(onHosts(own.getOrDefault("hosts", "")));
         List<ModelJob> check = new ArrayList<>(
                 own.containsKey("check-ranks")
-                        ? onThisHost(Bench.numbers("check-ranks", own.get("check-ranks"), Integer::valueOf))
+                        ? onThisHost(Bench.numbers("check-ranks", own.get("check-ranks"), Numerals::wholeInt))
                         : onThisHost(plan.ranks()));
         check.addAll(onHosts(own.getOrDefault("check-hosts", own.getOrDefault("hosts", ""))));
         String flags = own.getOrDefault("launcher-flags", "").strip();
@@ -121,14 +122,14 @@ record ModelPlan(
     }
 
     private static int whole(Map<String, String> own, String flag, String otherwise) throws ParseException {
-        return Bench.numbers(flag, own.getOrDefault(flag, otherwise), Integer::valueOf)
+        return Bench.numbers(flag, own.getOrDefault(flag, otherwise), Numerals::wholeInt)
                 .get(0);
     }
 
     private static double decimal(Map<String, String> own, String flag, String otherwise) throws ParseException {
         String word = own.getOrDefault(flag, otherwise);
         try {
-            double value = Double.parseDouble(word);
+            double value = Numerals.decimal(word);
             if (value > 0 && !Double.isInfinite(value)) {
                 return value;
             }

@@ -214,7 +214,7 @@ public record HvdConfig(
 
     private static int rank(String text) {
         try {
-            return Integer.parseInt(text.trim());
+            return Numerals.wholeInt(text.trim());
         } catch (NumberFormatException e) {
             return -1;
         }

@@ -72,7 +72,7 @@ final class SettingReader {
     long atLeast(Setting setting, long least) {
         String value = value(setting);
         try {
-            long number = Long.parseLong(value);
+            long number = Numerals.whole(value);
             if (number >= least) {
                 return meant(setting, number);
             }
@@ -85,7 +85,7 @@ final class SettingReader {
     int between(Setting setting, int least, int most) {
         String value = value(setting);
         try {
-            int number = Integer.parseInt(value);
+            int number = Numerals.wholeInt(value);
             if (number >= least && number <= most) {
                 return meant(setting, number);
             }
@@ -98,7 +98,7 @@ final class SettingReader {
     double between(Setting setting, double least, double most, String unit) {
         String value = value(setting);
         try {
-            double number = Double.parseDouble(value);
+            double number = Numerals.decimal(value);
             if (number >= least && number <= most) {
                 return meant(setting, number);
             }

@@ -7,7 +7,9 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
 import com.google.gson.JsonParser;
 import com.google.gson.JsonPrimitive;
+import io.hvd.file.WholeFile;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,9 +25,9 @@ public final class ModelFile {
 
     private ModelFile() {}
 
-    /** Replaces the file if it exists. */
+    /** Replaces the file if it exists; it is never half there. */
     public static void write(CostModel model, Path file) throws IOException {
-        Files.writeString(file, text(model));
+        WholeFile.write(file, text(model).getBytes(StandardCharsets.UTF_8));
     }
 
     /** @throws io.hvd.error.HvdException naming the field that is wrong, what was found and what was expected */

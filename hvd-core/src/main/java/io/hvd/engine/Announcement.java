@@ -9,10 +9,20 @@ import java.util.List;
  * @param wishes by process set; a set that wants nothing new is left out
  * @param closing true from the moment its context is being closed
  * @param failure why this rank cannot go on, or empty
+ * @param done true when all ranks have closed and nothing of this one's is left to be done
  */
-public record Announcement(List<Wishes> wishes, boolean closing, String failure) {
+public record Announcement(List<Wishes> wishes, boolean closing, String failure, boolean done) {
     public Announcement {
         wishes = List.copyOf(wishes);
+    }
+
+    public Announcement(List<Wishes> wishes, boolean closing, String failure) {
+        this(wishes, closing, failure, false);
+    }
+
+    /** After the end of all operations: the others need not wait for this rank any longer. */
+    static Announcement ofTheEnd() {
+        return new Announcement(List.of(), true, "", true);
     }
 
     /**

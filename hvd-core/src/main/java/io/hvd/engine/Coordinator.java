@@ -32,9 +32,11 @@ final class Coordinator {
     private final Map<Integer, List<Integer>> members = new HashMap<>();
 
     private final TreeSet<Integer> closed = new TreeSet<>();
+    private final TreeSet<Integer> done = new TreeSet<>();
     private int nextSet;
     private String failure = "";
     private boolean stopped;
+    private boolean over;
     private boolean warned;
 
     /** @param processSets members of the sets that are there from the start, besides the set of all ranks */
@@ -80,32 +82,29 @@ final class Coordinator {
         if (announcement.closing() && closed.add(rank)) {
             sets.values().stream().filter(set -> set.members().contains(rank)).forEach(set -> set.close(rank));
         }
+        if (announcement.done()) {
+            done.add(rank);
+        }
         if (!announcement.failure().isEmpty()) {
             fail(announcement.failure());
         }
     }
 
-    /** A rank has gone without closing. The first cause is the one that counts. */
+    /** A rank has gone before all are done, until when also one that has closed is waited for. The first cause is the one that counts. */
     void lose(int rank, String why) {
-        if (!closed.contains(rank)) {
-            fail("rank " + rank + " is gone: " + why);
-        }
+        fail("rank " + rank + " is gone: " + why);
     }
 
-    /**
-     * All ranks have left the static plan of a set.
-     *
-     * @param cut as in {@link StepWatch#startOver(Optional)}
-     */
-    void unlock(int set, Optional<List<List<String>>> cut) {
-        sets.get(set).unlock(cut);
+    /** All ranks have left the static plan of a set. */
+    void unlock(int set, LeftPlan left) {
+        sets.get(set).unlock(left);
     }
 
     /** Everything that can be decided now, without empty plans. */
     List<Plan> next(long now) {
         if (!failure.isEmpty()) {
-            List<Plan> end = stopped ? List.of() : List.of(Plan.failed(failure));
-            stopped = true;
+            List<Plan> end = over ? List.of() : List.of(Plan.failed(failure));
+            over = true;
             return end;
         }
         List<Plan> plans = new ArrayList<>();
@@ -121,6 +120,10 @@ final class Coordinator {
             stopped = true;
             plans.add(Plan.stopping());
         }
+        if (done.size() == size && !over) {
+            over = true;
+            plans.add(Plan.stopping());
+        }
         return plans;
     }
 
@@ -130,6 +133,11 @@ final class Coordinator {
                 .mapToLong(set -> set.nanosUntilDue(now))
                 .min()
                 .orElse(Long.MAX_VALUE);
+    }
+
+    /** See {@link Negotiation#postpone}. */
+    void postpone(long listened, long now) {
+        sets.values().forEach(set -> set.postpone(listened, now));
     }
 
     /** Said once, when a response cache has been too small for the first time. */
@@ -143,7 +151,7 @@ final class Coordinator {
     }
 
     private void fail(String why) {
-        if (failure.isEmpty() && !stopped) {
+        if (failure.isEmpty() && !over) {
             failure = why;
         }
     }

@@ -4,7 +4,6 @@ import io.hvd.spi.ControlChannel;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
-import java.util.Optional;
 import java.util.Queue;
 
 /** The line of every rank but rank 0. */
@@ -43,10 +42,13 @@ final class CoordinatorAway implements CoordinatorLine {
     public void decide() {}
 
     @Override
+    public void listened() {}
+
+    @Override
     public long nanosUntilDue() {
         return Long.MAX_VALUE;
     }
 
     @Override
-    public void unlock(Optional<List<List<String>>> cut) {}
+    public void unlock(LeftPlan left) {}
 }

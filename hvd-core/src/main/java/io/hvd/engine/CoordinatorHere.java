@@ -4,7 +4,6 @@ import io.hvd.spi.ControlChannel;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
-import java.util.Optional;
 import java.util.Queue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,6 +17,8 @@ final class CoordinatorHere implements CoordinatorLine {
     private final ControlChannel control;
     private final List<String> hosts;
     private final Queue<Plan> plans = new ArrayDeque<>();
+    /** Until when this thread has heard whatever came. */
+    private long listenedNanos = System.nanoTime();
 
     /** @param hosts of the ranks */
     CoordinatorHere(Coordinator coordinator, ControlChannel control, List<String> hosts) {
@@ -45,9 +46,27 @@ final class CoordinatorHere implements CoordinatorLine {
     public void decide() {
         // Plans pile up only while earlier ones are on their way; deciding can wait as well.
         if (plans.isEmpty()) {
-            coordinator.next(System.nanoTime()).forEach(this::publish);
+            long now = System.nanoTime();
+            if (coordinator.nanosUntilDue(now) == 0) {
+                hearBeforeGivingUp(now);
+            }
+            coordinator.next(now).forEach(this::publish);
             coordinator.warning().ifPresent(LOG::warn);
         }
+    }
+
+    /**
+     * A rank that has come counts although it is heard only now. What this thread has spent in the data plane, where it
+     * hears nobody, is no part of a limit: the other ranks were there as well.
+     */
+    private void hearBeforeGivingUp(long now) {
+        control.receive(0, this);
+        coordinator.postpone(listenedNanos, now);
+    }
+
+    @Override
+    public void listened() {
+        listenedNanos = System.nanoTime();
     }
 
     private void publish(Plan plan) {
@@ -73,7 +92,7 @@ final class CoordinatorHere implements CoordinatorLine {
     }
 
     @Override
-    public void unlock(Optional<List<List<String>>> cut) {
-        coordinator.unlock(ALL, cut);
+    public void unlock(LeftPlan left) {
+        coordinator.unlock(ALL, left);
     }
 }

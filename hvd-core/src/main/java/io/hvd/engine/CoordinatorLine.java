@@ -1,8 +1,6 @@
 package io.hvd.engine;
 
 import io.hvd.spi.ControlChannel;
-import java.util.List;
-import java.util.Optional;
 
 /**
  * This rank's way to the coordinator, which is on rank 0: announcements go there and plans come back. Communication
@@ -16,16 +14,15 @@ interface CoordinatorLine extends ControlChannel.Inbox {
     /** Has the coordinator decide what can be decided now, where it is here. */
     void decide();
 
+    /** This thread has heard until now whatever has come. */
+    void listened();
+
     /** The next plan that this rank carries out; null if there is none yet. */
     Plan next();
 
     /** Nanoseconds until {@link #decide} has something to decide without a new announcement. */
     long nanosUntilDue();
 
-    /**
-     * All ranks have left the static plan.
-     *
-     * @param cut the batches for the next one of the same operations; empty to find them anew
-     */
-    void unlock(Optional<List<List<String>>> cut);
+    /** All ranks have left the static plan. */
+    void unlock(LeftPlan left);
 }

@@ -50,9 +50,10 @@ public final class Engine {
     private final DataLog log;
     private final Consumer<String> onFailure;
     private final Map<Integer, SetMember> sets = new TreeMap<>();
+    private final PlanExit exit;
     private final StepFollower steps;
     private final Shortcut shortcut;
-    private final SteadyCalls calls;
+    private final KnownCalls calls;
     private final Unfinished unfinished = new Unfinished();
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     /** Of the program, for a result. */
@@ -79,7 +80,7 @@ public final class Engine {
             FlightRecorder recorder,
             Consumer<String> onFailure) {
         this.backend = backend;
-        backend.programWaits(() -> waiting.get() > 0);
+        backend.programWaits(this::isAwaited);
         this.settings = settings;
         this.rank = backend.topology().rank();
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
@@ -90,14 +91,17 @@ public final class Engine {
         this.onFailure = onFailure;
         List<Integer> all = IntStream.range(0, size).boxed().toList();
         sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
+        boolean plans = settings.staticPlanSteps() > 0 && !settings.strict();
+        this.exit = PlanExit.open(backend, plans, backend.control()::wakeUp);
         this.steps = new StepFollower(
                 sets.get(ALL),
                 queue,
                 log,
                 unfinished,
+                exit,
                 rank == 0 ? new StepStudy(settings, takesCoresFromProgram()) : null);
         this.shortcut = new Shortcut(steps);
-        this.calls = new SteadyCalls(recorder, steps);
+        this.calls = new KnownCalls(recorder, settings.strict());
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
@@ -166,6 +170,10 @@ public final class Engine {
                     backend.control().wakeUp();
                 }
             }
+            if (!planned) {
+                // After it is in the queue: a plan that begins from now on finds it there.
+                steps.submittedBeside(submissions);
+            }
         } catch (HvdException refused) {
             ops.forEach(op -> op.fail(refused));
             throw refused;
@@ -230,6 +238,11 @@ public final class Engine {
         }
     }
 
+    /** Whether the program waits for a result at the moment. */
+    public boolean isAwaited() {
+        return waiting.get() > 0;
+    }
+
     public void close() {
         close(() -> {});
     }
@@ -237,7 +250,7 @@ public final class Engine {
     /**
      * Leaves together with the other ranks; returns when all of them have closed or the job has failed.
      *
-     * @param last runs on the communication thread when all ranks have closed, while they can still be reached
+     * @param last runs on a thread of its own when all ranks have closed, while they can still be reached; they wait for it
      */
     public void close(Runnable last) {
         farewell = last;
@@ -253,6 +266,7 @@ public final class Engine {
      */
     public boolean fail(String why, long limitMillis) {
         failure = why;
+        steps.leave();
         backend.control().wakeUp();
         try {
             ended.get(limitMillis, TimeUnit.MILLISECONDS);
@@ -272,7 +286,7 @@ public final class Engine {
         try {
             Plan last = cycleUntilTheEnd();
             if (last.stop()) {
-                unfinished.await();
+                last = leave(why);
             }
             orderly = last.stop();
             why = orderly ? why : last.failure();
@@ -286,9 +300,9 @@ public final class Engine {
             ShutdownException cause = new ShutdownException(why);
             queue.close(cause);
             unfinished.fail(cause);
+            exit.close();
             try {
                 if (orderly) {
-                    farewell.run();
                     leaveSets();
                     backend.close();
                 } else {
@@ -298,6 +312,20 @@ public final class Engine {
                 ended.complete(null);
             }
         }
+    }
+
+    /** All ranks have closed; what none of them has asked for together never runs. */
+    private Plan leave(String why) {
+        queue.close(new ShutdownException(why));
+        Plan last = new OrderlyEnd(backend.control(), coordinator, unfinished, farewell).meet(() -> {
+            if (failureIsNews()) {
+                announce(List.of());
+            }
+        });
+        if (!last.failure().isEmpty()) {
+            onFailure.accept(last.failure());
+        }
+        return last;
     }
 
     private Plan cycleUntilTheEnd() {
@@ -400,7 +428,7 @@ public final class Engine {
 
     /** A rank has vetoed a step of the static plan. */
     private void negotiateAgain() {
-        coordinator.unlock(steps.proposal());
+        coordinator.unlock(steps.left());
         announce(queue.drainAll());
     }
 

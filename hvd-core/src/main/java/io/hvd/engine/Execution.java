@@ -220,10 +220,10 @@ final class Execution {
         return onTheWire(first, batch.divisorFor(first));
     }
 
-    /** Averaging is decided here and nowhere else: a sum on the wire, and a factor for what comes out. */
-    static Reduction onTheWire(Request request, double divisor) {
+    /** Averaging is decided here and nowhere else: a sum on the wire, and a divisor for what comes out. */
+    static Reduction onTheWire(Request request, int divisor) {
         Reduction asked = request.how();
-        return new Reduction(asked.op().onTheWire(), asked.wire(), asked.prescale(), asked.postscale() / divisor);
+        return new Reduction(asked.op().onTheWire(), asked.wire(), asked.prescale(), asked.postscale(), divisor);
     }
 
     private List<Tensor> inputs() {

@@ -51,13 +51,11 @@ final class Joining {
         return divisor == JoinDivisor.ACTIVE ? slot.asked() : members.size();
     }
 
-    /** Only where neutral elements can stand in for a rank it may be missing. */
+    /** Only where neutral elements can stand in for a rank it may be missing; who asked before it joined is not missing. */
     Optional<String> refuses(Slot slot) {
         Request first = slot.first();
-        boolean served = first.kind() == OpKind.ALLREDUCE && first.device().isCpu()
-                || first.kind() == OpKind.BARRIER
-                || first.kind().isTransfer();
-        if (joined.isEmpty() || (served && conflict.isEmpty())) {
+        boolean served = first.kind() == OpKind.ALLREDUCE && first.device().isCpu() || first.kind() == OpKind.BARRIER;
+        if (slot.missing().isEmpty() || (served && conflict.isEmpty())) {
             return Optional.empty();
         }
         if (served) {

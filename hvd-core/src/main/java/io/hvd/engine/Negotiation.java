@@ -115,15 +115,12 @@ final class Negotiation {
         }
     }
 
-    /**
-     * All ranks have left the static plan.
-     *
-     * @param cut as in {@link StepWatch#startOver(Optional)}
-     */
-    void unlock(Optional<List<List<String>>> cut) {
+    /** All ranks have left the static plan. */
+    void unlock(LeftPlan left) {
         epoch++;
         locked = false;
-        steps.startOver(cut);
+        steps.startOver(left.cut());
+        left.begunGroups().forEach((group, done) -> groups.begun(group, done.size()));
         early.forEach(Runnable::run);
         early.clear();
     }
@@ -164,6 +161,17 @@ final class Negotiation {
                 .mapToLong(slot -> Math.max(0, deadline(slot) - now))
                 .min()
                 .orElse(Long.MAX_VALUE);
+    }
+
+    /**
+     * Puts off the limits that have passed while nobody listened.
+     *
+     * @param listened until when announcements have been heard as they came
+     */
+    void postpone(long listened, long now) {
+        waiting.values().stream()
+                .filter(slot -> slot.first().hasLimit() && deadline(slot) <= now && listened < deadline(slot))
+                .forEach(slot -> slot.postpone(now - Math.max(listened, slot.since())));
     }
 
     private void want(int rank, Request request, int number, long now) {

@@ -10,7 +10,7 @@ import java.util.List;
  * @param set number of the process set
  * @param batches possibly none
  * @param lock batches that from now on are carried out again and again without a plan; empty for none
- * @param stop true when every rank has closed its context
+ * @param stop true when every rank has closed its context, and once more when nothing is left to be done on any of them
  * @param failure why the job cannot go on, or empty
  */
 public record Plan(int set, List<Batch> batches, List<List<String>> lock, boolean stop, String failure) {
@@ -98,7 +98,7 @@ public record Plan(int set, List<Batch> batches, List<List<String>> lock, boolea
             return ops.stream().map(Op::name).toList();
         }
 
-        double divisorFor(Request request) {
+        int divisorFor(Request request) {
             return request.how().op() == ReduceOp.AVERAGE ? divisor : 1;
         }
     }

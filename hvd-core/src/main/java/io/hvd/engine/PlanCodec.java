@@ -33,12 +33,15 @@ final class PlanCodec {
             writeList(out, announcement.wishes(), PlanCodec::write);
             out.writeBoolean(announcement.closing());
             writeText(out, announcement.failure());
+            out.writeBoolean(announcement.done());
         });
     }
 
     static Announcement decodeAnnouncement(ByteBuffer bytes) {
         return decode(
-                bytes, in -> new Announcement(readList(in, PlanCodec::readWishes), in.readBoolean(), readText(in)));
+                bytes,
+                in -> new Announcement(
+                        readList(in, PlanCodec::readWishes), in.readBoolean(), readText(in), in.readBoolean()));
     }
 
     static ByteBuffer encode(Plan plan) {

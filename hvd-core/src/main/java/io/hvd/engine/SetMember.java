@@ -70,6 +70,11 @@ final class SetMember {
         return log;
     }
 
+    /** Counts how often the set has taken up or left a static plan. */
+    int epoch() {
+        return epoch;
+    }
+
     /** The steps that go on without negotiation, or null. */
     StaticPlan steps() {
         return steps;

@@ -27,10 +27,11 @@ final class Shortcut {
     }
 
     /** The communication thread sleeps until there is something to do. */
-    void sleep(ControlChannel control, long nanos, ControlChannel.Inbox inbox) {
+    void sleep(ControlChannel control, long nanos, CoordinatorLine coordinator) {
         turn.unlock();
         try {
-            control.receive(nanos, inbox);
+            control.receive(nanos, coordinator);
+            coordinator.listened();
         } finally {
             turn.lock();
         }

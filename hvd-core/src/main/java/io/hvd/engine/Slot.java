@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 /** What the ranks of a process set have asked for under one name so far. */
 final class Slot {
     private final List<Request> requests;
-    private final long since;
+    private long since;
     /** The number in the response cache under which all have asked, as long as they have. */
     private int number;
 
@@ -41,6 +41,11 @@ final class Slot {
 
     long since() {
         return since;
+    }
+
+    /** The time until now does not count. */
+    void postpone(long nanos) {
+        since += nanos;
     }
 
     /** By rank; null where a rank has not asked. */

@@ -9,6 +9,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -122,6 +123,23 @@ final class StaticPlan {
 
     List<Request> nextRequests() {
         return next().stream().map(requests::get).toList();
+    }
+
+    /** Operations that have been carried out in this step, by the name of a group of which others have not. */
+    Map<String, Set<String>> begunGroups() {
+        Map<String, Set<String>> begun = new HashMap<>();
+        batches.subList(0, next).stream().flatMap(List::stream).forEach(name -> {
+            Request.Group group = requests.get(name).group();
+            begun.computeIfAbsent(group.name(), key -> new HashSet<>()).add(name);
+        });
+        Set<String> unfinished = batches.subList(next, batches.size()).stream()
+                .flatMap(List::stream)
+                .map(name -> requests.get(name).group())
+                .filter(group -> !group.isNone())
+                .map(Request.Group::name)
+                .collect(Collectors.toSet());
+        begun.keySet().retainAll(unfinished);
+        return begun;
     }
 
     /** The next batch has been carried out. */

@@ -11,6 +11,7 @@ import java.util.stream.Collectors;
  * whatever else it wants makes the rank leave them. Used by whoever has the turn in the data plane.
  */
 final class StepFollower {
+    private static final int NO_PLAN = 0;
     /** So long a step's last batch is left to a program that does not wait after all. */
     private static final long LEFT_TO_PROGRAM_NANOS = 5_000_000;
     /** A plan that has come no further than this is not worth being taken again. */
@@ -22,6 +23,7 @@ final class StepFollower {
     private final TensorQueue queue;
     private final DataLog log;
     private final Unfinished unfinished;
+    private final PlanExit exit;
     /** Rank 0's; null elsewhere. */
     private final StepStudy study;
 
@@ -30,18 +32,23 @@ final class StepFollower {
 
     private final PromptWaits promptWaits = new PromptWaits();
     private Optional<List<List<String>>> proposal = Optional.empty();
+    private LeftPlan left;
     private long lastSubmissionNanos;
     private long batchesRun;
-    private volatile boolean follows;
+    /** Number of the plan that holds, the same on all ranks; or {@link #NO_PLAN}. */
+    private volatile int plan = NO_PLAN;
+
     private volatile Set<String> planned = Set.of();
 
     /**
      * @param set of all ranks
      * @param unfinished gets what has been carried out
+     * @param exit the way out of a plan for all ranks
      * @param study of rank 0; null elsewhere
      */
-    StepFollower(SetMember set, TensorQueue queue, DataLog log, Unfinished unfinished, StepStudy study) {
+    StepFollower(SetMember set, TensorQueue queue, DataLog log, Unfinished unfinished, PlanExit exit, StepStudy study) {
         this.unfinished = unfinished;
+        this.exit = exit;
         this.study = study;
         this.set = set;
         this.queue = queue;
@@ -65,9 +72,33 @@ final class StepFollower {
         promptWaits.submitted(ops.get(ops.size() - 1).call().submittedNanos());
     }
 
+    /**
+     * The program has submitted something that is not in the plan; any thread. The ranks leave the plan for it, and nobody
+     * waits until a program that computes comes to its next batch, not even if this rank's communication thread is inside the
+     * data plane. Only a barrier with a limit needs nothing of the kind as long as nothing else is under way here.
+     */
+    void submittedBeside(List<Engine.Submission> submissions) {
+        int holds = plan;
+        if (holds != NO_PLAN && !plans(submissions) && !(areLimited(submissions) && queue.hasOnlyLimited())) {
+            exit.ask(holds);
+        }
+    }
+
+    private static boolean areLimited(List<Engine.Submission> submissions) {
+        return submissions.stream().allMatch(submission -> submission.request().hasLimit());
+    }
+
+    /** The static plan, if one holds, is to be left by all ranks; any thread. */
+    void leave() {
+        int holds = plan;
+        if (holds != NO_PLAN) {
+            exit.ask(holds);
+        }
+    }
+
     /** Whether a static plan holds; any thread may ask. */
     boolean follows() {
-        return follows;
+        return plan != NO_PLAN;
     }
 
     /** Whether an operation of that name is one of those that come in every step; any thread may ask. */
@@ -95,12 +126,12 @@ final class StepFollower {
         if (study != null) {
             study.begin(batches);
         }
-        follows = true;
+        plan = set.epoch();
     }
 
-    /** The cut for which the plan has been left, of no batches if that is to be found anew; nothing if it was for another reason. */
-    Optional<List<List<String>>> proposal() {
-        return proposal;
+    /** The plan that has been left last. */
+    LeftPlan left() {
+        return left;
     }
 
     /**
@@ -131,7 +162,9 @@ final class StepFollower {
         if (heldBack && !set.steps().isIdle() && !set.steps().isLeft()) {
             findCutAnew(); // the program does not wait as it did when the step was cut
         }
-        if (closing || heldBack) {
+        // The coordinator answers a barrier with a limit beside the plan, but not from inside the data plane.
+        boolean barrierBehindStep = queue.hasLimited() && !set.steps().isIdle();
+        if (closing || heldBack || barrierBehindStep || exit.isAsked(plan)) {
             set.steps().leave();
         }
         return beside;
@@ -174,7 +207,7 @@ final class StepFollower {
      * that a plan is looked at again after that time.
      */
     long patienceNanos() {
-        if (!follows || set.steps().isDue()) {
+        if (!follows() || set.steps().isDue()) {
             return Long.MAX_VALUE;
         }
         long step = set.steps().isIdle()
@@ -190,7 +223,7 @@ final class StepFollower {
      * @return false if all of it has come meanwhile
      */
     boolean rest() {
-        if (!follows) {
+        if (!follows()) {
             looksAgain = false;
             queue.restWithoutPlan();
             return true;
@@ -224,17 +257,17 @@ final class StepFollower {
 
     /** Whether this rank has something to do in the data plane. */
     boolean isDue() {
-        return follows && (set.steps().isLeft() || set.steps().isDue());
+        return follows() && (set.steps().isLeft() || set.steps().isDue());
     }
 
     /** Whether the next batch can be carried out, and on any thread. */
     boolean isDueHere() {
-        return follows && set.steps().isDue() && takesAnyThread();
+        return follows() && set.steps().isDue() && takesAnyThread();
     }
 
     /** Whether nothing is left of what the program has submitted. */
     boolean isIdle() {
-        return follows && set.steps().isIdle() && !set.steps().isLeft();
+        return follows() && set.steps().isIdle() && !set.steps().isLeft();
     }
 
     /**
@@ -244,17 +277,20 @@ final class StepFollower {
      */
     boolean next() {
         StaticPlan steps = set.steps();
-        // Only with a batch that is due: then the other ranks come as well.
-        if (steps.isLeft() || proposal.isPresent()) {
+        if (steps.isLeft()) {
+            exit.ask(plan);
             veto(steps);
+        } else if (proposal.isPresent()) {
+            veto(steps); // with a batch that is due, for which the other ranks come as well
         } else if (run(steps)) {
             return true;
         }
         if (proposal.isEmpty() && batchesRun < FEW_STEPS * steps.batches().size()) {
             findCutAnew(); // it does not suit another rank
         }
+        left = new LeftPlan(proposal, steps.begunGroups());
         set.unlock();
-        follows = false;
+        plan = NO_PLAN;
         planned = Set.of();
         return false;
     }

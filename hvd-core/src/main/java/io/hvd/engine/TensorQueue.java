@@ -19,7 +19,7 @@ import java.util.function.Predicate;
  */
 final class TensorQueue {
     /** The coordinator answers at the limit; this much later it is plain that it cannot. */
-    private static final long OVERDUE_AFTER_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long OVERDUE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final long thresholdBytes;
     private final long lingerNanos;
@@ -90,6 +90,16 @@ final class TensorQueue {
     private void noteLimit(PendingOp op) {
         long limit = TimeUnit.MILLISECONDS.toNanos(op.request().argument());
         overdue.put(op.key(), System.nanoTime() + limit + OVERDUE_AFTER_NANOS);
+    }
+
+    /** Whether an operation with a limit is pending. */
+    synchronized boolean hasLimited() {
+        return !overdue.isEmpty();
+    }
+
+    /** Whether nothing is pending but operations with a limit. */
+    synchronized boolean hasOnlyLimited() {
+        return pending.size() == overdue.size();
     }
 
     /** Time until an operation with a limit should long have been answered; {@link Long#MAX_VALUE} without one. */

@@ -4,7 +4,6 @@ import io.hvd.spi.Collectives.Completion;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * Operations that have been carried out as far as the communication thread is concerned, while a device
@@ -43,13 +42,8 @@ final class Unfinished {
         }
     }
 
-    /** Returns when all is done. */
-    void await() {
-        look();
-        while (!works.isEmpty()) {
-            LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-            look();
-        }
+    boolean isEmpty() {
+        return works.isEmpty();
     }
 
     long nanosUntilDue() {

@@ -91,11 +91,20 @@ public record FailureRecord(
      * @return the file written; its name holds rank and pid
      */
     public Path write(Path directory) throws IOException {
+        return write(directory, SUFFIX);
+    }
+
+    /** Does all that {@link #write} does, and leaves nothing. */
+    public void rehearse(Path directory) throws IOException {
+        Files.deleteIfExists(write(directory, ".rehearsal"));
+    }
+
+    private Path write(Path directory, String suffix) throws IOException {
         Path unfinished = Files.createTempFile(directory, "rank-" + rank + "-pid-" + pid + "-", ".tmp");
         try {
             Files.writeString(unfinished, encode());
             String name = unfinished.getFileName().toString();
-            Path finished = directory.resolve(name.substring(0, name.length() - ".tmp".length()) + SUFFIX);
+            Path finished = directory.resolve(name.substring(0, name.length() - ".tmp".length()) + suffix);
             return Files.move(unfinished, finished, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             Files.deleteIfExists(unfinished);

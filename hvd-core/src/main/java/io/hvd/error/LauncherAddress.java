@@ -1,6 +1,6 @@
 package io.hvd.error;
 
-import java.io.ByteArrayOutputStream;
+import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -34,6 +34,8 @@ public record LauncherAddress(String token, List<InetSocketAddress> doors) {
     private static final int FAILING_MILLIS = 400;
 
     private static final int RESULT_MILLIS = 30_000;
+
+    private static final int PIECE_BYTES = 1 << 16;
 
     public LauncherAddress {
         doors = List.copyOf(doors);
@@ -93,15 +95,15 @@ public record LauncherAddress(String token, List<InetSocketAddress> doors) {
 
     private void handIn(Socket socket, int limitMillis, String name, byte[] content) throws IOException {
         socket.setSoTimeout(limitMillis);
-        var message = new ByteArrayOutputStream();
-        var fields = new DataOutputStream(message);
+        // In one piece if it is small; a large one is not copied.
+        var fields = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream(), PIECE_BYTES));
         fields.write(HexFormat.of().parseHex(token));
         fields.writeLong(System.currentTimeMillis());
         for (byte[] field : List.of(name.getBytes(StandardCharsets.UTF_8), content)) {
             fields.writeInt(field.length);
             fields.write(field);
         }
-        message.writeTo(socket.getOutputStream());
+        fields.flush();
         new DataInputStream(socket.getInputStream()).readByte();
     }
 

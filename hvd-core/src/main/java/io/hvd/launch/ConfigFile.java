@@ -1,8 +1,6 @@
 package io.hvd.launch;
 
 import io.hvd.config.Suggestion;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -10,14 +8,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
-import org.snakeyaml.engine.v2.api.Load;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
 /** The file of {@code --config-file}: flags written as YAML, by sections; each key stands for a flag. */
 final class ConfigFile {
 
     private static final String OFF = "!";
+    private static final int LONGEST_SHOWN = 80;
     private static final Map<String, Flag> KEYS = keys();
 
     private final Path file;
@@ -48,7 +44,7 @@ final class ConfigFile {
     }
 
     private void sections() {
-        Object document = load();
+        Object document = PlainYaml.read(file);
         if (document == null) {
             return;
         }
@@ -60,24 +56,11 @@ final class ConfigFile {
         });
     }
 
-    private Object load() {
-        try {
-            return new Load(LoadSettings.builder().setLabel(file.toString()).build())
-                    .loadFromString(Files.readString(file));
-        } catch (IOException e) {
-            throw new UsageException("config-unreadable", "--config-file " + file + " cannot be read: " + e);
-        } catch (YamlEngineException e) {
-            throw new UsageException(
-                    "config-yaml",
-                    "--config-file " + file + " is not YAML: " + e.getMessage().replaceAll("\\s+", " "));
-        }
-    }
-
     private Map<String, Object> map(Object value, String where) {
         if (!(value instanceof Map<?, ?> map)) {
             throw new UsageException(
                     "config-form",
-                    "--config-file " + file + ": " + where + " is \"" + value
+                    "--config-file " + file + ": " + where + " is \"" + shown(value)
                             + "\", expected sections with lines of the form name: value");
         }
         Map<String, Object> named = new LinkedHashMap<>();
@@ -114,7 +97,7 @@ final class ConfigFile {
     private UsageException unknown(String what, String word, Collection<String> known) {
         return new UsageException(
                 "config-unknown",
-                "--config-file " + file + ": there is no " + what
+                "--config-file " + file + ": there is no " + PlainYaml.shortened(what, LONGEST_SHOWN)
                         + Suggestion.nearest(word, known)
                                 .map(near -> "; did you mean " + near + "?")
                                 .orElse("; there are " + String.join(", ", known)));
@@ -122,15 +105,19 @@ final class ConfigFile {
 
     private static String scalar(String origin, Object value) {
         if (value instanceof Map || value instanceof Collection) {
-            throw new UsageException("config-form", origin + " is \"" + value + "\", expected one value");
+            throw new UsageException("config-form", origin + " is \"" + shown(value) + "\", expected one value");
         }
         return String.valueOf(value);
+    }
+
+    private static String shown(Object value) {
+        return PlainYaml.shortened(String.valueOf(value), LONGEST_SHOWN);
     }
 
     private static boolean on(String origin, Object value) {
         if (value instanceof Boolean on) {
             return on;
         }
-        throw new UsageException("config-form", origin + " is \"" + value + "\", expected true or false");
+        throw new UsageException("config-form", origin + " is \"" + shown(value) + "\", expected true or false");
     }
 }

@@ -7,6 +7,7 @@ import io.hvd.spi.Lobby;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -41,6 +42,7 @@ final class FrontDesk implements Closeable {
     private static final Pattern RESULT = Pattern.compile("result-\\d{1,9}");
     private static final int MOST_RECORD_BYTES = 1 << 18;
     private static final int MOST_RESULT_BYTES = 1 << 30;
+    private static final int PIECE_BYTES = 1 << 16;
     private static final int SLOWEST_MILLIS = 10_000;
     private static final int WORKERS = 8;
 
@@ -193,21 +195,50 @@ final class FrontDesk implements Closeable {
             return false;
         }
         Path unfinished = Files.createTempFile(folder, name, ".tmp");
-        Files.write(unfinished, field(in, MOST_RESULT_BYTES));
-        Files.move(unfinished, folder.resolve(name), StandardCopyOption.ATOMIC_MOVE);
-        return true;
+        try {
+            write(in, unfinished);
+            Files.move(unfinished, folder.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+            return true;
+        } finally {
+            Files.deleteIfExists(unfinished);
+        }
+    }
+
+    /** As it comes: all workers together may be handed more than the launcher has memory. */
+    private static void write(DataInputStream in, Path file) throws IOException {
+        int left = length(in, MOST_RESULT_BYTES);
+        byte[] piece = new byte[Math.min(left, PIECE_BYTES)];
+        try (OutputStream out = Files.newOutputStream(file)) {
+            while (left > 0) {
+                int read = in.read(piece, 0, Math.min(left, piece.length));
+                if (read < 0) {
+                    throw cutOff(left);
+                }
+                out.write(piece, 0, read);
+                left -= read;
+            }
+        }
     }
 
     private static byte[] field(DataInputStream in, int most) throws IOException {
-        int length = in.readInt();
-        if (length < 0 || length > most) {
-            throw new IOException("a field of " + length + " bytes");
-        }
+        int length = length(in, most);
         byte[] bytes = in.readNBytes(length);
         if (bytes.length < length) {
-            throw new IOException("cut off");
+            throw cutOff(length - bytes.length);
         }
         return bytes;
+    }
+
+    private static int length(DataInputStream in, int most) throws IOException {
+        int length = in.readInt();
+        if (length < 0 || length > most) {
+            throw new IOException("a field of " + length + " bytes, of which there are at most " + most);
+        }
+        return length;
+    }
+
+    private static IOException cutOff(int missing) {
+        return new IOException("cut off " + missing + " bytes before the end");
     }
 
     /** IPv4 first: an IPv6 address that is only good for one link leads nowhere from another host. */

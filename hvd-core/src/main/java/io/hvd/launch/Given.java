@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.config.Numerals;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -35,7 +36,7 @@ record Given(Flag flag, String value, String origin) {
     /** The value as a whole number within limits. */
     int number(int least, int most) {
         try {
-            int number = Integer.parseInt(value);
+            int number = Numerals.wholeInt(value);
             if (number >= least && number <= most) {
                 return number;
             }

@@ -1,33 +1,50 @@
 package io.hvd.launch;
 
+import io.hvd.file.WholeFile;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * The file in which horovodrun remembers for an hour which hosts it has reached, and what network interfaces they
  * have: {@code ~/.cache/hvd/hosts}, readable by its owner only. A host that was not reached is never remembered.
- * One line per host: milliseconds, host, interfaces, separated by tabs.
+ * One line per host: milliseconds, host, interfaces, separated by tabs. A line that is damaged does not count.
  */
 final class HostCache {
 
     private static final Duration LIFETIME = Duration.ofMinutes(60);
-    private static final int FIELDS = 3;
+    private static final Pattern INTERFACE = Pattern.compile("[\\w.:@-]+");
+    private static final Pattern LINE =
+            Pattern.compile("(\\d{1,18})\t([^\\t\\v]+)\t((?:%1$s(?:,%1$s)*)?)".formatted(INTERFACE));
+    /** A cache of thousands of hosts is no longer than this; a longer file is not one of ours. */
+    private static final long MOST_BYTES = 1 << 20;
 
     private final Path file;
     private final String view;
     private final Clock clock;
 
-    private record Entry(long millis, Set<String> interfaces) {}
+    private record Entry(long millis, Set<String> interfaces) {
+        /** Empty where it could not be read back as it is. */
+        Optional<String> line(String key) {
+            return Optional.of(millis + "\t" + key + "\t" + String.join(",", interfaces))
+                    .filter(LINE.asMatchPredicate())
+                    .filter(any -> interfaces.stream().allMatch(INTERFACE.asMatchPredicate()));
+        }
+    }
 
     /** @param view where the hosts are seen from and how, for example with which port; what was seen otherwise does not count */
     HostCache(Path file, String view, Clock clock) {
@@ -61,15 +78,12 @@ final class HostCache {
     void remember(Map<String, Set<String>> reached) {
         Map<String, Entry> entries = read();
         reached.forEach((host, interfaces) -> entries.put(key(host), new Entry(clock.millis(), interfaces)));
-        var text = new StringBuilder();
-        entries.forEach((key, entry) -> text.append(entry.millis())
-                .append('\t')
-                .append(key)
-                .append('\t')
-                .append(String.join(",", entry.interfaces()))
-                .append('\n'));
+        String text = entries.entrySet().stream()
+                .flatMap(entry -> entry.getValue().line(entry.getKey()).stream())
+                .map(line -> line + "\n")
+                .collect(Collectors.joining());
         try {
-            write(text.toString());
+            write(text);
         } catch (IOException | UnsupportedOperationException e) {
             return;
         }
@@ -78,31 +92,35 @@ final class HostCache {
     private void write(String text) throws IOException {
         var owner = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
         Files.createDirectories(file.getParent(), owner);
-        Path fresh = Files.createTempFile(file.getParent(), "hosts", ".tmp"); // for its owner only
-        Files.writeString(fresh, text);
-        Files.move(fresh, file, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        var onlyMine = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
+        WholeFile.write(file, text.getBytes(StandardCharsets.UTF_8), onlyMine);
     }
 
+    /** What is damaged costs a look at its host and nothing else. */
     private Map<String, Entry> read() {
         Map<String, Entry> entries = new LinkedHashMap<>();
         try {
-            Files.readAllLines(file).forEach(line -> read(line, entries));
+            if (Files.size(file) <= MOST_BYTES) {
+                Files.readAllLines(file).forEach(line -> read(line, entries));
+            }
         } catch (IOException e) {
-            return entries; // not there yet, or not for us
+            return entries; // not there yet, or not for us, or no text
         }
         return entries;
     }
 
     private void read(String line, Map<String, Entry> entries) {
-        String[] fields = line.split("\t", FIELDS);
-        if (fields.length < FIELDS || !fields[0].matches("\\d{1,18}")) {
+        Matcher fields = LINE.matcher(line);
+        if (!fields.matches()) {
             return;
         }
-        long millis = Long.parseLong(fields[0]);
+        long millis = Long.parseLong(fields.group(1));
         long age = clock.millis() - millis;
         if (age >= 0 && age < LIFETIME.toMillis()) {
-            Set<String> interfaces = fields[2].isEmpty() ? Set.of() : new TreeSet<>(Set.of(fields[2].split(",")));
-            entries.put(fields[1], new Entry(millis, interfaces));
+            String interfaces = fields.group(3);
+            entries.put(
+                    fields.group(2),
+                    new Entry(millis, interfaces.isEmpty() ? Set.of() : new TreeSet<>(List.of(interfaces.split(",")))));
         }
     }
 

@@ -18,9 +18,9 @@ public record HostSlots(String host, int slots) {
     /** Nothing that ssh would take for a flag, or a shell for more than a name. */
     private static final String NAME = "(\\w[\\w.@-]*)";
 
-    private static final Pattern TOKEN = Pattern.compile(NAME + ":(\\d{1,6})");
+    private static final Pattern TOKEN = Pattern.compile(NAME + ":(\\d{1,7})");
     private static final Pattern LINE =
-            Pattern.compile(NAME + "\\s+slots\\s*=\\s*(\\d{1,6})(\\s+max[_-]slots\\s*=\\s*\\d+)?");
+            Pattern.compile(NAME + "\\s+slots\\s*=\\s*(\\d{1,7})(\\s+max[_-]slots\\s*=\\s*\\d+)?");
 
     /** Reads the value of {@code -H}, for example {@code a:2,b:4}; a host named twice has the sum. */
     public static List<HostSlots> parse(String hosts) {
@@ -61,8 +61,13 @@ public record HostSlots(String host, int slots) {
         return hosts.stream().map(h -> h.host + ":" + h.slots).collect(Collectors.joining(","));
     }
 
+    /** As many as an int holds are as good as more. */
     public static int total(List<HostSlots> hosts) {
-        return hosts.stream().mapToInt(HostSlots::slots).sum();
+        return hosts.stream().mapToInt(HostSlots::slots).reduce(0, HostSlots::sum);
+    }
+
+    private static int sum(int some, int more) {
+        return (int) Math.min(Integer.MAX_VALUE, (long) some + more);
     }
 
     private static List<String> lines(Path file) {
@@ -83,7 +88,7 @@ public record HostSlots(String host, int slots) {
 
     private static List<HostSlots> merge(List<HostSlots> hosts) {
         Map<String, Integer> slots = new LinkedHashMap<>();
-        hosts.forEach(h -> slots.merge(h.host, h.slots, Math::addExact));
+        hosts.forEach(h -> slots.merge(h.host, h.slots, HostSlots::sum));
         return slots.entrySet().stream()
                 .map(e -> new HostSlots(e.getKey(), e.getValue()))
                 .toList();

@@ -19,7 +19,7 @@ import java.util.stream.Stream;
  */
 final class Leftovers {
 
-    private static final Pattern SEGMENT = Pattern.compile("(/dev/shm/(?:vader|sm)_segment\\.\\S+)");
+    private static final Pattern SEGMENT = Pattern.compile("(/\\S*/(?:vader|sm)_segment\\.\\S+)");
 
     private final Set<Path> files = new HashSet<>();
 

@@ -3,6 +3,7 @@ package io.hvd.launch;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 
 /**
@@ -13,6 +14,7 @@ import java.util.Set;
  * @param uid numeric user id
  * @param container whether this is a container
  * @param fabric the high-speed network found, in words, or empty
+ * @param sharedMemoryBytes free in /dev/shm; empty where there is none
  * @param names host names and addresses that mean this machine
  * @param interfaces names of the network interfaces
  * @param environment what the job inherits
@@ -23,6 +25,7 @@ public record Machine(
         int uid,
         boolean container,
         Optional<String> fabric,
+        OptionalLong sharedMemoryBytes,
         Set<String> names,
         Set<String> interfaces,
         Map<String, String> environment) {

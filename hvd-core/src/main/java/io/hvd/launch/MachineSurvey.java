@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -33,6 +34,7 @@ public final class MachineSurvey {
                 uid(),
                 container(),
                 new FabricSearch(root.resolve("sys/class/infiniband")).find(),
+                sharedMemory(),
                 names(hosts),
                 interfaces(),
                 environment);
@@ -78,6 +80,17 @@ public final class MachineSurvey {
                 || Files.exists(root.resolve("run/.containerenv"))
                 || environment.containsKey("KUBERNETES_SERVICE_HOST")
                 || environment.containsKey("container");
+    }
+
+    private OptionalLong sharedMemory() {
+        Path folder = root.resolve("dev/shm");
+        try {
+            return Files.isDirectory(folder)
+                    ? OptionalLong.of(Files.getFileStore(folder).getUsableSpace())
+                    : OptionalLong.empty();
+        } catch (IOException e) {
+            return OptionalLong.empty();
+        }
     }
 
     private String hostname() {

@@ -15,10 +15,10 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
 
     /** The MPIs whose mpirun is known; they differ in the words it takes, and in what hvd can run on them. */
     public enum Flavour {
-        OPEN_MPI("Open MPI", "\\((?:Open MPI|OpenRTE)\\) (\\d+)\\.(\\d+)\\S*"),
-        SPECTRUM("IBM Spectrum MPI", "IBM Spectrum MPI\\)? *(\\d+)\\.(\\d+)\\S*"),
-        INTEL("Intel MPI", "Intel\\(R\\) MPI Library[^\\n]*?Version (\\d+)\\.(\\d+)\\S*"),
-        HYDRA("MPICH", "(?:HYDRA build details:\\s+Version:|mpich[- ]?)\\s*(\\d+)\\.(\\d+)\\S*");
+        OPEN_MPI("Open MPI", "\\((?:Open MPI|OpenRTE)\\) (\\d{1,6})\\.(\\d{1,6})\\S*"),
+        SPECTRUM("IBM Spectrum MPI", "IBM Spectrum MPI\\)? *(\\d{1,6})\\.(\\d{1,6})\\S*"),
+        INTEL("Intel MPI", "Intel\\(R\\) MPI Library[^\\n]*?Version (\\d{1,6})\\.(\\d{1,6})\\S*"),
+        HYDRA("MPICH", "(?:HYDRA build details:\\s+Version:|mpich[- ]?)\\s*(\\d{1,6})\\.(\\d{1,6})\\S*");
 
         private final String spoken;
         private final Pattern pattern;

@@ -2,6 +2,7 @@ package io.hvd.launch;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** The mpirun line of a job: a pure function of settings and facts, every argument with its reason. */
@@ -13,23 +14,30 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
     /** From so many hosts on, ssh from host to host costs more than ssh from here to all of them at once. */
     private static final int MANY_HOSTS = 64;
 
+    /** @throws UsageException if the job cannot be started like this */
     static MpirunLine of(String mpirun, Job job) {
+        Room.require(job);
         List<Argument> arguments =
                 new ArrayList<>(job.version().startsWithHydra() ? new HydraArguments(job).arguments() : openMpi(job));
         if (!job.settings().words().more().isEmpty()) {
             arguments.add(new Argument(job.settings().words().more(), "--mpi-args"));
         }
-        var output = job.settings().output().directory();
-        output.ifPresent(
-                folder -> arguments.add(Argument.note("the command is started by a script that copies its output to "
-                        + folder + "/rank.N/stdout and stderr")));
+        return command(job, arguments, mpirun);
+    }
+
+    /** The command as it is started, which a note explains where it is not the one that was given. */
+    private static MpirunLine command(Job job, List<Argument> arguments, String mpirun) {
         List<String> command = job.settings().command();
-        return new MpirunLine(
-                mpirun,
-                List.copyOf(arguments),
-                output.map(folder -> RankOutput.around(
-                                command, folder, job.settings().ranks()))
-                        .orElse(command));
+        Optional<String> output = job.settings().output().directory();
+        if (output.isPresent()) {
+            arguments.add(Argument.note("the command is started by a script that copies its output to " + output.get()
+                    + "/rank.N/stdout and stderr"));
+            command = RankOutput.around(command, output.get(), job.settings().ranks());
+        } else if (JavaCommand.isRewritten(job.version(), command)) {
+            arguments.add(Argument.note(JavaCommand.reason(command)));
+            command = JavaCommand.untouched(command);
+        }
+        return new MpirunLine(mpirun, List.copyOf(arguments), command);
     }
 
     private static List<Argument> openMpi(Job job) {

@@ -7,14 +7,14 @@ import java.util.regex.Pattern;
 /** Reads along what mpirun says on standard error, to know which process it saw failing first. One thread feeds it. */
 final class MpirunWords {
 
-    private static final Pattern NAME = Pattern.compile("^\\s*Process name: +\\[.*,(\\d+)\\]$");
-    private static final Pattern CODE = Pattern.compile("^\\s*Exit code: +(\\d+)$");
+    private static final Pattern NAME = Pattern.compile("^\\s*Process name: +\\[.*,(\\d{1,9})\\]$");
+    private static final Pattern CODE = Pattern.compile("^\\s*Exit code: +(\\d{1,9})$");
     private static final Pattern KILLED =
-            Pattern.compile("noticed that process rank (\\d+) with PID (\\d+) on node (\\S+) exited");
-    private static final Pattern SIGNAL = Pattern.compile("signal (\\d+) \\(");
+            Pattern.compile("noticed that process rank (\\d{1,9}) with PID (\\d+) on node (\\S+) exited");
+    private static final Pattern SIGNAL = Pattern.compile("signal (\\d{1,9}) \\(");
     private static final Pattern ABORT =
-            Pattern.compile("^MPI_ABORT was invoked on rank (\\d+) in communicator MPI_COMM_WORLD.*");
-    private static final Pattern ABORT_CODE = Pattern.compile("with errorcode (-?\\d+)");
+            Pattern.compile("^MPI_ABORT was invoked on rank (\\d{1,9}) in communicator MPI_COMM_WORLD.*");
+    private static final Pattern ABORT_CODE = Pattern.compile("with errorcode (-?\\d{1,9})\\b");
     private static final Pattern LOST = Pattern.compile("^ *Remote daemon: .* on node (\\S+)$");
     private static final int LONGEST_LINE = 1000;
 

@@ -20,7 +20,11 @@ record SlurmAllocation(String job, List<HostSlots> hosts) {
     /** Text before the first bracket, what is inside, and the rest. */
     private static final Pattern BRACKET = Pattern.compile("([^\\[]*)\\[([^\\]]*)\\](.*)");
 
-    private static final Pattern RANGE = Pattern.compile("(\\d+)-(\\d+)");
+    private static final Pattern RANGE = Pattern.compile("(\\d{1,9})-(\\d{1,9})");
+
+    /** More than any cluster has; a list that stands for more is a mistake, and is not written out. */
+    private static final int MOST_NODES = 100_000;
+
     private static final Pattern REPEATED = Pattern.compile("(\\d{1,6})(?:\\(x(\\d{1,6})\\))?");
 
     /**
@@ -66,7 +70,8 @@ record SlurmAllocation(String job, List<HostSlots> hosts) {
             char c = i == nodes.length() ? ',' : nodes.charAt(i);
             depth += c == '[' ? 1 : c == ']' ? -1 : 0;
             if (c == ',' && (depth == 0 || i == nodes.length())) {
-                names.addAll(expand(nodes.substring(begin, i)));
+                names.addAll(expand(nodes.substring(begin, i), nodes));
+                requireFew(names.size(), NODES, nodes);
                 begin = i + 1;
             }
         }
@@ -74,7 +79,7 @@ record SlurmAllocation(String job, List<HostSlots> hosts) {
     }
 
     /** A name may have several brackets: the last one counts fastest. */
-    private static List<String> expand(String name) {
+    private static List<String> expand(String name, String nodes) {
         Matcher parts = BRACKET.matcher(name);
         if (!parts.matches()) {
             if (!name.matches("[\\w.-]*")) {
@@ -82,29 +87,42 @@ record SlurmAllocation(String job, List<HostSlots> hosts) {
             }
             return List.of(name);
         }
-        List<String> rests = expand(parts.group(3));
+        List<String> rests = expand(parts.group(3), nodes);
+        List<String> numbers = numbers(parts.group(2), nodes);
+        requireFew((long) rests.size() * numbers.size(), NODES, nodes);
         List<String> names = new ArrayList<>();
-        for (String number : numbers(parts.group(2))) {
+        for (String number : numbers) {
             rests.forEach(rest -> names.add(parts.group(1) + number + rest));
         }
         return names;
     }
 
     /** Zeros in front of the first number of a range are kept for all. */
-    private static List<String> numbers(String list) {
+    private static List<String> numbers(String list, String nodes) {
         List<String> numbers = new ArrayList<>();
         for (String part : list.split(",")) {
             Matcher range = RANGE.matcher(part);
             if (!range.matches()) {
-                numbers.add(part);
+                numbers.add(single(part, nodes));
                 continue;
             }
             int width = range.group(1).length();
-            for (long i = Long.parseLong(range.group(1)); i <= Long.parseLong(range.group(2)); i++) {
+            int first = Integer.parseInt(range.group(1));
+            int last = Integer.parseInt(range.group(2));
+            requireFew(numbers.size() + (long) last - first, NODES, nodes);
+            for (int i = first; i <= last; i++) {
                 numbers.add(String.format("%0" + width + "d", i));
             }
         }
         return numbers;
+    }
+
+    private static String single(String number, String nodes) {
+        if (!number.matches("\\d{1,9}")) {
+            throw unreadable(
+                    NODES + "=" + nodes + " has \"" + number + "\" in brackets, which is no number and no range");
+        }
+        return number;
     }
 
     /** Expands {@code 2(x3),1} to 2, 2, 2, 1. */
@@ -116,11 +134,18 @@ record SlurmAllocation(String job, List<HostSlots> hosts) {
                 throw unreadable(TASKS + "=" + tasks + ": \"" + part + "\" is not of the form 2 or 2(x3)");
             }
             int times = repeated.group(2) == null ? 1 : Integer.parseInt(repeated.group(2));
+            requireFew(counts.size() + (long) times, TASKS, tasks);
             for (int i = 0; i < times; i++) {
                 counts.add(Integer.valueOf(repeated.group(1)));
             }
         }
         return counts;
+    }
+
+    private static void requireFew(long nodes, String variable, String value) {
+        if (nodes > MOST_NODES) {
+            throw unreadable(variable + "=" + value + " is for more than " + MOST_NODES + " nodes");
+        }
     }
 
     private static UsageException unreadable(String what) {

@@ -3,10 +3,16 @@ package io.hvd.launch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /** The part of the mpirun line that says how bytes travel. Only where no fabric is found is Open MPI's choice narrowed. */
 final class Transports {
+
+    /** Open MPI wants so much to be free when a rank makes its segment, of which it then takes little. */
+    private static final long FIRST_SEGMENT = 5 << 20;
+
+    private static final long EACH_SEGMENT = 1 << 20;
 
     private final Job job;
     private final UserChoices choices;
@@ -22,6 +28,7 @@ final class Transports {
             arguments.add(copies());
         }
         arguments.addAll(new InterfaceChoice(job).arguments());
+        arguments.addAll(door());
         arguments.addAll(signals());
         return arguments;
     }
@@ -41,27 +48,66 @@ final class Transports {
                             : Argument.note("transports: left to IBM Spectrum MPI"));
         }
         if (tcpOnly) {
-            return List.of(Argument.of("--tcp: no search for fabrics", "--mca", "pml", "ob1"), memory());
+            return chosen("--tcp: no search for fabrics");
         }
         if (job.machine().fabric().isPresent()) {
-            return List.of(Argument.note("transports: left to Open MPI, found "
-                    + job.machine().fabric().get()));
+            return fabric(job.machine().fabric().get());
         }
         if (job.ranksHere() == 0) {
             return List.of(Argument.note("transports: left to Open MPI, no rank runs on this machine"));
         }
-        return List.of(
-                Argument.of("no InfiniBand, RoCE or EFA here: no search for fabrics", "--mca", "pml", "ob1"), memory());
+        return chosen("no InfiniBand, RoCE or EFA here: no search for fabrics");
     }
 
-    /** On one host Open MPI 5 reports TCP routes that it cannot pair, for every rank, although none is used. */
-    private Argument memory() {
-        boolean prrte = job.version().startsWithPrrte();
-        if (prrte && job.allRanksHere()) {
-            return Argument.of("one host: shared memory", "--mca", "btl", "self,sm");
+    private List<Argument> fabric(String found) {
+        Argument left = Argument.note("transports: left to Open MPI, found " + found);
+        return job.allRanksHere()
+                ? List.of(
+                        left,
+                        Argument.of("one host: no TCP, which would open a port of every rank", "--mca", "btl", "^tcp"))
+                : List.of(left);
+    }
+
+    /** Inside a host there is nothing but its memory: TCP would open a port of every rank, at all addresses. */
+    private List<Argument> chosen(String reason) {
+        List<Argument> arguments = new ArrayList<>();
+        arguments.add(Argument.of(reason, "--mca", "pml", "ob1"));
+        String memory = job.version().startsWithPrrte() ? "sm" : "vader";
+        if (job.allRanksHere()) {
+            arguments.add(Argument.of("one host: shared memory", "--mca", "btl", "self," + memory));
+            segments(memory).ifPresent(arguments::add);
+        } else {
+            arguments.add(Argument.of(
+                    "shared memory inside a host, TCP between hosts", "--mca", "btl", "self," + memory + ",tcp"));
         }
-        String list = prrte ? "self,sm,tcp" : "self,vader,tcp";
-        return Argument.of("shared memory inside a host, TCP between hosts", "--mca", "btl", list);
+        return arguments;
+    }
+
+    /** Without room for them Open MPI would look for another way, and there is none but TCP. */
+    private Optional<Argument> segments(String memory) {
+        String parameter = "btl_" + memory + "_backing_directory";
+        OptionalLong room = job.machine().sharedMemoryBytes();
+        if (room.isEmpty()
+                || room.getAsLong() >= FIRST_SEGMENT + EACH_SEGMENT * job.ranksHere()
+                || choices.source(parameter).isPresent()) {
+            return Optional.empty();
+        }
+        String folder = job.machine().environment().getOrDefault("TMPDIR", "/tmp");
+        String reason = "/dev/shm has only " + (room.getAsLong() >> 20) + " MiB free for " + job.ranksHere() + " ranks";
+        return Optional.of(Argument.of(reason, "--mca", parameter, folder));
+    }
+
+    /**
+     * PMIx's own door leads out of the host under Open MPI 5 also where nobody has to come in; under 4.1 it does not. That
+     * of the start-up layer is open at all addresses under both, whatever it is told.
+     */
+    private List<Argument> door() {
+        String parameter = "ptl_base_if_include";
+        return job.allRanksHere()
+                        && job.version().startsWithPrrte()
+                        && choices.source(parameter).isEmpty()
+                ? List.of(Argument.of("one host: its ranks reach mpirun by the loopback", "--pmixmca", parameter, "lo"))
+                : List.of();
     }
 
     private Argument copies() {

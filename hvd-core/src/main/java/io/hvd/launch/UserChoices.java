@@ -15,7 +15,7 @@ final class UserChoices {
     private static final Set<String> MAPPINGS =
             Set.of("map-by", "ppr", "npernode", "N", "npersocket", "pernode", "bynode", "byslot", "rankfile", "rf");
     private static final Set<String> BINDINGS = Set.of("bind-to", "bind-to-core", "bind-to-socket", "bind-to-none");
-    private static final List<String> PREFIXES = List.of("OMPI_MCA_", "PRTE_MCA_");
+    private static final List<String> PREFIXES = List.of("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_");
 
     private final Map<String, String> sources = new HashMap<>();
 

@@ -31,13 +31,17 @@ final class DeathWatch {
         }
     }
 
-    /** The next ones on this host, round in a ring, as far as their processes can be seen from here at all. */
+    /**
+     * The next ones on this host, round in a ring, as far as their processes can be seen from here at all. One that is
+     * dead by now is among them, unless it may only be hidden.
+     */
     private static List<Member> watched(int self, List<Member> members) {
         Member own = members.get(self);
+        boolean nothingIsHidden = ProcessStat.showsEverything();
         return IntStream.range(1, members.size())
                 .mapToObj(step -> members.get((self + step) % members.size()))
-                .filter(member -> member.machine().equals(own.machine()) && member.pid() != own.pid())
-                .filter(member -> !isDead(member))
+                .filter(member -> member.isVisibleTo(own) && member.pid() != own.pid())
+                .filter(member -> nothingIsHidden || !isDead(member))
                 .limit(MOST_WATCHED)
                 .toList();
     }

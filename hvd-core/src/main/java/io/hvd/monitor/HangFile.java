@@ -28,11 +28,15 @@ final class HangFile {
             return Files.writeString(file, HangText.inFull(situation, when.toString()))
                     .toString();
         } catch (IOException | UnsupportedOperationException e) {
-            return "not written, because " + e;
+            return "not written into " + folder.toAbsolutePath() + ", because " + e;
         }
     }
 
+    /** The folder is made where it is not there yet: after minutes of waiting a report is not to be lost for want of one. */
     private static Path fresh(Path folder, String name) throws IOException {
+        if (!Files.isDirectory(folder)) { // a link to one would be refused
+            Files.createDirectories(folder);
+        }
         var onlyMine = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
         for (int i = 1; i < MOST_OF_A_NAME; i++) {
             try {

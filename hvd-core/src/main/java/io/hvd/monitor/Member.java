@@ -7,7 +7,7 @@ import java.nio.file.Path;
 /**
  * A rank's process.
  *
- * @param startTicks when the kernel started it, which tells it from a later process of the same number
+ * @param startTicks when the kernel started it, which tells it from a later process of the same number; 0 if it cannot tell
  * @param machine equal for ranks that see each other's process numbers
  */
 public record Member(int rank, String host, long pid, long startTicks, String machine) {
@@ -20,6 +20,11 @@ public record Member(int rank, String host, long pid, long startTicks, String ma
     static Member of(int rank, String host, long pid) {
         long startTicks = ProcessStat.read(pid).map(ProcessStat::startTicks).orElse(0L);
         return new Member(rank, host, pid, startTicks, machine(host));
+    }
+
+    /** Whether one's process can be looked at by the other's; a system without {@code /proc} shows nobody anything. */
+    boolean isVisibleTo(Member other) {
+        return machine.equals(other.machine) && startTicks != 0 && other.startTicks != 0;
     }
 
     /** A container may have a name space of its own for processes, or only a name and a network of its own. */

@@ -51,6 +51,9 @@ public final class Monitor implements AutoCloseable {
 
     /** What a monitor tells, on a thread of its own. */
     public interface Alarm {
+        /** This rank has found a hang and is about to tell the others, whose processes end then; told once, before {@link #hung}. */
+        default void found(HangReport report) {}
+
         /** A hang has been reported; told once. The process is to end then. */
         void hung(HangReport report);
 
@@ -185,6 +188,7 @@ public final class Monitor implements AutoCloseable {
         System.err.print(HangText.summary(situation, file));
         System.err.flush();
         HangReport report = new HangReport(situation.verdict(), peers.self(), file);
+        alarm.found(report);
         peers.end(report, answering(views), END_LIMIT);
         alarm.hung(report);
     }

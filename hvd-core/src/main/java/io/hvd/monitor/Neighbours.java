@@ -21,9 +21,9 @@ public record Neighbours(int self, List<Member> members) {
     }
 
     private List<Integer> in(Predicate<ProcessState> which) {
-        String machine = members.get(self).machine();
+        Member own = members.get(self);
         return members.stream()
-                .filter(member -> member.rank() != self && member.machine().equals(machine))
+                .filter(member -> member.rank() != self && member.isVisibleTo(own))
                 .filter(member -> which.test(ProcessState.of(member)))
                 .map(Member::rank)
                 .toList();

@@ -3,7 +3,9 @@ package io.hvd.monitor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /** The part of {@code /proc/<pid>/stat} that tells what has become of a process; see proc(5). */
 record ProcessStat(char state, long startTicks) {
@@ -12,6 +14,8 @@ record ProcessStat(char state, long startTicks) {
 
     private static final int START = 19;
 
+    private static final Pattern HIDING_PROC = Pattern.compile("\\S+ /proc proc \\S*\\bhidepid=(?!0\\b|off\\b).*");
+
     /** Empty if there is no such process. */
     static Optional<ProcessStat> read(long pid) {
         try {
@@ -19,6 +23,20 @@ record ProcessStat(char state, long startTicks) {
         } catch (IOException e) {
             return Optional.empty();
         }
+    }
+
+    /** Whether a process that is not found is not there, whosever it was. */
+    static boolean showsEverything() {
+        try {
+            return showsEverything(Files.readAllLines(Path.of("/proc/self/mounts")));
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** @param mounts as in proc(5) */
+    static boolean showsEverything(List<String> mounts) {
+        return mounts.stream().noneMatch(HIDING_PROC.asMatchPredicate());
     }
 
     /** A command may contain spaces and parentheses, so the last one counts. */

@@ -71,7 +71,7 @@ final class Verdict {
         TreeSet<Integer> back =
                 new TreeSet<>(wait.waiting().get(wait.waiting().firstKey()).members());
         back.removeAll(wait.waiting().keySet());
-        String called = "all ranks have called " + wait.key() + " (at " + wait.site() + ")";
+        String called = nobodyIsMissing() + wait.key() + " (at " + wait.site() + ")";
         if (inside.isEmpty()) {
             return called + ", but no rank has begun to carry it out for " + Words.seconds(wait.millis())
                     + ": the ranks cannot agree, " + communication(outside);
@@ -85,6 +85,12 @@ final class Verdict {
                 + (back.isEmpty() ? " inside it" : "while " + Words.ranks(back) + " " + Words.has(back) + " come back,")
                 + " for " + Words.seconds(longest(wait, inside)) + ": the network or the back end is stuck, "
                 + communication(inside);
+    }
+
+    /** Says exactly that nobody is at fault, because the job ends all the same. */
+    private String nobodyIsMissing() {
+        boolean all = ranks.values().stream().allMatch(RankView::answers);
+        return all ? "every rank is alive and none is missing: all ranks have called " : "all ranks have called ";
     }
 
     private static long longest(Wait wait, List<Integer> inside) {

@@ -64,11 +64,14 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
                                 .putIfAbsent(view.rank(), call)));
         Map<Integer, RankView> byRank = new TreeMap<>();
         ranks.forEach(view -> byRank.put(view.rank(), view));
-        List<Wait> waits = new ArrayList<>();
+        Map<CallView.Key, SortedSet<Integer>> missing = new LinkedHashMap<>();
         callers.forEach((key, waiting) -> {
             addSilent(key, waiting, ranks);
-            waits.add(of(key, waiting, byRank));
+            missing.put(key, missing(key, waiting, byRank));
         });
+        Excuses excuses = new Excuses(byRank, missing);
+        List<Wait> waits = new ArrayList<>();
+        callers.forEach((key, waiting) -> waits.add(of(key, waiting, missing.get(key), excuses)));
         waits.sort(MOST_TELLING);
         return List.copyOf(waits);
     }
@@ -83,7 +86,9 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
                 .forEach(view -> view.activity().waitingIn(key).ifPresent(call -> waiting.put(view.rank(), call)));
     }
 
-    private static Wait of(CallView.Key key, TreeMap<Integer, CallView> waiting, Map<Integer, RankView> ranks) {
+    /** Members that have not called it and must. */
+    private static SortedSet<Integer> missing(
+            CallView.Key key, SortedMap<Integer, CallView> waiting, Map<Integer, RankView> ranks) {
         SortedSet<Integer> missing = new TreeSet<>();
         if (waiting.values().stream().noneMatch(CallView::isStarted)) {
             waiting.values().forEach(call -> missing.addAll(call.members()));
@@ -91,31 +96,21 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
             missing.removeIf(rank ->
                     ranks.containsKey(rank) && ranks.get(rank).activity().hasJoined(key.processSet()));
         }
-        return new Wait(key, waiting, missing, unexcusedMillis(key, waiting, missing, ranks));
+        return missing;
     }
 
     /** Waited for the missing, less the time that all of them had excused; when nobody is missing, since the last came. */
-    private static long unexcusedMillis(
-            CallView.Key key,
-            SortedMap<Integer, CallView> waiting,
-            SortedSet<Integer> missing,
-            Map<Integer, RankView> ranks) {
+    private static Wait of(
+            CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, Excuses excuses) {
         LongStream ages = waiting.values().stream().mapToLong(CallView::submittedAgo);
         if (missing.isEmpty()) {
-            return ages.min().orElse(0);
+            return new Wait(key, waiting, missing, excuses.unexcused(ages.min().orElse(0)));
         }
         long oldest = ages.max().orElse(0);
-        return missing.stream()
-                .mapToLong(rank -> ranks.containsKey(rank)
-                        ? unexcusedMillis(key, oldest, ranks.get(rank).activity())
-                        : oldest)
+        long unexcused = missing.stream()
+                .mapToLong(rank -> excuses.unexcused(key, rank, oldest))
                 .max()
                 .orElse(oldest);
-    }
-
-    /** Who is at its end waits patiently as long as the others make progress. */
-    private static long unexcusedMillis(CallView.Key key, long waited, Activity missing) {
-        long counted = key.isLast() ? Math.min(waited, missing.idleMillis()) : waited;
-        return missing.phase().unexcused(counted);
+        return new Wait(key, waiting, missing, unexcused);
     }
 }

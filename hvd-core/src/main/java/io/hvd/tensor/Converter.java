@@ -7,7 +7,9 @@ import java.nio.ByteBuffer;
  * Copies, scales and converts runs of elements between tensors and a staging buffer in one pass.
  *
  * <p>Works block by block through small arrays that stay in the first-level cache, because loops over
- * plain arrays are the ones that the JIT turns into vector code. Not thread-safe: one per thread.
+ * plain arrays are the ones that the JIT turns into vector code. A run of no elements may begin anywhere, behind the end of
+ * the tensor too: of a piece that is shorter than others, rounds are left in which it has nothing. Not thread-safe: one
+ * per thread.
  */
 public final class Converter {
     private static final int BLOCK = 2048;
@@ -18,6 +20,9 @@ public final class Converter {
 
     /** Writes {@code count} elements of {@code from} as {@code wire} elements, times {@code scale}, from byte {@code at} on. */
     public void pack(Tensor from, long first, int count, ByteBuffer to, int at, DType wire, double scale) {
+        if (count == 0) {
+            return;
+        }
         DType type = from.dtype();
         HostMemory memory = from.hostMemory();
         if (wire == type && scale == 1.0) {
@@ -28,15 +33,18 @@ public final class Converter {
             int run = Math.min(BLOCK, count - done);
             Object block = block(type);
             memory.read(type, first + done, block, run);
-            Bulk.put(to, wire, at + done * wire.bytes(), convert(block, type, wire, scale, run), 0, run);
+            Bulk.put(to, wire, at + done * wire.bytes(), convert(block, type, wire, Scale.by(scale), run), 0, run);
         }
     }
 
-    /** The way back: {@code wire} elements, times {@code scale}, become elements of {@code to}. */
-    public void unpack(ByteBuffer from, int at, DType wire, Tensor to, long first, int count, double scale) {
+    /** The way back: {@code wire} elements, scaled, become elements of {@code to}. */
+    public void unpack(ByteBuffer from, int at, DType wire, Tensor to, long first, int count, Scale scale) {
+        if (count == 0) {
+            return;
+        }
         DType type = to.dtype();
         HostMemory memory = to.hostMemory();
-        if (wire == type && scale == 1.0) {
+        if (wire == type && scale.isOne()) {
             copyIn(from, at, memory, type, first, count);
             return;
         }
@@ -50,6 +58,9 @@ public final class Converter {
 
     /** Fills {@code to}, an array of {@code wire}'s kind, from element {@code at} on; otherwise as {@link #pack}. */
     void load(Tensor from, long first, int count, Object to, int at, DType wire, double scale) {
+        if (count == 0) {
+            return;
+        }
         DType type = from.dtype();
         HostMemory memory = from.hostMemory();
         if (wire == type && scale == 1.0) {
@@ -60,15 +71,18 @@ public final class Converter {
             int run = Math.min(BLOCK, count - done);
             Object block = block(type);
             memory.read(type, first + done, block, run);
-            System.arraycopy(convert(block, type, wire, scale, run), 0, to, at + done, run);
+            System.arraycopy(convert(block, type, wire, Scale.by(scale), run), 0, to, at + done, run);
         }
     }
 
     /** The way back: out of {@code from}, an array of {@code wire}'s kind, which stays as it is. */
-    void store(Object from, int at, DType wire, Tensor to, long first, int count, double scale) {
+    void store(Object from, int at, DType wire, Tensor to, long first, int count, Scale scale) {
+        if (count == 0) {
+            return;
+        }
         DType type = to.dtype();
         HostMemory memory = to.hostMemory();
-        if (wire == type && scale == 1.0) {
+        if (wire == type && scale.isOne()) {
             memory.write(type, first, from, at, count);
             return;
         }
@@ -116,7 +130,7 @@ public final class Converter {
     }
 
     /** Converts a block; the result may be the block itself, changed. Doubles are scaled as doubles. */
-    private Object convert(Object block, DType from, DType to, double scale, int count) {
+    private Object convert(Object block, DType from, DType to, Scale scale, int count) {
         if (from == to && !from.isHalf()) {
             scaleInPlace(block, from, scale, count);
             return block;
@@ -182,41 +196,41 @@ public final class Converter {
         }
     }
 
-    static void scaleInPlace(Object block, DType type, double scale, int count) {
-        if (scale == 1.0) {
+    static void scaleInPlace(Object block, DType type, Scale scale, int count) {
+        if (scale.isOne()) {
             return;
         }
         switch (type) {
             case FLOAT32 -> {
                 float[] values = (float[]) block;
-                float factor = (float) scale;
+                float factor = (float) scale.asFactor();
                 for (int i = 0; i < count; i++) {
                     values[i] *= factor;
                 }
             }
             case FLOAT64 -> {
                 double[] values = (double[]) block;
+                double factor = scale.asFactor();
                 for (int i = 0; i < count; i++) {
-                    values[i] *= scale;
+                    values[i] *= factor;
                 }
             }
             default -> scaleIntegers(block, type, scale, count);
         }
     }
 
-    /** Integers are scaled in floating point and truncated, as Horovod does. */
-    private static void scaleIntegers(Object block, DType type, double scale, int count) {
+    private static void scaleIntegers(Object block, DType type, Scale scale, int count) {
         switch (type) {
             case INT32 -> {
                 int[] values = (int[]) block;
                 for (int i = 0; i < count; i++) {
-                    values[i] = (int) (values[i] * scale);
+                    values[i] = (int) scale.scaled(values[i]);
                 }
             }
             case INT64 -> {
                 long[] values = (long[]) block;
                 for (int i = 0; i < count; i++) {
-                    values[i] = (long) (values[i] * scale);
+                    values[i] = scale.scaled(values[i]);
                 }
             }
             case INT8, UINT8 -> scaleBytes((byte[]) block, type == DType.UINT8 ? 0xff : -1, scale, count);
@@ -225,15 +239,15 @@ public final class Converter {
         }
     }
 
-    private static void scaleBytes(byte[] values, int mask, double scale, int count) {
+    private static void scaleBytes(byte[] values, int mask, Scale scale, int count) {
         for (int i = 0; i < count; i++) {
-            values[i] = (byte) ((values[i] & mask) * scale);
+            values[i] = (byte) scale.scaled(values[i] & mask);
         }
     }
 
-    private static void scaleShorts(short[] values, int mask, double scale, int count) {
+    private static void scaleShorts(short[] values, int mask, Scale scale, int count) {
         for (int i = 0; i < count; i++) {
-            values[i] = (short) ((values[i] & mask) * scale);
+            values[i] = (short) scale.scaled(values[i] & mask);
         }
     }
 

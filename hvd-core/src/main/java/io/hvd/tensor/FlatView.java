@@ -49,7 +49,7 @@ public final class FlatView {
     }
 
     /** Takes {@code count} elements from the start of {@code stage}, scaled, to where element {@code from} lies. */
-    public void unpack(long from, int count, ByteBuffer stage, double scale) {
+    public void unpack(long from, int count, ByteBuffer stage, Scale scale) {
         forEachPart(
                 from, count, (tensor, first, run, at) -> converter.unpack(stage, at, wire, tensor, first, run, scale));
     }
@@ -63,7 +63,7 @@ public final class FlatView {
     }
 
     /** Takes {@code count} elements from the start of {@code block}, scaled, to where element {@code from} lies. */
-    public void write(long from, int count, Object block, double scale) {
+    public void write(long from, int count, Object block, Scale scale) {
         forEachPart(
                 from,
                 count,

@@ -86,8 +86,8 @@ final class KernelSum {
     }
 
     private void scale(ByteBuffer sum, DType type, int run, Reducer.Own own) {
-        if (own.scale() != 1) {
-            kernel.multiply(type, own.scale(), sum, run);
+        if (!own.scale().isOne()) {
+            kernel.multiply(type, own.scale().asFactor(), sum, run);
         }
     }
 

@@ -2,7 +2,7 @@ package io.hvd.tensor;
 
 /** How an allreduce combines the ranks' values; numbered as in Horovod. */
 public enum ReduceOp {
-    /** Sum over the ranks, divided by their number; integers are divided in floating point and truncated. */
+    /** Sum over the ranks, divided by their number; of integers the exact quotient, cut off. */
     AVERAGE,
     SUM,
     /** Named for Horovod's users and refused: not there yet. */

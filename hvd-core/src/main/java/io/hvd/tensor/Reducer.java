@@ -73,8 +73,8 @@ public final class Reducer {
          */
         ByteBuffer inPlace(int first, int count);
 
-        /** What comes out is multiplied by it, before it goes anywhere; a half type's float32 before it is rounded. */
-        double scale();
+        /** What comes out is scaled so, before it goes anywhere; a half type's float32 before it is rounded. */
+        Scale scale();
 
         /** Gets what has come out there; {@code block} stays as it is. */
         void write(int first, int count, Object block);
@@ -97,8 +97,8 @@ public final class Reducer {
         }
 
         @Override
-        public double scale() {
-            return 1;
+        public Scale scale() {
+            return Scale.ONE;
         }
 
         @Override

@@ -45,7 +45,10 @@ public final class Call {
         return operation;
     }
 
-    /** The line of the user's program that made the call, such as {@code Train.step(Train.java:42)}. */
+    /**
+     * The line of the user's program that made the call, such as {@code Train.step(Train.java:42)}; or the line that was
+     * the first to ask for the same under this name.
+     */
     public String site() {
         return site;
     }

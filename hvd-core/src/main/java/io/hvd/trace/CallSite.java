@@ -1,37 +1,18 @@
 package io.hvd.trace;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 
 /** Finds the line of the user's program in a stack: the one that led to a collective, or the one where a thread is. */
 public final class CallSite {
-    /** The library's own packages; those of examples and tests are users. */
-    private static final Set<String> OURS = Set.of(
-            "io.hvd",
-            "io.hvd.backend.cuda",
-            "io.hvd.backend.hybrid",
-            "io.hvd.backend.local",
-            "io.hvd.backend.mpi",
-            "io.hvd.backend.mpi.bindings",
-            "io.hvd.backend.nccl",
-            "io.hvd.backend.shm",
-            "io.hvd.config",
-            "io.hvd.cost",
-            "io.hvd.data",
-            "io.hvd.data.cuda",
-            "io.hvd.doctor",
-            "io.hvd.engine",
-            "io.hvd.error",
-            "io.hvd.launch",
-            "io.hvd.monitor",
-            "io.hvd.optimizer",
-            "io.hvd.optimizer.torch",
-            "io.hvd.spi",
-            "io.hvd.tensor",
-            "io.hvd.timeline",
-            "io.hvd.trace",
-            "io.hvd.train");
+    private static final String LIBRARY = "io.hvd";
+    /** Users of the library that live under its name: the examples, the benchmarks, and programs of the tests. */
+    private static final List<String> PROGRAMS =
+            List.of("io.hvd.examples", "io.hvd.benchmarks", "io.hvd.contract", "io.hvd.faults");
+    /** What the library and its users stand on. */
+    private static final List<String> FOUNDATIONS =
+            List.of("java", "jdk", "sun", "com.sun", "mpi", "jcuda", "org.bytedeco");
 
     private static final StackWalker WALKER = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
 
@@ -58,8 +39,8 @@ public final class CallSite {
     public static boolean isInsideHvd(StackTraceElement[] stack) {
         for (StackTraceElement frame : stack) {
             String name = packageOf(frame);
-            if (isUsers(name) || OURS.contains(name)) {
-                return !isUsers(name);
+            if (isOurs(name) || isUsers(name)) {
+                return isOurs(name);
             }
         }
         return false;
@@ -73,11 +54,24 @@ public final class CallSite {
     }
 
     private static boolean isUsers(String name) {
-        return !OURS.contains(name)
-                && !name.startsWith("java.")
-                && !name.startsWith("jdk.")
-                && !name.startsWith("sun.")
-                && !name.startsWith("org.bytedeco.");
+        return !isOurs(name) && !isIn(FOUNDATIONS, name);
+    }
+
+    private static boolean isOurs(String name) {
+        return isIn(LIBRARY, name) && !isIn(PROGRAMS, name);
+    }
+
+    private static boolean isIn(List<String> roots, String name) {
+        for (String root : roots) { // no stream: this is on the way of calls
+            if (isIn(root, name)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isIn(String root, String name) {
+        return name.startsWith(root) && (name.length() == root.length() || name.charAt(root.length()) == '.');
     }
 
     private static String packageOf(StackTraceElement frame) {

@@ -39,15 +39,11 @@ public final class FlightRecorder {
 
     /** A user's thread has called a collective. */
     public Call submitted(Call.Operation operation) {
-        return submitted(operation, CallSite.current());
+        return submittedFrom(CallSite.current(), operation);
     }
 
-    /** The program has made the same call again; from the same line, as far as anybody knows. */
-    public Call submittedAgain(Call before) {
-        return submitted(before.operation(), before.site());
-    }
-
-    private Call submitted(Call.Operation operation, String site) {
+    /** The same from a line that is known. */
+    public Call submittedFrom(String site, Call.Operation operation) {
         long now = System.nanoTime();
         Call call = remember(operation, site, now);
         tell(heard -> heard.submitted(call));

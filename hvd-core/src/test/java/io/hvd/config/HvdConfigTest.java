@@ -351,4 +351,32 @@ class HvdConfigTest {
                 .containsExactlyInAnyOrderElementsOf(
                         Stream.of(Setting.values()).map(Setting::variable).toList());
     }
+
+    /** Java takes the digits of every script; the Arabic ones here are a 0, a 1, and a 1 with an ASCII 0 behind it. */
+    @ParameterizedTest
+    @EnumSource(Setting.class)
+    void onlyAsciiDigitsAreNumbers(Setting setting) {
+        if (refuses(setting, "lots")) {
+            for (String foreign : new String[] {"\u0660", "\u0661", "\u06610", "\u06f1.5", "0x1p3", "1d", "1f"}) {
+                assertThat(refuses(setting, foreign))
+                        .as(setting.variable() + "=" + foreign)
+                        .isTrue();
+            }
+        }
+    }
+
+    @Test
+    void aLaunchersNumberInForeignDigitsCannotBeRead() {
+        assertThat(with("OMPI_COMM_WORLD_RANK", "\u0660").launcherRank()).hasValue(-1);
+        assertThat(with("OMPI_COMM_WORLD_SIZE", "\u0662").launcherSize()).isEmpty();
+    }
+
+    private static boolean refuses(Setting setting, String value) {
+        try {
+            with(setting.variable(), value);
+            return false;
+        } catch (HvdException e) {
+            return true;
+        }
+    }
 }

@@ -155,7 +155,7 @@ class CollectiveContractTest extends Contract {
     }
 
     @Test
-    void integersAreAveragedInFloatingPointAndTruncated() throws Exception {
+    void theAverageOfIntegersIsCutOff() throws Exception {
         onAll(hvd -> {
             int n = hvd.size();
             int sum = n * (n - 1) / 2;

@@ -301,4 +301,19 @@ class JoinContractTest extends Contract {
             return null;
         });
     }
+
+    /** Nobody's part is missing, although an allgather cannot do without a rank that has joined. */
+    @Test
+    void whatEveryRankHadAskedForBeforeItJoinedIsCarriedOut() throws Exception {
+        onAll(hvd -> {
+            for (int round = 0; round < 20; round++) {
+                Handle all = hvd.allgatherAsync("before", Tensor.of(hvd.rank() + 0f));
+                Handle root = hvd.broadcastAsync("before.root", Tensor.of(hvd.rank() + 0f), 0);
+                hvd.join();
+                assertThat(all.synchronize().elements()).isEqualTo(hvd.size());
+                assertThat(root.synchronize().item()).isZero();
+            }
+            return null;
+        });
+    }
 }

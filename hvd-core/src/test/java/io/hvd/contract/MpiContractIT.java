@@ -21,13 +21,16 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MpiContractIT {
     private static final List<Class<? extends Contract>> CLASSES = List.of(
             CollectiveContractTest.class,
+            ArithmeticContractTest.class,
             MovementContractTest.class,
             ManyRoundsContractTest.class,
             MismatchContractTest.class,
             GroupContractTest.class,
             JoinContractTest.class,
             ProcessSetContractTest.class,
-            StepContractTest.class);
+            UnevenSetContractTest.class,
+            StepContractTest.class,
+            StepExitContractTest.class);
 
     private static final Pattern PASSED = Pattern.compile("TESTS backend=(\\w+) ranks=(\\d+) passed=(\\d+)");
     private static final Map<String, Integer> PASSED_BY_JOB = new HashMap<>();

@@ -11,13 +11,17 @@ import io.hvd.config.EngineSettings;
 import io.hvd.engine.Announcement.Wishes;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Verdict;
+import io.hvd.spi.OpKind;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -125,7 +129,7 @@ class CoordinatorPlansTest {
         coordinator.announce(1, known(0, 4, 0), 0);
         assertThat(coordinator.next(0)).as("of the epoch before").isEmpty();
 
-        coordinator.unlock(0, Optional.empty());
+        coordinator.unlock(0, new LeftPlan(Optional.empty(), Map.of()));
         coordinator.announce(0, known(2, 4, 0), 0);
         coordinator.announce(1, known(2, 4, 0), 0);
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
@@ -145,7 +149,7 @@ class CoordinatorPlansTest {
 
         coordinator.announce(1, known(2, 4, 0), 0);
         assertThat(coordinator.next(0)).isEmpty();
-        coordinator.unlock(0, Optional.empty());
+        coordinator.unlock(0, new LeftPlan(Optional.empty(), Map.of()));
         coordinator.announce(0, known(2, 4, 0), 0);
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("a"));
     }
@@ -169,7 +173,7 @@ class CoordinatorPlansTest {
     void aBetterCutIsForgottenWhereARequestHasChanged() {
         for (DType type : List.of(DType.FLOAT32, DType.FLOAT64)) {
             Coordinator coordinator = lockedWith(sum("a", 4), sum("b", 4));
-            coordinator.unlock(0, Optional.of(List.of(List.of("b"), List.of("a"))));
+            coordinator.unlock(0, new LeftPlan(Optional.of(List.of(List.of("b"), List.of("a"))), Map.of()));
             Request b = Requests.allreduce("b", type, Shape.of(1), ReduceOp.SUM);
             int number = type == DType.FLOAT32 ? 1 : 2;
             List<List<String>> lock = List.of();
@@ -198,7 +202,7 @@ class CoordinatorPlansTest {
         coordinator.announce(0, closes(), 0);
         coordinator.announce(1, closes(), 0);
         assertThat(coordinator.next(0)).isEmpty();
-        coordinator.unlock(0, Optional.empty());
+        coordinator.unlock(0, new LeftPlan(Optional.empty(), Map.of()));
         assertThat(coordinator.next(0)).singleElement().matches(Plan::stop);
     }
 
@@ -206,7 +210,7 @@ class CoordinatorPlansTest {
     @Test
     void aBarrierWithALimitCountsInEveryEpoch() {
         Coordinator coordinator = two(settings(8, 0, false));
-        coordinator.unlock(0, Optional.empty());
+        coordinator.unlock(0, new LeftPlan(Optional.empty(), Map.of()));
         bothWant(coordinator, Request.barrier("limited", 100));
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("limited"));
         bothWant(coordinator, Request.barrier("unlimited", 0));
@@ -254,6 +258,31 @@ class CoordinatorPlansTest {
         });
     }
 
+    /** Each had asked before it joined, so that nobody's part is missing. */
+    @Test
+    void whatAllHadAskedForBeforeTheyJoinedIsCarriedOut() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        for (int rank = 0; rank < 2; rank++) {
+            coordinator.announce(rank, wants(gather("g", DType.INT8, 3), Request.join("join", JoinDivisor.INITIAL)), 0);
+        }
+        assertThat(batches(coordinator))
+                .extracting(Batch::names, Batch::verdict)
+                .containsExactly(tuple(List.of("g"), Verdict.RUN), tuple(List.of("join"), Verdict.RUN));
+    }
+
+    @Test
+    void aTransferHasNothingToDoWithAJoinThatFails() {
+        Coordinator coordinator = new Coordinator(3, List.of(), settings(8, 0, false));
+        coordinator.announce(0, wants(Request.join("join", JoinDivisor.INITIAL)), 0);
+        coordinator.announce(1, wants(Request.join("join", JoinDivisor.ACTIVE)), 0);
+        Tensor tensor = Tensor.of(1f);
+        coordinator.announce(1, wants(Request.transfer("t", OpKind.SEND, tensor, 2)), 0);
+        coordinator.announce(2, wants(Request.transfer("t", OpKind.RECEIVE, tensor, 1)), 0);
+        assertThat(batches(coordinator))
+                .extracting(Batch::names, Batch::verdict)
+                .containsExactly(tuple(List.of("t"), Verdict.RUN_IF_ASKED));
+    }
+
     @Test
     void differentDivisorsAreRefusedWithTheirRanks() {
         Coordinator coordinator = two(settings(8, 0, false));
@@ -285,6 +314,27 @@ class CoordinatorPlansTest {
     }
 
     @Test
+    void theRestOfAGroupThatALeftPlanHasBegunDoesNotWaitForWhatIsDone() {
+        Request.Group group = new Request.Group("g", 3);
+        Coordinator coordinator = two(settings(8, 0, false));
+        coordinator.unlock(0, new LeftPlan(Optional.empty(), Map.of("g", Set.of("g.0"))));
+        bothWantLater(coordinator, sum("g.1", 4).in(group), sum("g.2", 4).in(group));
+        assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("g.1", "g.2"));
+
+        bothWantLater(coordinator, sum("g.1", 4).in(group), sum("g.2", 4).in(group));
+        assertThat(coordinator.next(0)).as("the next time it is whole again").isEmpty();
+        bothWantLater(coordinator, sum("g.0", 4).in(group));
+        assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("g.1", "g.2", "g.0"));
+    }
+
+    /** After one static plan. */
+    private static void bothWantLater(Coordinator coordinator, Request... requests) {
+        Wishes wishes = new Wishes(0, 1, 0, new BitSet(), List.of(requests), List.of());
+        coordinator.announce(0, new Announcement(List.of(wishes), false, ""), 0);
+        coordinator.announce(1, new Announcement(List.of(wishes), false, ""), 0);
+    }
+
+    @Test
     void aGroupTravelsAsOneBeyondTheFusionThresholdUnlessThatIsDisabled() {
         assertThat(batchesOfAGroup(true)).containsExactly(List.of("g.0", "g.1", "g.2"));
         assertThat(batchesOfAGroup(false)).containsExactly(List.of("g.0", "g.1"), List.of("g.2"));
@@ -300,6 +350,26 @@ class CoordinatorPlansTest {
                 sum("g.1", 4).in(group),
                 sum("g.2", 4).in(group));
         return batches(coordinator).stream().map(Batch::names).toList();
+    }
+
+    /** Rank 0's communication thread was in the data plane from 0.6 s on, where it heard nobody. */
+    @Test
+    void aLimitRunsOnlyWhileTheCoordinatorListens() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        coordinator.announce(0, wants(Request.barrier("b", 1_000)), 0);
+        long listened = SECOND * 6 / 10;
+        long back = 5 * SECOND;
+        assertThat(coordinator.nanosUntilDue(back)).isZero();
+
+        coordinator.postpone(listened, back);
+
+        assertThat(coordinator.next(back)).isEmpty();
+        long over = back + SECOND - listened;
+        assertThat(coordinator.nanosUntilDue(back)).isEqualTo(over - back);
+        coordinator.postpone(over, over);
+        assertThat(coordinator.next(over).get(0).batches())
+                .extracting(Batch::verdict)
+                .containsExactly(Verdict.TIMED_OUT);
     }
 
     @Test

@@ -230,14 +230,31 @@ class CoordinatorTest {
     }
 
     @Test
-    void aRankThatHasClosedMayGo() {
+    void aRankThatHasClosedIsWaitedForAllTheSame() {
         three.announce(1, closes());
         three.lose(1, "its process has ended");
+        assertThat(three.next().failure()).isEqualTo("rank 1 is gone: its process has ended");
+    }
+
+    @Test
+    void whoIsLostAfterAllHaveClosedAndBeforeAllAreDoneFailsTheJob() {
+        List.of(0, 1, 2).forEach(rank -> three.announce(rank, closes()));
+        assertThat(three.next().stop()).isTrue();
+        three.announce(1, Announcement.ofTheEnd());
+        three.announce(0, Announcement.ofTheEnd());
         assertThat(three.next().isEmpty()).isTrue();
-        three.announce(0, closes());
-        three.announce(2, closes());
+        three.lose(1, "its process has ended");
+        assertThat(three.next().failure()).isEqualTo("rank 1 is gone: its process has ended");
+        assertThat(three.next().isEmpty()).isTrue();
+    }
+
+    @Test
+    void afterAllAreDoneTheRanksGoAndNothingCounts() {
+        List.of(0, 1, 2).forEach(rank -> three.announce(rank, closes()));
+        assertThat(three.next().stop()).isTrue();
+        List.of(2, 0, 1).forEach(rank -> three.announce(rank, Announcement.ofTheEnd()));
         assertThat(three.next().stop()).isTrue();
         three.lose(0, "its process has ended");
-        assertThat(three.next().isEmpty()).as("after the stop nothing counts").isTrue();
+        assertThat(three.next().isEmpty()).isTrue();
     }
 }

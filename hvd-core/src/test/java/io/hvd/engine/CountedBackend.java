@@ -82,6 +82,11 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
     }
 
     @Override
+    public ControlChannel openChannel() {
+        return inner.openChannel();
+    }
+
+    @Override
     public String description() {
         return inner.description();
     }

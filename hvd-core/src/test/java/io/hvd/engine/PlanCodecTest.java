@@ -71,11 +71,13 @@ class PlanCodecTest {
     }
 
     @Test
-    void closingAndFailureArriveEachOnItsOwn() {
+    void closingFailureAndTheEndArriveEachOnItsOwn() {
         for (boolean closing : new boolean[] {true, false}) {
             for (String failure : List.of("", "rank 3: no space left")) {
-                Announcement announcement = new Announcement(List.of(), closing, failure);
-                assertThat(roundTrip(announcement)).isEqualTo(announcement);
+                for (boolean done : new boolean[] {true, false}) {
+                    Announcement announcement = new Announcement(List.of(), closing, failure, done);
+                    assertThat(roundTrip(announcement)).isEqualTo(announcement);
+                }
             }
         }
     }

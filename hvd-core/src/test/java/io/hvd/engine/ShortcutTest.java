@@ -51,7 +51,8 @@ class ShortcutTest {
     private StepFollower follower() {
         SetMember set =
                 new SetMember(0, List.of(0, 1), 0, dataPlane(), Requests.settings(1 << 20, 0), new DataLog(recorder));
-        StepFollower follower = new StepFollower(set, queue, new DataLog(recorder), new Unfinished(), null);
+        StepFollower follower = new StepFollower(
+                set, queue, new DataLog(recorder), new Unfinished(), PlanExit.ofOneRank(() -> {}), null);
         queue.submit(List.of(op("a"), op("b")), false, false);
         set.arrived(new Plan(0, List.of(batch("a"), batch("b")), List.of(), false, ""), queue);
         queue.drainFresh().forEach(op -> queue.take(0, op.name()));
@@ -122,7 +123,7 @@ class ShortcutTest {
                 () -> {
                     shortcut.begin();
                     steps.rest();
-                    shortcut.sleep(control, Long.MAX_VALUE, null);
+                    shortcut.sleep(control, Long.MAX_VALUE, new CoordinatorAway(control, List.of()));
                     return afterwards.get();
                 },
                 this::onCommunicationThread);

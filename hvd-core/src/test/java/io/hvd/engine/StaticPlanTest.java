@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class StaticPlanTest {
@@ -24,6 +25,27 @@ class StaticPlanTest {
         assertThat(plan.isDue()).isTrue();
         plan.advance();
         assertThat(plan.next()).as("the next step").containsExactly("a", "b");
+    }
+
+    @Test
+    void aGroupOfWhichOneBatchIsDoneHasBegunUntilItsLastBatchIsDoneToo() {
+        Request.Group group = new Request.Group("g", 3);
+        StaticPlan grouped = new StaticPlan(
+                List.of(List.of("a"), List.of("g.0", "g.1"), List.of("g.2"), List.of("b")),
+                Map.of(
+                        "a", sum("a", 4),
+                        "g.0", sum("g.0", 4).in(group),
+                        "g.1", sum("g.1", 4).in(group),
+                        "g.2", sum("g.2", 8).in(group),
+                        "b", sum("b", 4)),
+                2);
+        assertThat(grouped.begunGroups()).isEmpty();
+        grouped.advance();
+        assertThat(grouped.begunGroups()).isEmpty();
+        grouped.advance();
+        assertThat(grouped.begunGroups()).isEqualTo(Map.of("g", Set.of("g.0", "g.1")));
+        grouped.advance();
+        assertThat(grouped.begunGroups()).isEmpty();
     }
 
     @Test

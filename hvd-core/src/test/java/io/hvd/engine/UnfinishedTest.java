@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -39,6 +40,10 @@ class UnfinishedTest {
     private final AtomicInteger worksBegun = new AtomicInteger();
     private final AtomicInteger worksDone = new AtomicInteger();
     private volatile boolean broken;
+    /** A rank whose device never gets done. */
+    private volatile int stuck = -1;
+
+    private final List<Backend> backends = new ArrayList<>();
     private final List<Engine> engines = new ArrayList<>();
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
@@ -46,6 +51,7 @@ class UnfinishedTest {
     void start() {
         for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
             Backend backend = withDevice(provider.open(HvdConfig.from(Map.of()), List.of()));
+            backends.add(backend);
             Engine engine = new Engine(
                     backend, List.of(), Requests.settings(1 << 20, 0), new FlightRecorder(16), failures::add);
             engines.add(engine);
@@ -63,7 +69,7 @@ class UnfinishedTest {
 
     /** The back end itself, but that the data plane leaves something behind. */
     private Backend withDevice(Backend inner) {
-        Collectives device = new DeviceLike(inner.collectives()).proxy();
+        Collectives device = new DeviceLike(inner.topology().rank(), inner.collectives()).proxy();
         return (Backend) Proxy.newProxyInstance(
                 getClass().getClassLoader(),
                 new Class<?>[] {Backend.class},
@@ -73,10 +79,12 @@ class UnfinishedTest {
 
     /** The n-th collective is done when so many are; or it fails. */
     private final class DeviceLike {
+        private final int rank;
         private final Collectives inner;
         private int works;
 
-        DeviceLike(Collectives inner) {
+        DeviceLike(int rank, Collectives inner) {
+            this.rank = rank;
             this.inner = inner;
         }
 
@@ -96,7 +104,7 @@ class UnfinishedTest {
                 if (broken) {
                     throw new IllegalStateException("the device is broken");
                 }
-                return worksDone.get() >= number;
+                return worksDone.get() >= number && rank != stuck;
             };
         }
     }
@@ -165,6 +173,24 @@ class UnfinishedTest {
             assertThat(last.get(rank).join().tensor().item()).isEqualTo(3);
         }
         assertThat(failures).isEmpty();
+    }
+
+    /** On another host nobody else may hear of it. */
+    @Test
+    void aDeathIsHeardWhileADeviceFinishesWhatIsLeftAfterAllHaveClosed() throws Exception {
+        stuck = 0;
+        List<CompletableFuture<Outcome>> last = sums("last");
+        worksDone.set(1);
+        CountDownLatch leaves = new CountDownLatch(1);
+        new Thread(engines.get(0)::close).start();
+        new Thread(() -> engines.get(1).close(leaves::countDown)).start();
+        leaves.await();
+        backends.get(1).abort(1, "its process has ended");
+
+        assertThatThrownBy(() -> last.get(0).get(20, TimeUnit.SECONDS))
+                .hasCauseInstanceOf(ShutdownException.class)
+                .hasMessageContaining("rank 1 is gone: its process has ended");
+        assertThat(failures).anyMatch(why -> why.contains("rank 1 is gone: its process has ended"));
     }
 
     @Test

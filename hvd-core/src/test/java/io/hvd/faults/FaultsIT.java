@@ -158,11 +158,42 @@ class FaultsIT {
                 .anySatisfy(record -> assertThat(record.reason()).containsPattern(goneAs(culprit, steps)));
     }
 
+    /** Their programs end by themselves then: they return from close(), or catch what they are told and exit. */
+    @ParameterizedTest
+    @CsvSource({"kill-others-close, 0", "kill-others-close, 3", "kill-others-exit, 0", "kill-others-exit, 2"})
+    void survivorsWhoseProgramsEndLeaveTheirRecordsFirst(String fault, int culprit) throws IOException {
+        Map<String, String> environment = new HashMap<>(surroundings("settled"));
+        environment.put(FailureRecord.DIRECTORY_VARIABLE, records.toString());
+        kill(Job.run(
+                Mpirun.command(RANKS, FaultyProgram.class, fault, String.valueOf(culprit), "settled"), environment));
+
+        assertThat(FailureRecord.readAll(records))
+                .allMatch(FailureRecord::consequence)
+                .extracting(FailureRecord::rank)
+                .containsExactlyInAnyOrderElementsOf(IntStream.range(0, RANKS)
+                        .filter(rank -> rank != culprit)
+                        .boxed()
+                        .toList());
+    }
+
     @Test
     void aHealthyProgramEndsWithZero() {
         Job job = Job.horovodrun(2, FaultyProgram.class, "none", "-1");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
+    }
+
+    /** Without it the screen would begin with whichever rank mpirun saw ending, and its exit code. */
+    @Test
+    void aProgramThatEndsItselfAndSaysWhyIsTheFirstFailureByItsReason() {
+        Job job = Job.horovodrun(2, FaultyProgram.class, "refuse", "1");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(4);
+        List<String> lines = job.output().lines().toList();
+        int first =
+                lines.indexOf(job.lines("horovodrun: first failure: rank 1 on ").get(0));
+        assertThat(lines.get(first + 1)).isEqualTo("  the data has no rows");
+        assertThat(lines.get(first + 2)).isEqualTo("horovodrun: exit code 4");
     }
 
     @Test

@@ -4,9 +4,11 @@ import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.RankMismatchException;
+import io.hvd.error.ShutdownException;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
 
 /** A training loop in which one rank misbehaves in the way its argument says; the others do everything right. */
@@ -19,6 +21,7 @@ public final class FaultyProgram {
     private static final List<long[]> HOARD = new ArrayList<>();
 
     private static final int PIECE = 1 << 13;
+    private static final int REFUSED = 4;
 
     private FaultyProgram() {}
 
@@ -33,6 +36,9 @@ public final class FaultyProgram {
         }
         try (HvdContext hvd = Hvd.init()) {
             train(hvd, steps, fault, culprit);
+        }
+        if (fault.equals("refuse")) {
+            System.exit(REFUSED);
         }
     }
 
@@ -52,13 +58,27 @@ public final class FaultyProgram {
             callInOwnOrder(hvd, culprit);
             return;
         }
-        while (!fault.equals("none") && !fault.equals("unclosed")) {
+        if (fault.equals("kill-others-exit")) {
+            exitWhenTold(hvd);
+        }
+        while (!Set.of("none", "unclosed", "refuse", "kill-others-close").contains(fault)) {
             average(hvd, "gradient", fault.equals("shape") && hvd.rank() == culprit ? 5 : 4);
+        }
+    }
+
+    private static void exitWhenTold(HvdContext hvd) {
+        try {
+            while (true) {
+                average(hvd, "gradient", 4);
+            }
+        } catch (ShutdownException told) {
+            System.exit(7);
         }
     }
 
     private static void misbehave(HvdContext hvd, String fault) {
         switch (fault) {
+            case "refuse" -> Hvd.recordFailure("the data has no rows", REFUSED);
             case "throw" -> throw new IllegalStateException("the disk is full");
             case "thread" -> {
                 Thread background = new Thread(
@@ -80,7 +100,8 @@ public final class FaultyProgram {
             }
             case "exit0" -> System.exit(0);
             case "exit3" -> System.exit(3);
-            case "kill" -> ProcessHandle.of(ProcessHandle.current().pid()).ifPresent(FaultyProgram::killHard);
+            case "kill", "kill-others-close", "kill-others-exit" ->
+                ProcessHandle.of(ProcessHandle.current().pid()).ifPresent(FaultyProgram::killHard);
             case "early-close" -> hvd.close();
             default -> {}
         }

@@ -133,6 +133,23 @@ class HangIT {
         assertThat(job.output()).doesNotContain("HANG", "have waited for");
     }
 
+    /** The transfer ends at once, and the ranks that it has tied together wait for the third one afterwards. */
+    @ParameterizedTest
+    @Execution(ExecutionMode.CONCURRENT)
+    @ValueSource(strings = {"0", "1"})
+    void knownLongWorkOfAThirdRankIsNoHangForTwoThatTransfer(String sharedMemory) {
+        Map<String, String> settings = Map.of(
+                "HVD_SHARED_MEMORY", sharedMemory,
+                "HOROVOD_STALL_CHECK_TIME_SECONDS", "3",
+                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "4");
+
+        Job job = Job.horovodrun(3, settings, HangProgram.class, "transfer", "2", "settled");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("TRANSFERRED")).hasSize(2);
+        assertThat(job.output()).doesNotContain("HANG", "have waited for");
+    }
+
     @Test
     @Execution(ExecutionMode.CONCURRENT)
     void withoutTheStallCheckALateRankIsNeitherNamedNorTheEndOfTheJob() {

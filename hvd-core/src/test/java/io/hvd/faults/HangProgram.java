@@ -35,6 +35,8 @@ public final class HangProgram {
                 waitForALockThatNobodyGives();
             } else if (args[0].equals("uneven")) {
                 trainSlowly(hvd);
+            } else if (args[0].equals("transfer")) {
+                transfer(hvd);
             }
             if (settled) {
                 average(hvd, "gradient");
@@ -66,7 +68,7 @@ public final class HangProgram {
             }
             case "branch" -> hvd.broadcast("weights", Tensor.of(1f), 0);
             case "stuck" -> waitForALockThatNobodyGives();
-            case "phase" -> {
+            case "phase", "transfer" -> {
                 try (Phase phase = hvd.phase("evaluation", Duration.ofSeconds(60))) {
                     LockSupport.parkNanos(10_000_000_000L);
                 }
@@ -77,6 +79,16 @@ public final class HangProgram {
             case "throw" -> throw new IllegalStateException("seen only when close() returns");
             default -> {}
         }
+    }
+
+    /** From the first rank to the second one. */
+    private static void transfer(HvdContext hvd) {
+        if (hvd.rank() == 0) {
+            hvd.send(Tensor.of(1f), 1, 7);
+        } else {
+            hvd.receive(Tensor.of(0f), 0, 7);
+        }
+        System.out.println("TRANSFERRED");
     }
 
     /** The other rank has run out of data long before. */

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,10 +10,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 final class ConfigFileTest {
 
@@ -123,6 +128,53 @@ final class ConfigFileTest {
     void aMissingFileIsNamed() {
         assertThatThrownBy(() -> parse(List.of("-np", "1", "--config-file", "/nowhere.yaml", "true")))
                 .hasMessageContainingAll("config-unreadable", "/nowhere.yaml");
+    }
+
+    /** Each of these kept the launcher busy for minutes, or ended it with a stack overflow, before it said anything. */
+    @ParameterizedTest
+    @MethodSource
+    void aFileThatIsMadeToKeepTheReaderBusyIsRefusedInOneSentence(String what, String yaml) {
+        refused(yaml)
+                .satisfies(refusal -> assertThat(refusal.getMessage())
+                        .contains("job.yaml", what)
+                        .doesNotContain("\n")
+                        .hasSizeLessThan(500));
+    }
+
+    static Stream<Arguments> aFileThatIsMadeToKeepTheReaderBusyIsRefusedInOneSentence() {
+        var bomb = new StringBuilder("params0: &a0 [x, x]\n");
+        for (int level = 1; level < 25; level++) {
+            bomb.append("params%d: &a%d [*a%d, *a%d]\n".formatted(level, level, level - 1, level - 1));
+        }
+        return Stream.of(
+                Arguments.of("alias", bomb + "timeline: *a24\n"),
+                Arguments.of("alias", "timeline: &a {filename: *a}\n"),
+                Arguments.of("deep", "params: " + "[".repeat(20_000) + "]".repeat(20_000)),
+                Arguments.of("deep", "params: " + "{a: ".repeat(10_000) + "}".repeat(10_000)),
+                Arguments.of(
+                        "deep",
+                        IntStream.range(0, 300)
+                                .mapToObj(level -> " ".repeat(level) + "a:\n")
+                                .collect(joining())),
+                Arguments.of("characters", "params: {cycle_time_ms: " + "9".repeat(60_000) + "}\n"),
+                Arguments.of("characters", "params: {cycle_time_ms: 0." + "9".repeat(60_000) + "}\n"),
+                Arguments.of("characters", "params: {? " + "9".repeat(60_000) + " : 1}\n"),
+                Arguments.of("65536 bytes", "params: {cycle_time_ms: " + "9".repeat(10_000_000) + "}\n"),
+                Arguments.of("65536 bytes", "# " + "x".repeat(65_536)));
+    }
+
+    @Test
+    void aFileWithoutEndIsRefused() {
+        assertThatThrownBy(() -> parse(List.of("-np", "1", "--config-file", "/dev/zero", "true")))
+                .hasMessageContainingAll("/dev/zero", "65536 bytes");
+    }
+
+    @Test
+    void whatIsNoTextIsRefused() throws IOException {
+        Path file = Files.write(folder.resolve("job.yaml"), new byte[] {'a', ':', ' ', (byte) 0xff, (byte) 0xfe});
+
+        assertThatThrownBy(() -> parse(List.of("-np", "1", "--config-file", file.toString(), "true")))
+                .hasMessageContainingAll("config-unreadable", "UTF-8");
     }
 
     private org.assertj.core.api.AbstractThrowableAssert<?, ?> refused(String yaml) {

@@ -3,11 +3,13 @@ package io.hvd.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
 import io.hvd.error.FailureRecord;
 import io.hvd.error.LauncherAddress;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -234,6 +236,52 @@ final class FrontDeskTest {
         }
 
         assertThat(Files.size(folder.resolve("result-3"))).isEqualTo(100_000);
+    }
+
+    /** Eight may hand in a gibibyte each at the same time, which is more than the launcher's heap. */
+    @Test
+    void aLargeResultIsWrittenAsItComesAndNotKeptInMemory() throws IOException {
+        byte[] result = new byte[64 << 20];
+        for (int i = 0; i < result.length; i++) {
+            result[i] = (byte) (i + (i >>> 13));
+        }
+        long allocated;
+        try (FrontDesk desk = open(true)) {
+            desk.address().send("result-3", result);
+            allocated = allocatedByTheDesk();
+        }
+
+        assertThat(folder.resolve("result-3")).hasBinaryContent(result);
+        assertThat(allocated).isBetween(1L, 4L << 20);
+    }
+
+    @Test
+    void aResultThatIsCutOffLeavesNothing() throws IOException {
+        try (FrontDesk desk = open(true)) {
+            try (Socket caller = call(desk)) {
+                var out = new DataOutputStream(caller.getOutputStream());
+                out.write(HexFormat.of().parseHex(desk.address().token()));
+                out.writeLong(System.currentTimeMillis());
+                out.writeInt("result-3".length());
+                out.writeBytes("result-3");
+                out.writeInt(1000);
+                out.write(new byte[999]);
+                caller.shutdownOutput();
+                assertThat(caller.getInputStream().read())
+                        .as("no word that it is stored")
+                        .isEqualTo(-1);
+            }
+        }
+
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    private static long allocatedByTheDesk() {
+        var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("hvd-launch-desk"))
+                .mapToLong(thread -> threads.getThreadAllocatedBytes(thread.getId()))
+                .sum();
     }
 
     @Test

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
@@ -36,6 +37,7 @@ final class HorovodrunPageTest {
             1000,
             false,
             Optional.empty(),
+            OptionalLong.of(1L << 30),
             Set.of("localhost", "n1"),
             Set.of("lo", "eth0", "docker0"),
             Map.of("HOME", "/home/ada", "PATH", "/usr/bin:/bin", "PWD", "/home/ada/hvd"));

@@ -50,6 +50,16 @@ final class HorovodrunTest {
         assertThat(err.toString()).contains("not with Open MPI 4.0.7");
     }
 
+    @Test
+    void moreRanksThanThisMachineCanBeMeantToHoldAreRefusedBeforeAnythingIsStarted() throws Exception {
+        for (String also : new String[] {"--verbose", "--dry-run"}) {
+            assertThat(under("4.1.4", "-np", "1000000", also, "true")).isEqualTo(2);
+
+            assertThat(err.toString()).contains("np-exceeds-slots", "1000000 ranks", "-H localhost:1000000");
+            assertThat(folder.resolve("started")).doesNotExist();
+        }
+    }
+
     private int under(String version, String... args) throws IOException, InterruptedException {
         Path mpirun = Files.writeString(
                 folder.resolve("mpirun"),

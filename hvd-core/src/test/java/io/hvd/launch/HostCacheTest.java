@@ -1,8 +1,12 @@
 package io.hvd.launch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
+import io.hvd.file.WholeFileProgram;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -10,11 +14,15 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.Arrays;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class HostCacheTest {
 
@@ -73,6 +81,18 @@ final class HostCacheTest {
     }
 
     @Test
+    void whatAKilledLauncherHasLeftIsDeletedByTheNextOne() throws IOException {
+        Files.createDirectories(file.getParent());
+        WholeFileProgram.beginAndBeKilled(file);
+
+        cache("v", NOON).remember(Map.of("a", Set.of("eth0")));
+
+        try (var files = Files.list(file.getParent())) {
+            assertThat(files).containsExactly(file);
+        }
+    }
+
+    @Test
     void aFileThatSomebodySpoiltIsAsGoodAsNone() throws IOException {
         Files.createDirectories(file.getParent());
         Files.writeString(file, "nonsense\n99999999999999999999\ta v\teth0\n\t\t\n");
@@ -80,6 +100,80 @@ final class HostCacheTest {
         assertThat(cache("v", NOON).recent(BOTH)).isEmpty();
         cache("v", NOON).remember(Map.of("a", Set.of("eth0")));
         assertThat(cache("v", NOON).recent(BOTH)).containsOnlyKeys("a");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"eth0,", ",eth0", ",", "eth0,,lo", "eth0\tlo", "eth 0", "eth0\0,\0"})
+    void aDamagedLineCostsItsHostAndNoOther(String damaged) throws IOException {
+        Files.createDirectories(file.getParent());
+        long noon = NOON.toEpochMilli();
+        Files.writeString(file, noon + "\ta v\t" + damaged + "\n" + noon + "\tb v\teth0,lo\n");
+
+        assertThat(cache("v", NOON).recent(BOTH)).isEqualTo(Map.of("b", Set.of("eth0", "lo")));
+        cache("v", NOON).remember(Map.of("a", Set.of("ib0")));
+        assertThat(cache("v", NOON).recent(BOTH)).isEqualTo(Map.of("a", Set.of("ib0"), "b", Set.of("eth0", "lo")));
+    }
+
+    @Test
+    void aNameThatStandsTwiceInALineCountsOnce() throws IOException {
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, NOON.toEpochMilli() + "\ta v\teth0,eth0\n");
+
+        assertThat(cache("v", NOON).recent(BOTH)).isEqualTo(Map.of("a", Set.of("eth0")));
+    }
+
+    /** Whatever happens to a file on a disk: single bytes, pieces that are missing, pieces that are there twice. */
+    @Test
+    void noDamageToTheFileIsEverThrown() throws IOException {
+        var hosts = Set.of("node1", "node2", "node3");
+        cache("v", NOON)
+                .remember(Map.of("node1", Set.of("eth0", "lo"), "node2", Set.of(), "node3", Set.of("ib0", "eth1")));
+        byte[] whole = Files.readAllBytes(file);
+        for (int seed = 0; seed < 3_000; seed++) {
+            Files.write(file, damaged(whole, new Random(seed)));
+            HostCache cache = cache("v", NOON);
+            int of = seed;
+            assertThatCode(() -> {
+                        assertThat(hosts).containsAll(cache.recent(hosts).keySet());
+                        cache.remember(Map.of("node2", Set.of("eth0")));
+                        assertThat(cache.recent(hosts)).containsEntry("node2", Set.of("eth0"));
+                    })
+                    .as("seed " + of)
+                    .doesNotThrowAnyException();
+        }
+    }
+
+    private static byte[] damaged(byte[] whole, Random random) {
+        byte[] bytes = whole.clone();
+        int from = random.nextInt(bytes.length);
+        int to = from + random.nextInt(bytes.length - from);
+        var damaged = new ByteArrayOutputStream();
+        switch (random.nextInt(4)) {
+            case 0 -> bytes[from] = ",\t\n0\0\u00ff".getBytes(StandardCharsets.ISO_8859_1)[random.nextInt(6)];
+            case 1 -> bytes[from] ^= (byte) (1 << random.nextInt(8));
+            case 2 -> bytes = Arrays.copyOf(bytes, from);
+            default -> damaged.write(bytes, 0, to);
+        }
+        damaged.write(bytes, Math.min(from, bytes.length), Math.max(0, bytes.length - from));
+        damaged.writeBytes(random.nextBoolean() ? bytes : new byte[0]);
+        return damaged.toByteArray();
+    }
+
+    @Test
+    void aFileThatIsFarTooLongIsNotRead() throws IOException {
+        Files.createDirectories(file.getParent());
+        String line = NOON.toEpochMilli() + "\ta v\teth0\n";
+        Files.writeString(file, line + "x".repeat(2 << 20));
+
+        assertThat(cache("v", NOON).recent(BOTH)).isEmpty();
+    }
+
+    /** It would be read as two. */
+    @Test
+    void aNameThatCannotStandInALineIsNotWritten() {
+        cache("v", NOON).remember(Map.of("a", Set.of("eth0,lo"), "b", Set.of("eth0\n1"), "c\td", Set.of("eth0")));
+
+        assertThat(cache("v", NOON).recent(Set.of("a", "b", "c\td"))).isEmpty();
     }
 
     @Test

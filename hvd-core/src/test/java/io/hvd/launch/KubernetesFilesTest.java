@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -63,6 +64,7 @@ final class KubernetesFilesTest {
                 1000,
                 true,
                 Optional.empty(),
+                OptionalLong.of(1L << 30),
                 Set.of("hvd-mnist-launcher"),
                 Set.of("lo", "eth0"),
                 BY_OPERATOR);

@@ -157,13 +157,31 @@ final class LaunchOptionsTest {
     }
 
     @Test
+    void slotsOfManyHostsAreMoreThanAnIntHolds() {
+        String hosts = java.util.stream.IntStream.range(0, 3000)
+                .mapToObj(host -> "n" + host + ":999999")
+                .collect(java.util.stream.Collectors.joining(","));
+
+        assertThat(parse("-np", "8", "-H", hosts, "true").ranks()).isEqualTo(8);
+        assertThat(parse("-np", "8", "-H", hosts.replaceAll("n\\d+", "n"), "true")
+                        .ranks())
+                .isEqualTo(8);
+    }
+
+    @Test
     void theNumberOfRanksIsRequired() {
         refused("java").hasMessageContainingAll("np-missing", "-np");
         refused("-np").hasMessageContainingAll("flag-without-value", "-np");
     }
 
     @ParameterizedTest
-    @CsvSource({"four,not-a-number", "4.5,not-a-number", "0,out-of-range", "-2,out-of-range", "99999999999,not-a-number"
+    @CsvSource({
+        "four,not-a-number",
+        "\u0664,not-a-number",
+        "4.5,not-a-number",
+        "0,out-of-range",
+        "-2,out-of-range",
+        "99999999999,not-a-number"
     })
     void theNumberOfRanksIsAWholeNumberOfAtLeastOne(String value, String id) {
         refused("-np", value, "true").hasMessageContainingAll(id, "-np " + value);

@@ -18,6 +18,11 @@ final class MpiVersionTest {
     }
 
     @Test
+    void aVersionThatIsNoNumberIsNotKnown() {
+        assertThat(MpiVersion.parse("mpirun (Open MPI) 99999999999.1.4\n")).isEmpty();
+    }
+
+    @Test
     void otherMpisAreKnownByWhatTheyPrint() {
         assertThat(MpiVersion.parse("HYDRA build details:\n    Version:                                 4.0.2\n"))
                 .contains(new MpiVersion(Flavour.HYDRA, 4, 0, "MPICH 4.0.2"));

@@ -7,6 +7,7 @@ import io.hvd.launch.MpiVersion.Flavour;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -32,6 +33,7 @@ final class MpirunLineTest {
             1000,
             false,
             Optional.empty(),
+            OptionalLong.of(1L << 30),
             Set.of("localhost", "here"),
             Set.of("lo", "eth0", "br-0123456789ab"),
             Map.of("PATH", "/bin"));
@@ -40,9 +42,9 @@ final class MpirunLineTest {
     void theWholeLineForOneHostAndOpenMpi4() {
         assertThat(line(V4, root(container(PLAIN)), "-np", "8", "java", "-jar", "a b.jar"))
                 .isEqualTo("mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot --oversubscribe"
-                        + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,vader,tcp"
+                        + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,vader"
                         + " --mca btl_vader_single_copy_mechanism none --mca opal_signal 31"
-                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR java -jar 'a b.jar'");
+                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -jar 'a b.jar'");
     }
 
     @Test
@@ -50,8 +52,8 @@ final class MpirunLineTest {
         assertThat(line(V5, root(container(PLAIN)), "-np", "8", "java", "-jar", "a b.jar"))
                 .isEqualTo("mpirun --allow-run-as-root -np 8 --bind-to none --map-by slot:OVERSUBSCRIBE"
                         + " --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl self,sm"
-                        + " --mca smsc ^cma --mca opal_signal 31"
-                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR java -jar 'a b.jar'");
+                        + " --mca smsc ^cma --pmixmca ptl_base_if_include lo --mca opal_signal 31"
+                        + " -x UCX_ERROR_SIGNALS= -x HVD_FAILURE_DIR env java -jar 'a b.jar'");
     }
 
     @Test
@@ -82,6 +84,24 @@ final class MpirunLineTest {
         }
     }
 
+    /** mpirun would take a minute to start a million of them, and say nothing meanwhile. */
+    @Test
+    void moreRanksThanThisMachineCanBeMeantToHoldAreRefusedUnlessTheirSlotsAreNamed() {
+        assertThat(line(V4, PLAIN, "-np", "256", "true")).contains(" -np 256 ");
+        for (MpiVersion version : List.of(V4, V5, MPICH)) {
+            assertThatThrownBy(() -> line(version, PLAIN, "-np", "257", "true"))
+                    .isInstanceOf(UsageException.class)
+                    .hasMessageContainingAll("np-exceeds-slots", "257 ranks", "4 cores", "256", "-H localhost:257");
+        }
+        assertThat(line(V4, PLAIN, "-np", "257", "-H", "localhost:257", "true")).contains(" -np 257 ");
+        assertThat(line(V4, PLAIN, "-np", "257", "--mpi-args=--oversubscribe", "true"))
+                .contains(" -np 257 ");
+        Machine hostfile = withEnvironment(PLAIN, "OMPI_MCA_orte_default_hostfile", "/etc/mpi/hostfile");
+        assertThat(line(V4, hostfile, "-np", "257", "true"))
+                .as("mpirun knows the slots")
+                .contains(" -np 257 ");
+    }
+
     @Test
     void slotsGivenForThisHostSufficeButRanksBeyondItsCoresYield() {
         for (MpiVersion version : List.of(V4, V5)) {
@@ -110,8 +130,8 @@ final class MpirunLineTest {
 
         for (MpiVersion version : List.of(V4, V5)) {
             assertThat(line(version, machine, "-np", "2", "true"))
-                    .doesNotContain("pml", "btl")
-                    .contains("-x HFI_NO_BACKTRACE=1 -x IPATH_NO_BACKTRACE=1");
+                    .doesNotContain("pml")
+                    .contains(" --mca btl ^tcp ", "-x HFI_NO_BACKTRACE=1 -x IPATH_NO_BACKTRACE=1");
             assertThat(explained(version, machine, "-np", "2", "true"))
                     .contains("left to Open MPI, found mlx5_0 (InfiniBand)");
         }
@@ -157,7 +177,7 @@ final class MpirunLineTest {
                 "true");
 
         assertThat(line)
-                .isEqualTo("mpirun -np 8 --mca pml ob1 --mca btl self,vader,tcp -x HVD_FAILURE_DIR"
+                .isEqualTo("mpirun -np 8 --mca pml ob1 --mca btl self,vader -x HVD_FAILURE_DIR"
                         + " -bind-to core --map-by node --oversubscribe --mca mpi_yield_when_idle 0 -mca opal_signal 6"
                         + " --mca btl_vader_single_copy_mechanism cma -x UCX_ERROR_SIGNALS=11 true");
     }
@@ -275,6 +295,57 @@ final class MpirunLineTest {
         }
     }
 
+    /** A port of Open MPI's is open to everybody, at all addresses of the host. */
+    @Test
+    void onOneHostNoTransportOpensAPort() {
+        for (String hosts : List.of("here:2", "localhost:2", "here:2,b:1")) {
+            assertThat(line(V4, PLAIN, "-np", "2", "-H", hosts, "true"))
+                    .contains(" --mca btl self,vader ")
+                    .doesNotContain("ptl_base");
+            assertThat(line(V5, PLAIN, "-np", "2", "-H", hosts, "true"))
+                    .contains(" --mca btl self,sm ", " --pmixmca ptl_base_if_include lo ");
+        }
+        assertThat(line(V5, PLAIN, "-np", "2", "-H", "here:1,b:1", "true")).doesNotContain("ptl_base");
+        assertThat(line(V5, withEnvironment(PLAIN, "PMIX_MCA_ptl_base_if_include", "eth0"), "-np", "2", "true"))
+                .doesNotContain("ptl_base");
+        assertThat(line(V5, PLAIN, "-np", "2", "--mpi-args=--pmixmca ptl_base_if_include eth0", "true"))
+                .containsOnlyOnce("ptl_base");
+    }
+
+    @Test
+    void whereSharedMemoryIsShortSegmentsLieElsewhere() {
+        Machine full = withSharedMemory(withEnvironment(PLAIN, "TMPDIR", "/scratch/tmp"), 8 << 20);
+
+        assertThat(line(V4, full, "-np", "3", "true")).doesNotContain("backing");
+        assertThat(line(V4, full, "-np", "4", "true"))
+                .contains(" --mca btl self,vader --mca btl_vader_backing_directory /scratch/tmp ");
+        assertThat(line(V5, full, "-np", "4", "true"))
+                .contains(" --mca btl self,sm --mca btl_sm_backing_directory /scratch/tmp ");
+        assertThat(explained(V4, full, "-np", "4", "true")).contains("/dev/shm has only 8 MiB free for 4 ranks");
+        assertThat(line(V4, withEnvironment(full, "OMPI_MCA_btl_vader_backing_directory", "/x"), "-np", "4", "true"))
+                .doesNotContain("backing");
+    }
+
+    @Test
+    void aJavaIsKeptOutOfMpirunsSightAndItIsSaid() {
+        for (String java : List.of("java", "/opt/jdk/bin/java", "./java")) {
+            String[] args = {"-np", "2", java, "-Dorg.bytedeco.javacpp.cachedir=/x", "-jar", "t.jar"};
+            for (MpiVersion version : List.of(V4, V5, SPECTRUM)) {
+                assertThat(line(version, PLAIN, args))
+                        .endsWith(" env " + String.join(" ", List.of(args).subList(2, 6)));
+                assertThat(explained(version, PLAIN, args)).contains("# java is started by env, as mpirun rewrites");
+            }
+            assertThat(line(MPICH, PLAIN, args)).doesNotContain(" env ");
+        }
+        for (String other : List.of("java17", "javac", "sh", "python3", "java/run")) {
+            assertThat(line(V4, PLAIN, "-np", "2", other, "cp", "x"))
+                    .endsWith(" " + other + " cp x")
+                    .doesNotContain(" env ");
+        }
+        assertThat(build(V4, PLAIN, "-np", "2", "/opt/a=b/bin/java", "-version").command())
+                .containsExactly("sh", "-c", "exec \"$@\"", "sh", "/opt/a=b/bin/java", "-version");
+    }
+
     @Test
     void betweenHostsTcpJoinsSharedMemory() {
         assertThat(line(V5, PLAIN, "-np", "2", "-H", "here:1,b:1", "true")).contains("--mca btl self,sm,tcp ");
@@ -318,7 +389,7 @@ final class MpirunLineTest {
                                 + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --mca plm_rsh_args '-p 22'"
                                 + " --mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1"
                                 + " --mca oob_tcp_keepalive_probes 2"
-                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
+                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH env java -jar t.jar");
         assertThat(ShellWords.join(build(V5, PLAIN, others, args).words()))
                 .isEqualTo(
                         "mpirun -np 4 -H here:2,b:2 --bind-to none --map-by slot --mca pml ob1"
@@ -329,7 +400,7 @@ final class MpirunLineTest {
                                 + " --mca opal_signal 31 -x UCX_ERROR_SIGNALS= --prtemca plm_ssh_args '-p 22'"
                                 + " --prtemca prte_keepalive_time 2 --prtemca prte_keepalive_intvl 1"
                                 + " --prtemca prte_keepalive_probes 2"
-                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH java -jar t.jar");
+                                + " -x HVD_FAILURE_DIR -x HVD_LAUNCHER_ADDRESS -x HOROVOD_CYCLE_TIME=2.5 -x PATH env java -jar t.jar");
         assertThat(build(V4, PLAIN, others, args).explained())
                 .contains("interfaces that end inside a host are left out, used: here eth0; b ens3")
                 .contains("# --cycle-time-ms");
@@ -358,7 +429,9 @@ final class MpirunLineTest {
         Machine machine = withFabric(PLAIN, "mlx5_0 (InfiniBand)");
 
         assertThat(line(V4, machine, "-np", "2", "--tcp", "true"))
-                .contains("--mca pml ob1 --mca btl self,vader,tcp", "-x NCCL_IB_DISABLE=1");
+                .contains("--mca pml ob1 --mca btl self,vader ", "-x NCCL_IB_DISABLE=1");
+        assertThat(line(V4, machine, "-np", "2", "-H", "here:1,b:1", "--tcp", "true"))
+                .contains("--mca pml ob1 --mca btl self,vader,tcp ");
         assertThat(line(V4, machine, "-np", "2", "--tcp", "--mpi-args=--mca pml ucx", "true"))
                 .doesNotContain("ob1");
         assertThat(line(SPECTRUM, machine, "-np", "2", "--tcp", "true"))
@@ -538,8 +611,30 @@ final class MpirunLineTest {
         return with(m, m.uid(), m.container(), m.fabric(), environment);
     }
 
+    private static Machine withSharedMemory(Machine m, long bytes) {
+        return new Machine(
+                m.hostname(),
+                m.cores(),
+                m.uid(),
+                m.container(),
+                m.fabric(),
+                OptionalLong.of(bytes),
+                m.names(),
+                m.interfaces(),
+                m.environment());
+    }
+
     private static Machine with(
             Machine m, int uid, boolean container, Optional<String> fabric, Map<String, String> environment) {
-        return new Machine(m.hostname(), m.cores(), uid, container, fabric, m.names(), m.interfaces(), environment);
+        return new Machine(
+                m.hostname(),
+                m.cores(),
+                uid,
+                container,
+                fabric,
+                m.sharedMemoryBytes(),
+                m.names(),
+                m.interfaces(),
+                environment);
     }
 }

@@ -38,7 +38,18 @@ final class MpirunWordsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "Exit code:    3\n", "epoch 3, loss 0.5\n", "mpirun noticed that"})
+    @ValueSource(
+            strings = {
+                "",
+                "Exit code:    3\n",
+                "epoch 3, loss 0.5\n",
+                "mpirun noticed that",
+                "Process name: [[1,1],99999999999999999999]\nExit code:    3\n",
+                "Process name: [[1,1],2]\nExit code:    99999999999999999999\n",
+                "mpirun noticed that process rank 99999999999 with PID 1 on node b exited on signal 9 (Killed).\n",
+                "mpirun noticed that process rank 1 with PID 1 on node b exited on signal 99999999999 (x).\n",
+                "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 99999999999.\n"
+            })
     void whatRanksSayIsNotTakenForIt(String said) {
         var words = new MpirunWords();
 

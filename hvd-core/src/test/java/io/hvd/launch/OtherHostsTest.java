@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,7 +45,16 @@ final class OtherHostsTest {
 
     private OtherHosts hosts(String... flags) {
         Map<String, String> environment = Map.of("PATH", folder.toString(), "HOME", folder.toString());
-        var machine = new Machine("a", 4, 1000, false, Optional.empty(), Set.of("a"), Set.of("eth0"), environment);
+        var machine = new Machine(
+                "a",
+                4,
+                1000,
+                false,
+                Optional.empty(),
+                OptionalLong.of(1L << 30),
+                Set.of("a"),
+                Set.of("eth0"),
+                environment);
         String[] words = new String[flags.length + 5];
         System.arraycopy(new String[] {"-np", "2", "-H", "a:1,b:1"}, 0, words, 0, 4);
         System.arraycopy(flags, 0, words, 4, flags.length);

@@ -40,6 +40,12 @@ class SlurmAllocationTest {
         assertThatThrownBy(() -> SlurmAllocation.of(job("n1", "many")))
                 .hasMessageContaining("\"many\" is not of the form");
         assertThatThrownBy(() -> SlurmAllocation.of(job("n1;x", "1"))).hasMessageContaining("\"n1;x\"");
+        for (String endless : List.of("n[1-999999999999]", "n[1-99999999999999999999]", "n[0-999999][0-999999]")) {
+            assertThatThrownBy(() -> SlurmAllocation.of(job(endless, "1")))
+                    .hasMessageContainingAll("slurm-variables", endless);
+        }
+        assertThatThrownBy(() -> SlurmAllocation.of(job("n1", "999999(x999999)")))
+                .hasMessageContainingAll("slurm-variables", "999999(x999999)");
     }
 
     private static Map<String, String> job(String nodes, String tasks) {

@@ -56,9 +56,22 @@ final class HangFileTest {
 
     @Test
     void whereNothingCanBeWrittenTheReasonStandsInItsPlace() throws IOException {
-        assertThat(HangFile.write(folder.resolve("missing"), situation)).startsWith("not written, because ");
+        Path blocked = Files.writeString(folder.resolve("blocked"), "a file");
+
+        assertThat(HangFile.write(blocked, situation)).startsWith("not written into " + blocked + ", because ");
+        Path below = blocked.resolve("below");
+        assertThat(HangFile.write(below, situation)).startsWith("not written into " + below + ", because ");
         try (Stream<Path> files = Files.list(folder)) {
-            assertThat(files).isEmpty();
+            assertThat(files).containsExactly(blocked);
         }
+    }
+
+    @Test
+    void aFolderThatIsNotThereYetIsMade() throws IOException {
+        Path reports = folder.resolve("runs/7/reports");
+
+        assertThat(Path.of(HangFile.write(reports, situation)))
+                .hasParent(reports)
+                .isRegularFile();
     }
 }

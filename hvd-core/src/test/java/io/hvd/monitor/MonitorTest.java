@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -36,6 +37,7 @@ final class MonitorTest {
 
     private final List<AutoCloseable> open = new ArrayList<>();
     private final LinkedBlockingQueue<HangReport> reports = new LinkedBlockingQueue<>();
+    private final List<String> order = Collections.synchronizedList(new ArrayList<>());
     private final List<FlightRecorder> recorders =
             Stream.generate(() -> new FlightRecorder(128)).limit(SIZE).toList();
 
@@ -55,6 +57,10 @@ final class MonitorTest {
         List<HangReport> told = List.of(next(), next(), next());
 
         assertThat(told).containsOnly(told.get(0));
+        assertThat(order)
+                .as("the reporter has left its record when the others end")
+                .startsWith("found by 0");
+        assertThat(order.stream().filter(what -> what.startsWith("found"))).hasSize(1);
         assertThat(told.get(0).reporter()).isZero();
         assertThat(told.get(0).verdict()).startsWith("rank 1 has not called allreduce \"gradient\"");
         assertThat(Files.readString(Path.of(told.get(0).file())))
@@ -229,7 +235,13 @@ final class MonitorTest {
     /** Nobody dies here: all ranks are in one process. */
     private final class Reports implements Monitor.Alarm {
         @Override
+        public void found(HangReport report) {
+            order.add("found by " + report.reporter());
+        }
+
+        @Override
         public void hung(HangReport report) {
+            order.add("hung");
             reports.add(report);
         }
 

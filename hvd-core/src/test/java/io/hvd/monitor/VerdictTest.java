@@ -75,7 +75,7 @@ final class VerdictTest {
 
         assertThat(verdict(waits(0, inside), waits(1, inside), waits(2, inside), waits(3, inside)))
                 .startsWith(
-                        "all ranks have called allreduce \"b\" (at Train.b(Train.java:42)), and all are inside it for 3.0 s")
+                        "every rank is alive and none is missing: all ranks have called allreduce \"b\" (at Train.b(Train.java:42)), and all are inside it for 3.0 s")
                 .contains("the network or the back end is stuck", "MpiCollectives.allReduce(native)");
     }
 

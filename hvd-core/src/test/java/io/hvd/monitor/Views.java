@@ -54,9 +54,10 @@ final class Views {
         return answers(rank, activity, stack("Train.wait(Train.java:" + (100 + rank) + ")", true));
     }
 
-    /** Is in the user's code. */
+    /** Is in the user's code, whatever is under way. */
     static RankView elsewhere(int rank, PhaseView phase, CallView... recent) {
-        Activity activity = new Activity(List.of(), List.of(recent), phase);
+        Activity activity = new Activity(
+                List.of(recent).stream().filter(CallView::isPending).toList(), List.of(recent), phase);
         return answers(rank, activity, stack("Loader.read(Loader.java:" + (10 + rank) + ")", false));
     }
 

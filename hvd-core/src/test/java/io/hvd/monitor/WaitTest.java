@@ -9,6 +9,7 @@ import static io.hvd.monitor.Views.waits;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.trace.Call;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -88,6 +89,62 @@ final class WaitTest {
                         .get(0)
                         .millis())
                 .isEqualTo(3000);
+    }
+
+    /** What keeps them may be a communication thread that waits for the one in its phase. */
+    @Test
+    void aPhaseExcusesWhatNobodyIsMissingInToo() {
+        PhaseView evaluation = new PhaseView("evaluation", 5000, CallView.NOT_YET);
+        PhaseView justEnded = new PhaseView("", 0, 400);
+        CallView transfer =
+                call(new CallView.Key(0, "transfer", "rank 0 to rank 1, tag 7"), List.of(0, 1), 9000, CallView.NOT_YET);
+        RankView[] inTransfer = {waits(0, transfer), waits(1, transfer)};
+
+        assertThat(millis(inTransfer[0], inTransfer[1], elsewhere(2, evaluation)))
+                .isZero();
+        assertThat(millis(inTransfer[0], inTransfer[1], elsewhere(2, justEnded)))
+                .isEqualTo(400);
+        assertThat(millis(inTransfer[0], inTransfer[1], elsewhere(2, PhaseView.NONE)))
+                .isEqualTo(9000);
+    }
+
+    @Test
+    void whoWaitsForARankInItsPhaseIsExcusedTooWhicheverOfItsThreadsWaits() {
+        PhaseView evaluation = new PhaseView("evaluation", 5000, CallView.NOT_YET);
+        CallView pair = call(new CallView.Key(1, "allreduce", "pair"), List.of(1, 2), 3000, CallView.NOT_YET);
+        RankView waiting = waits(0, call("x", 3000));
+        RankView alike = waits(3, call("x", 3000));
+
+        assertThat(millis(waiting, alike, waits(1, pair), elsewhere(2, evaluation)))
+                .isZero();
+        assertThat(millis(waiting, alike, elsewhere(1, PhaseView.NONE, pair), elsewhere(2, evaluation)))
+                .isZero();
+        assertThat(millis(waiting, alike, elsewhere(1, PhaseView.NONE), elsewhere(2, evaluation)))
+                .isEqualTo(3000);
+        assertThat(millis(waiting, alike, waits(1, pair), elsewhere(2, PhaseView.NONE)))
+                .isEqualTo(3000);
+    }
+
+    @Test
+    void ranksThatWaitForEachOtherInACircleExcuseNobody() {
+        CallView one = call(new CallView.Key(1, "allreduce", "one"), List.of(1, 2), 3000, CallView.NOT_YET);
+        CallView other = call(new CallView.Key(2, "allreduce", "other"), List.of(1, 2), 3000, CallView.NOT_YET);
+
+        assertThat(Wait.of(List.of(elsewhere(0, PhaseView.NONE), waits(1, one), waits(2, other))))
+                .extracting(Wait::millis)
+                .containsExactly(3000L, 3000L);
+    }
+
+    /** How long the first one has waited without an excuse. */
+    private static long millis(RankView first, RankView... others) {
+        List<RankView> ranks = new ArrayList<>(List.of(others));
+        ranks.add(0, first);
+        CallView.Key key = first.activity().pending().get(0).key();
+        return Wait.of(ranks).stream()
+                .filter(wait -> wait.key().equals(key))
+                .findFirst()
+                .orElseThrow()
+                .millis();
     }
 
     @Test

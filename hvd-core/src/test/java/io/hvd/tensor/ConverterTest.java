@@ -14,6 +14,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.tensor.Samples.Place;
 import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
+import java.util.Random;
+import java.util.function.LongUnaryOperator;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,7 +66,7 @@ class ConverterTest {
         for (int size : SIZES) {
             Object values = array(type, size, ConverterTest::sample);
             Tensor to = tensor(place, type, array(type, size, i -> 9));
-            converter.unpack(stage(type, values, AT), AT, type, to, 0, size, 1.0);
+            converter.unpack(stage(type, values, AT), AT, type, to, 0, size, Scale.ONE);
             assertThat(to.toArray()).isEqualTo(values);
         }
     }
@@ -92,7 +95,7 @@ class ConverterTest {
         Object values = array(type, 4999, i -> i % 7 + 1);
         for (double scale : type == DType.BOOL ? new double[] {1.0} : new double[] {1.0, 3.0}) {
             Tensor to = tensor(place, type, array(type, 6000, i -> 99));
-            converter.unpack(stage(type, values, AT), AT, type, to, 999, 4999, scale);
+            converter.unpack(stage(type, values, AT), AT, type, to, 999, 4999, Scale.by(scale));
             Object all = to.toArray();
             for (int i = 0; i < 6000; i++) {
                 double expected = i < 999 || i >= 5998 ? 99 : ((i - 999) % 7 + 1) * scale;
@@ -123,7 +126,7 @@ class ConverterTest {
         for (int size : SIZES) {
             Tensor to = tensor(place, type, array(type, size, i -> 9));
             ByteBuffer from = stage(wire, array(wire, size, ConverterTest::sample), AT);
-            converter.unpack(from, AT, wire, to, 0, size, 0.5);
+            converter.unpack(from, AT, wire, to, 0, size, Scale.by(0.5));
             assertThat(to.toArray()).isEqualTo(array(type, size, i -> sample(i) / 2));
         }
     }
@@ -158,6 +161,119 @@ class ConverterTest {
                 .isEqualTo(new short[] {4, (short) 49_151});
     }
 
+    /** The quotients of doubles have been compared with those of integers for the divisors at which 1/n is too small. */
+    @ParameterizedTest
+    @EnumSource(
+            value = DType.class,
+            names = {"INT8", "UINT8", "INT16", "UINT16", "INT32", "INT64"})
+    void integersAreDividedExactlyAndTheQuotientIsCutOff(DType type) {
+        long least = type == DType.INT64 ? Long.MIN_VALUE : isSigned(type) ? -1L << 8 * type.bytes() - 1 : 0;
+        long greatest = type == DType.INT64 ? Long.MAX_VALUE : least + (1L << 8 * type.bytes()) - 1;
+        Random random = new Random(5);
+        for (int divisor : new int[] {2, 3, 7, 49, 98, 103, 107, 161, 187, 1000, 65_537, Integer.MAX_VALUE}) {
+            long[] values = new long[4000];
+            for (int i = 0; i < values.length; i++) {
+                long quotient = random.nextLong() / divisor >> random.nextInt(8 * Long.BYTES);
+                values[i] = i < 2 ? i == 0 ? least : greatest : quotient * divisor + random.nextInt(3) - 1;
+            }
+            assertDivided(type, values, new Scale(1, divisor), value -> value / divisor);
+        }
+    }
+
+    /** As in a loop over the elements of a plain program; what a factor makes of an integer is an integer again. */
+    @ParameterizedTest
+    @EnumSource(
+            value = DType.class,
+            names = {"INT8", "UINT8", "INT16", "UINT16", "INT32", "INT64"})
+    void integersAreMultipliedAndCutOffBeforeTheyAreDivided(DType type) {
+        long[] values = LongStream.range(-120, 120)
+                .map(value -> isSigned(type) ? value : value + 120)
+                .toArray();
+        for (double factor : new double[] {0.5, 0.3, 1.0 / 3, 2, 49, -1}) {
+            for (int divisor : new int[] {1, 2, 49}) {
+                assertDivided(type, values, new Scale(factor, divisor), value -> (long) (value * factor) / divisor);
+            }
+        }
+    }
+
+    private void assertDivided(DType type, long[] values, Scale scale, LongUnaryOperator expected) {
+        Object source = Array.newInstance(type.arrayType().getComponentType(), values.length);
+        Object wanted = Array.newInstance(type.arrayType().getComponentType(), values.length);
+        for (int i = 0; i < values.length; i++) {
+            setInteger(type, source, i, values[i]);
+            setInteger(type, wanted, i, expected.applyAsLong(integer(type, source, i)));
+        }
+        Tensor to = Tensor.zeros(type, Shape.of(values.length));
+        converter.unpack(stage(type, source, 0), 0, type, to, 0, values.length, scale);
+        assertThat(to.toArray()).as("%s %s", type, scale).isEqualTo(wanted);
+        to.copyFrom(Tensor.wrap(source, type, to.shape()));
+        converter.store(source, 0, type, to, 0, values.length, scale);
+        assertThat(to.toArray()).as("%s %s", type, scale).isEqualTo(wanted);
+    }
+
+    private static boolean isSigned(DType type) {
+        return type != DType.UINT8 && type != DType.UINT16;
+    }
+
+    private static void setInteger(DType type, Object array, int index, long value) {
+        switch (type.bytes()) {
+            case 1 -> Array.setByte(array, index, (byte) value);
+            case 2 -> Array.setShort(array, index, (short) value);
+            case 4 -> Array.setInt(array, index, (int) value);
+            default -> Array.setLong(array, index, value);
+        }
+    }
+
+    private static long integer(DType type, Object array, int index) {
+        long value = Array.getLong(array, index);
+        return isSigned(type) ? value : value & (1L << 8 * type.bytes()) - 1;
+    }
+
+    /** Multiplied first, 2^62 times 4 has no place in a long. */
+    @Test
+    void aProductBeyondALongIsDividedAllTheSame() {
+        assertThat(new Scale(4, 8).scaled(1L << 62)).isEqualTo(1L << 61);
+        assertThat(new Scale(4, 8).scaled(-1L << 62)).isEqualTo(-1L << 61);
+        assertThat(new Scale(4, 2).scaled(1L << 62)).isEqualTo(Long.MAX_VALUE);
+    }
+
+    /** Signalling NaNs too, as they do without any scale. */
+    @Test
+    void aFactorThatIsTheDivisorLeavesEveryBit() {
+        assertThat(new Scale(3, 3).isOne()).isTrue();
+        assertThat(new Scale(1, 3).isOne()).isFalse();
+        Tensor to = Tensor.of(0f);
+        ByteBuffer nan = direct(4).putInt(0, 0x7f800001);
+        converter.unpack(nan, 0, DType.FLOAT32, to, 0, 1, new Scale(3, 3));
+        assertThat(Float.floatToRawIntBits(((float[]) to.toArray())[0])).isEqualTo(0x7f800001);
+    }
+
+    @Test
+    void floatsAreMultipliedByTheFactorOverTheDivisor() {
+        Tensor floats = Tensor.of(0f);
+        converter.unpack(
+                stage(DType.FLOAT32, new float[] {0.1f}, 0), 0, DType.FLOAT32, floats, 0, 1, new Scale(0.7, 3));
+        assertThat(floats.item()).isEqualTo(0.1f * (float) (0.7 / 3));
+        Tensor doubles = Tensor.of(0.0);
+        converter.unpack(
+                stage(DType.FLOAT64, new double[] {0.1}, 0), 0, DType.FLOAT64, doubles, 0, 1, new Scale(0.7, 3));
+        assertThat(((double[]) doubles.toArray())[0]).isEqualTo(0.1 * (0.7 / 3));
+    }
+
+    /** A tensor that is shorter than others has nothing to do in the rounds in which they still have something. */
+    @ParameterizedTest
+    @EnumSource(Place.class)
+    void noElementsMayBeginBehindTheEnd(Place place) {
+        Tensor tensor = tensor(place, DType.INT16, array(DType.INT16, 5, i -> i));
+        for (double scale : new double[] {1, 2}) {
+            converter.pack(tensor, 9, 0, direct(2), 100, DType.INT16, scale);
+            converter.unpack(direct(2), 100, DType.INT16, tensor, 9, 0, Scale.by(scale));
+            converter.load(tensor, 9, 0, new short[1], 7, DType.INT16, scale);
+            converter.store(new short[1], 7, DType.INT16, tensor, 9, 0, Scale.by(scale));
+        }
+        assertThat(tensor.toArray()).isEqualTo(array(DType.INT16, 5, i -> i));
+    }
+
     @Test
     void truthIsNotScaled() {
         assertThatThrownBy(() -> scaled(DType.BOOL, new byte[] {1}, 0.5))
@@ -179,7 +295,7 @@ class ConverterTest {
     void halvesAndFloatsBecomeDoublesBeforeTheyAreScaled() {
         Tensor to = Tensor.of(0.0);
         for (DType wire : new DType[] {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}) {
-            converter.unpack(stage(wire, array(wire, 1, i -> 5), 0), 0, wire, to, 0, 1, 1.0 / 3);
+            converter.unpack(stage(wire, array(wire, 1, i -> 5), 0), 0, wire, to, 0, 1, Scale.by(1.0 / 3));
             assertThat(((double[]) to.toArray())[0]).as("from %s", wire).isEqualTo(5 * (1.0 / 3));
         }
     }
@@ -197,7 +313,7 @@ class ConverterTest {
         assertThatThrownBy(() -> converter.pack(Tensor.of(1, 2), 0, 2, direct(16), 0, DType.FLOAT16, 1.0))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("int32");
-        assertThatThrownBy(() -> converter.unpack(direct(16), 0, DType.FLOAT32, Tensor.of(1, 2), 0, 2, 1.0))
+        assertThatThrownBy(() -> converter.unpack(direct(16), 0, DType.FLOAT32, Tensor.of(1, 2), 0, 2, Scale.ONE))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContainingAll("float32", "int32");
     }

@@ -74,7 +74,7 @@ class FlatViewTest {
             for (int i = 0; i < count; i++) {
                 stage.putFloat(i * 4, 10 + from + i);
             }
-            view.unpack(from, count, stage, 0.5);
+            view.unpack(from, count, stage, Scale.by(0.5));
         }
         int next = 10;
         for (Tensor tensor : tensors) {
@@ -105,7 +105,7 @@ class FlatViewTest {
                     for (int i = 0; i < count; i++) {
                         assertThat(get(wire, block, i)).isEqualTo(get(wire, packed, i));
                     }
-                    target.write(from, count, block, 1 / scale);
+                    target.write(from, count, block, Scale.by(1 / scale));
                     for (int i = 0; i < count; i++) {
                         assertThat(get(wire, block, i)).as("stays as it is").isEqualTo(get(wire, packed, i));
                     }

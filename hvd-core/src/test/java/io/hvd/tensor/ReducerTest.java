@@ -105,8 +105,8 @@ class ReducerTest {
         int size = 5000;
         for (int place = 0; place < 3; place++) {
             List<ByteBuffer> stages = new ArrayList<>(stages(type, 3, size));
-            Elsewhere own =
-                    new Elsewhere(place, 1, type, stages.get(place), stage(type, array(type, size, i -> 99), 0));
+            Elsewhere own = new Elsewhere(
+                    place, Scale.ONE, type, stages.get(place), stage(type, array(type, size, i -> 99), 0));
             stages.set(place, stage(type, array(type, size, i -> 99), 0));
             ByteBuffer target = stage(type, array(type, size, i -> 99), 0);
 
@@ -127,7 +127,8 @@ class ReducerTest {
             names = {"FLOAT32", "FLOAT64", "INT32", "INT64", "INT16"})
     void whatComesOutIsScaledOnceForAll(DType type) {
         List<ByteBuffer> stages = stages(type, 3, 5000);
-        Elsewhere own = new Elsewhere(1, 0.5, type, stages.get(1), stage(type, array(type, 5000, i -> 99), 0));
+        Elsewhere own =
+                new Elsewhere(1, Scale.by(0.5), type, stages.get(1), stage(type, array(type, 5000, i -> 99), 0));
         ByteBuffer target = stage(type, array(type, 5000, i -> 99), 0);
 
         reducer.reduce(ReduceOp.SUM, type, stages, 17, 4900, target, own);
@@ -144,7 +145,8 @@ class ReducerTest {
     void theResultMayGoNowhereButToItsOwner() {
         for (DType type : List.of(DType.FLOAT32, DType.FLOAT16)) {
             List<ByteBuffer> stages = stages(type, 2, 3000);
-            Elsewhere own = new Elsewhere(0, 1, type, stages.get(0), stage(type, array(type, 3000, i -> 99), 0));
+            Elsewhere own =
+                    new Elsewhere(0, Scale.ONE, type, stages.get(0), stage(type, array(type, 3000, i -> 99), 0));
 
             reducer.reduce(ReduceOp.SUM, type, stages, 0, 3000, null, own);
 
@@ -154,7 +156,7 @@ class ReducerTest {
         }
     }
 
-    private record Elsewhere(int place, double scale, DType type, ByteBuffer from, ByteBuffer to)
+    private record Elsewhere(int place, Scale scale, DType type, ByteBuffer from, ByteBuffer to)
             implements Reducer.Own {
         @Override
         public void read(int first, int count, Object block) {
@@ -181,7 +183,7 @@ class ReducerTest {
             names = {"FLOAT32", "FLOAT64", "INT32"})
     void aKernelGivesTheSameBits(DType type) {
         CountingKernel kernel = new CountingKernel();
-        for (double scale : new double[] {1, 1.0 / 3}) {
+        for (Scale scale : List.of(Scale.ONE, Scale.by(1.0 / 3), new Scale(0.5, 3))) {
             for (int ranks = 2; ranks < 4; ranks++) {
                 for (int place = -1; place < ranks; place++) {
                     assertSame(kernel, type, ranks, place, scale, false);
@@ -189,11 +191,11 @@ class ReducerTest {
                 }
             }
         }
-        assertThat(kernel.added).isEqualTo(type == DType.INT32 ? 0 : 2 * (4 * 1 + 5 * 2) * 9000);
+        assertThat(kernel.added).isEqualTo(type == DType.INT32 ? 0 : 3 * (4 * 1 + 5 * 2) * 9000);
     }
 
     private static void assertSame(
-            ReduceKernel kernel, DType type, int ranks, int place, double scale, boolean inPlace) {
+            ReduceKernel kernel, DType type, int ranks, int place, Scale scale, boolean inPlace) {
         List<ByteBuffer> plain = reduced(new Reducer(), type, ranks, place, scale, inPlace);
         assertThat(reduced(new Reducer(kernel), type, ranks, place, scale, inPlace))
                 .as("rank %d of %d, scale %s, in place %s", place, ranks, scale, inPlace)
@@ -202,7 +204,7 @@ class ReducerTest {
 
     /** @return what came out in the target and elsewhere */
     private static List<ByteBuffer> reduced(
-            Reducer reducer, DType type, int ranks, int place, double scale, boolean inPlace) {
+            Reducer reducer, DType type, int ranks, int place, Scale scale, boolean inPlace) {
         List<ByteBuffer> stages = new ArrayList<>();
         for (int rank = 0; rank < ranks; rank++) {
             double third = 1.0 / (rank + 3);

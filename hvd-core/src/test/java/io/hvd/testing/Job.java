@@ -38,11 +38,16 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
 
     /** The same for a job that takes its time. */
     public static Job horovodrun(long limitSeconds, int ranks, Class<?> main, String... args) {
+        return horovodrun(limitSeconds, ranks, Map.of(), main, args);
+    }
+
+    public static Job horovodrun(
+            long limitSeconds, int ranks, Map<String, String> environment, Class<?> main, String... args) {
         List<String> command = java();
         command.add("io.hvd.launch.Horovodrun");
         command.addAll(List.of("-np", String.valueOf(ranks)));
         command.addAll(program(main, args));
-        return run(command, Map.of(), limitSeconds);
+        return run(command, environment, limitSeconds);
     }
 
     public static Job horovodrun(int ranks, Class<?> main, String... args) {
@@ -54,7 +59,8 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
         return run(command, environment, LIMIT_SECONDS);
     }
 
-    private static Job run(List<String> command, Map<String, String> environment, long limitSeconds) {
+    /** Runs any command line that takes its time. */
+    public static Job run(List<String> command, Map<String, String> environment, long limitSeconds) {
         try {
             Path log = Files.createTempFile("hvd-job", ".log");
             try {

@@ -3,36 +3,94 @@ package io.hvd.trace;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class CallSiteTest {
-    /** Else a line of the library is taken for one of the program, where a thread waits in a package that is new. */
-    @Test
-    void everyPackageOfTheLibraryIsKnown() throws IOException, URISyntaxException {
-        Path classes = Path.of(CallSite.class
-                .getProtectionDomain()
-                .getCodeSource()
-                .getLocation()
-                .toURI());
-        Set<String> unknown;
-        try (Stream<Path> files = Files.walk(classes)) {
-            unknown = files.filter(file -> file.toString().endsWith(".class"))
-                    .map(file -> classes.relativize(file.getParent()).toString().replace('/', '.'))
-                    .filter(name -> !isOurs(name))
-                    .collect(Collectors.toSet());
-        }
-        assertThat(unknown).isEmpty();
-        assertThat(isOurs("io.hvd.examples")).isFalse();
+    private static final Set<String> LIBRARY = Set.of("hvd-core", "hvd-optimizer");
+
+    private static StackTraceElement frame(String packageName, String method) {
+        return new StackTraceElement(packageName + ".Some", method, "Some.java", 1);
     }
 
     private static boolean isOurs(String packageName) {
-        StackTraceElement frame = new StackTraceElement(packageName + ".Some", "method", "Some.java", 1);
-        return CallSite.isInsideHvd(new StackTraceElement[] {frame});
+        return CallSite.isInsideHvd(new StackTraceElement[] {frame(packageName, "method")});
+    }
+
+    /** Else a line of the library is taken for one of the program, or the other way round. */
+    @Test
+    void thePackagesOfTheLibraryAreOursAndThoseOfAllOtherModulesAreUsers() throws IOException {
+        Set<String> modules = new TreeSet<>();
+        for (Path root : sources("..")) {
+            String module = root.getName(root.getNameCount() - 4).toString();
+            modules.add(module);
+            Set<String> packages = packages(root);
+            assertThat(packages)
+                    .as(module)
+                    .isNotEmpty()
+                    .allSatisfy(name -> assertThat(isOurs(name)).as(name).isEqualTo(LIBRARY.contains(module)));
+        }
+        assertThat(modules).containsAll(LIBRARY).contains("hvd-examples", "hvd-benchmarks");
+    }
+
+    private static Set<Path> sources(String top) throws IOException {
+        try (Stream<Path> modules = Files.list(Path.of(top).toRealPath())) {
+            Set<Path> roots = new TreeSet<>();
+            modules.map(module -> module.resolve("src/main/java"))
+                    .filter(Files::isDirectory)
+                    .forEach(roots::add);
+            return roots;
+        }
+    }
+
+    private static Set<String> packages(Path root) throws IOException {
+        try (Stream<Path> files = Files.walk(root)) {
+            Set<String> packages = new TreeSet<>();
+            files.filter(file -> file.toString().endsWith(".java"))
+                    .map(file -> root.relativize(file.getParent()).toString().replace('/', '.'))
+                    .forEach(packages::add);
+            return packages;
+        }
+    }
+
+    @Test
+    void aPackageThatIsNewIsOursWithoutAWord() {
+        assertThat(isOurs("io.hvd.fresh")).isTrue();
+        assertThat(isOurs("io.hvd.backend.fresh.deeper")).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"com.example", "io.hvdx", "io", "io.hvd.examples.deeper", "mpilab", "javax.swing"})
+    void aUsersPackageIsNotOursHoweverSimilarItsNameIs(String name) {
+        StackTraceElement[] stack = {frame("io.hvd.engine", "await"), frame(name, "train"), frame("java.lang", "run")};
+
+        assertThat(isOurs(name)).isFalse();
+        assertThat(CallSite.of(stack)).contains("Some.train(Some.java:1)");
+        assertThat(CallSite.isInsideHvd(stack)).isTrue();
+    }
+
+    /** A thread that sits in MPI is in no line of the user's, and whoever called MPI decides whether it is in the library. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"mpi", "jcuda.runtime", "org.bytedeco.pytorch", "java.util", "jdk.internal.misc", "sun.nio.ch"})
+    void whatAllStandOnIsNobodysLine(String name) {
+        StackTraceElement[] library = {frame(name, "wait"), frame("io.hvd.backend.mpi.bindings", "allreduce")};
+        StackTraceElement[] program = {frame(name, "wait"), frame("com.example", "own")};
+
+        assertThat(CallSite.of(library)).isEmpty();
+        assertThat(CallSite.isInsideHvd(library)).isTrue();
+        assertThat(CallSite.of(program)).contains("Some.own(Some.java:1)");
+        assertThat(CallSite.isInsideHvd(program)).isFalse();
+    }
+
+    @Test
+    void theLineThatIsFoundIsTheInnermostOneOutsideTheLibrary() {
+        assertThat(CallSite.current()).startsWith("ReflectionUtils."); // this test stands in one of its packages
     }
 }

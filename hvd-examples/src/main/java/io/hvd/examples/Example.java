@@ -21,8 +21,9 @@ public interface Example {
     /**
      * Reads the flags, before the job begins.
      *
-     * @return what every rank runs, on its process or thread; its result is the exit code, and a {@link ParseException}
-     *     from it is a mistake in the flags that shows only now and that all ranks find
+     * @return what every rank runs, on its process or thread; its result is the exit code, a {@link ParseException} from
+     *     it is a mistake in the flags that shows only now and that all ranks find, and an {@link ExampleFailure} another
+     *     end that all ranks come to
      */
     RankBody<Integer> program(CommandLine line) throws ParseException;
 

@@ -1,5 +1,6 @@
 package io.hvd.examples;
 
+import io.hvd.config.Numerals;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -33,7 +34,7 @@ public final class Flags {
             throws ParseException {
         String value = line.getOptionValue(name);
         try {
-            double number = value == null ? otherwise : Double.parseDouble(value);
+            double number = value == null ? otherwise : Numerals.decimal(value);
             if (Double.isFinite(number) && allowed.test(number)) {
                 return number;
             }
@@ -64,7 +65,7 @@ public final class Flags {
             throws ParseException {
         String value = line.getOptionValue(name);
         try {
-            long number = value == null ? otherwise : Long.parseLong(value);
+            long number = value == null ? otherwise : Numerals.whole(value);
             if (number >= least && number <= most) {
                 return number;
             }

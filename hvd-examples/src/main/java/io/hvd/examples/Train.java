@@ -70,8 +70,13 @@ public final class Train {
 
     private static int badUsage(Launcher launcher, String sentence) {
         launcher.letRankZeroSpeakFirst();
+        return end(sentence, BAD_USAGE);
+    }
+
+    private static int end(String sentence, int exitCode) {
         System.err.println(sentence);
-        return BAD_USAGE;
+        Hvd.recordFailure(sentence, exitCode);
+        return exitCode;
     }
 
     private static String sentence(Example example, ParseException mistake) {
@@ -112,13 +117,20 @@ public final class Train {
     private int runRank(CommandLine line, RankBody<Integer> program, HvdContext hvd) throws Exception {
         try {
             LocalRankFlag.difference(line, hvd).ifPresent(System.err::println);
-            return program.run(hvd);
-        } catch (ParseException e) {
-            if (hvd.rank() == 0) {
-                System.err.println(sentence(example, e));
+            int exitCode = program.run(hvd);
+            if (exitCode != 0 && hvd.rank() == 0) {
+                Hvd.recordFailure(example.name() + " has failed; rank 0 has printed what", exitCode);
             }
-            return BAD_USAGE;
+            return exitCode;
+        } catch (ParseException e) {
+            return end(hvd, sentence(example, e), BAD_USAGE);
+        } catch (ExampleFailure e) {
+            return end(hvd, example.name() + ": " + e.getMessage(), e.exitCode());
         }
+    }
+
+    private static int end(HvdContext hvd, String sentence, int exitCode) {
+        return hvd.rank() == 0 ? end(sentence, exitCode) : exitCode;
     }
 
     private int threads(CommandLine line) throws ParseException {

@@ -134,11 +134,12 @@ class CifarIT {
     }
 
     @Test
-    void aBatchThatCannotBeDealtEvenlyIsRefusedOnce() {
+    void aBatchThatCannotBeDealtEvenlyIsRefusedOnceAndIsTheFirstFailure() {
         Job job = TrainJar.horovodrun(3, flags("-b", "8"));
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
-        assertThat(job.lines("cannot be dealt evenly to 3 ranks")).hasSize(1);
+        assertThat(job.lines("cannot be dealt evenly to 3 ranks")).hasSize(2);
+        assertThat(job.lines("horovodrun: first failure: rank 0 on ")).hasSize(1);
     }
 
     @Test

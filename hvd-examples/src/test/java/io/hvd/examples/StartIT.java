@@ -3,6 +3,7 @@ package io.hvd.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -80,7 +81,7 @@ class StartIT {
         Job job = TrainJar.horovodrun(2, "--epochs", "none");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
-        assertThat(job.lines("--epochs is \"none\"")).hasSize(1);
+        assertIsTheFirstFailure(job, "digits: --epochs is \"none\"");
     }
 
     @Test
@@ -96,8 +97,30 @@ class StartIT {
         Job job = TrainJar.horovodrun(2, "--checkpoint", "/nowhere/at/all.ckpt");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
-        assertThat(job.lines("/nowhere/at")).hasSize(1).first().asString().contains("--checkpoint");
+        assertIsTheFirstFailure(job, "--checkpoint /nowhere/at/all.ckpt: there is no folder /nowhere/at");
         assertThat(job.lines("epoch ")).isEmpty();
+    }
+
+    @Test
+    void aFolderThatCannotBeWrittenIsAMistakeBeforeTheTraining() {
+        Job job = TrainJar.horovodrun(2, "--checkpoint", "/proc/all.ckpt");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
+        assertIsTheFirstFailure(
+                job, "--checkpoint /proc/all.ckpt: rank 0 has tried: /proc/all.ckpt: cannot be written");
+        assertThat(job.lines("epoch ")).isEmpty();
+    }
+
+    /** Rank 0 has said it, and horovodrun says it last. */
+    private static void assertIsTheFirstFailure(Job job, String words) {
+        List<String> lines = job.output().lines().toList();
+        assertThat(lines.stream().filter(line -> line.contains(words)))
+                .as(job.output())
+                .hasSize(2);
+        int first = lines.indexOf(job.lines("horovodrun: first failure: ").get(0));
+        assertThat(lines.get(first)).startsWith("horovodrun: first failure: rank 0 on ");
+        assertThat(lines.get(first + 1)).contains(words);
+        assertThat(lines.get(first + 2)).startsWith("horovodrun: exit code 2");
     }
 
     /** Every rank says so, and what to do. */

@@ -92,6 +92,8 @@ abstract sealed class ArrayOptimizer implements Optimizer permits Sgd, Adam {
     }
 
     private int stateBytes() {
-        return 16 + 4 * buffers().stream().mapToInt(buffer -> buffer.length).sum();
+        return StateSize.require(
+                getClass().getSimpleName(),
+                16 + 4 * buffers().stream().mapToLong(buffer -> buffer.length).sum());
     }
 }

@@ -9,22 +9,31 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.file.WholeFileProgram;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import io.hvd.testing.StandardError;
 import java.io.IOException;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import java.util.zip.CRC32C;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -129,16 +138,16 @@ class CheckpointTest {
     }
 
     @Test
-    void aLinkInTheWayOfTheTemporaryFileLeadsNowhere() throws IOException {
-        Path victim = Files.writeString(folder.resolve("victim"), "untouched");
-        Files.createSymbolicLink(
-                folder.resolve(".linked." + ProcessHandle.current().pid() + ".tmp"), victim);
+    void whatAKilledSaveHasLeftIsDeletedByTheNextOne() throws IOException {
+        Path file = write(Map.of("t", Tensor.of(1f)), NO_WORDS);
+        WholeFileProgram.beginAndBeKilled(file);
 
-        new Checkpoint(new TreeMap<>(Map.of("t", Tensor.of(1f))), NO_WORDS).write(folder.resolve("linked"));
+        write(Map.of("t", Tensor.of(2f)), NO_WORDS);
 
-        assertThat(victim).hasContent("untouched");
-        assertThat(Checkpoint.read(folder.resolve("linked")).tensors().get("t").item())
-                .isEqualTo(1);
+        try (Stream<Path> files = Files.list(folder)) {
+            assertThat(files).containsExactly(file);
+        }
+        assertThat(Checkpoint.read(file).tensors().get("t").item()).isEqualTo(2);
     }
 
     @Test
@@ -149,12 +158,112 @@ class CheckpointTest {
         assertThat(Checkpoint.read(file).tensors().get("t").item()).isEqualTo(3);
     }
 
+    /** The words of another program that reads the file have the checksum among them, and nobody else needs it. */
+    @Test
+    void theChecksumIsThatOfTheWholeFileWithItsOwnDigitsTakenForZeros() throws IOException {
+        byte[] bytes = Files.readAllBytes(write(mixed(), Map.of("epoch", "7")));
+        String digits = new String(bytes, 39, 8, StandardCharsets.US_ASCII);
+
+        Arrays.fill(bytes, 39, 47, (byte) '0');
+        CRC32C sum = new CRC32C();
+        sum.update(bytes);
+
+        assertThat(digits).isEqualTo(String.format("%08x", sum.getValue())).isNotEqualTo("00000000");
+        JsonObject words = header(bytes).getAsJsonObject("__metadata__");
+        assertThat(words.keySet()).containsExactly("hvd.crc32c", "epoch");
+    }
+
+    @Test
+    void whatIsReadHasTheWordsThatWereWrittenAndCanBeWrittenAgain() throws IOException {
+        Path file = write(mixed(), Map.of("epoch", "7"));
+        byte[] first = Files.readAllBytes(file);
+        Checkpoint.read(file).write(file);
+        assertThat(file).hasBinaryContent(first);
+    }
+
+    @Test
+    void aDamagedTensorIsNamedWithTheChecksumFoundAndTheOneExpected() throws IOException {
+        Path file = write(Map.of("w", Tensor.of(1f, 2f, 3f)), NO_WORDS);
+        byte[] bytes = Files.readAllBytes(file);
+        String expected = new String(bytes, 39, 8, StandardCharsets.US_ASCII);
+        bytes[bytes.length - 1] ^= 1;
+        Files.write(file, bytes);
+        Arrays.fill(bytes, 39, 47, (byte) '0');
+        CRC32C sum = new CRC32C();
+        sum.update(bytes);
+
+        assertDamaged(file, "CRC-32C is " + String.format("%08x", sum.getValue()), "expected " + expected);
+    }
+
+    @Test
+    void aFileWhoseWordOfTheChecksumIsDamagedCountsAsDamaged() throws IOException {
+        Path file = write(Map.of("w", Tensor.of(1f, 2f, 3f)), NO_WORDS);
+        String text = new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1);
+        Files.writeString(file, text.replace("hvd.crc32c", "txt.crc32c"), StandardCharsets.ISO_8859_1);
+        assertDamaged(file, "no \"hvd.crc32c\"");
+    }
+
+    @Test
+    void aFileWithoutAChecksumIsReadAndSaidToBeUnverifiedAndOneOfHvdsIsNot() throws Exception {
+        Path foreign = fileWithHeader("{\"w\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}", 2);
+        Path ours = write(Map.of("w", Tensor.of(1f)), NO_WORDS);
+
+        String said = StandardError.during(
+                () -> assertThat(Checkpoint.read(foreign).tensors().get("w").toFloatArray())
+                        .containsExactly(1, 2));
+
+        assertThat(said).contains(foreign.toString(), "has no checksum");
+        assertThat(StandardError.during(() -> Checkpoint.read(ours))).isEmpty();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"hvd.crc32c", "hvd.mine"})
+    void aWordOfHvdsOwnIsRefused(String key) {
+        assertRefused(Map.of(), Map.of(key, "1"), key, "\"hvd.\"");
+    }
+
+    @Test
+    void whatOtherReadersWouldNotTakeIsRefusedAndNothingIsWritten() {
+        assertRefused(Map.of("__metadata__", Tensor.of(1f)), NO_WORDS, "__metadata__");
+        assertRefused(Map.of("half \ud83d", Tensor.of(1f)), NO_WORDS, "UTF-16");
+        assertRefused(Map.of(), Map.of("long", "x".repeat(100_000_000)), "header of 1000", "allows 100000000");
+        Map<String, String> none = new HashMap<>();
+        none.put("epoch", null);
+        assertRefused(Map.of(), none, "epoch", "null");
+    }
+
+    /** A direct buffer each would keep the garbage collector busy for as long as there are tensors, again and again. */
+    @Test
+    void manyEmptyTensorsTakeNoBufferEach() throws IOException {
+        int count = 200_000;
+        StringBuilder header = new StringBuilder("{");
+        for (int i = 0; i < count; i++) {
+            header.append(i == 0 ? "" : ",")
+                    .append("\"t")
+                    .append(i)
+                    .append("\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}");
+        }
+        Path file = fileWithHeader(header.append('}').toString(), 0);
+        BufferPoolMXBean direct = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+                .filter(pool -> pool.getName().equals("direct"))
+                .findFirst()
+                .orElseThrow();
+        long before = direct.getCount();
+
+        Checkpoint read = Checkpoint.read(file);
+
+        assertThat(direct.getCount() - before).isLessThan(1_000);
+        assertThat(read.tensors()).hasSize(count);
+        Files.write(file, new byte[] {1}, StandardOpenOption.APPEND);
+        assertDamaged(file, "0 bytes", "1 bytes");
+    }
+
     @Test
     void everyTruncatedFileIsNamed() throws IOException {
         Path file = write(Map.of("w", Tensor.of(1f, 2f, 3f)), Map.of("epoch", "7"));
         byte[] whole = Files.readAllBytes(file);
         for (int length = 0; length < whole.length; length++) {
-            Files.write(file, java.util.Arrays.copyOf(whole, length));
+            Files.write(file, Arrays.copyOf(whole, length));
             assertDamaged(file);
         }
     }
@@ -162,7 +271,7 @@ class CheckpointTest {
     @Test
     void aFileWithARestIsNamed() throws IOException {
         Path file = write(Map.of("w", Tensor.of(1f)), NO_WORDS);
-        Files.write(file, java.util.Arrays.copyOf(Files.readAllBytes(file), (int) Files.size(file) + 3));
+        Files.write(file, Arrays.copyOf(Files.readAllBytes(file), (int) Files.size(file) + 3));
         assertDamaged(file, "4 bytes", "7 bytes");
     }
 
@@ -193,7 +302,18 @@ class CheckpointTest {
                 "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [-4, 0]}}",
                 "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [4, 8]}}",
                 "{\"w\": {\"dtype\": \"F32\", \"shape\": [500000000], \"data_offsets\": [0, 2000000000]}}",
+                "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 4, 8]}}",
+                "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [4, 0]}}",
+                "{\"w\": {\"dtype\": \"F32\", \"shape\": [1.0], \"data_offsets\": [0, 4]}}",
+                "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 4], \"more\": 1}}",
+                "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"shape\": [1], \"data_offsets\": [0, 4]}}",
+                "{\"w\": {\"dtype\": \"F32\", \"shape\": [4294967296, 4294967296], \"data_offsets\": [0, 4]}}",
+                "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 99999999999999999999]}}",
+                "{\"w\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 4]}} {}",
+                "{'w': {'dtype': 'F32', 'shape': [1], 'data_offsets': [0, 4]}}",
                 "{\"__metadata__\": {\"epoch\": [1, 2]}}",
+                "{\"__metadata__\": {\"epoch\": 7}}",
+                "{\"__metadata__\": {\"epoch\": \"7\", \"epoch\": \"8\"}}",
             })
     void aHeaderThatMakesNoSenseIsNamed(String header) throws IOException {
         assertDamaged(fileWithHeader(header, 4));
@@ -203,6 +323,36 @@ class CheckpointTest {
     void aTensorWhoseBytesDoNotFitItsShapeIsNamedWithBoth() throws IOException {
         Path file = fileWithHeader("{\"w\": {\"dtype\": \"F32\", \"shape\": [2, 3], \"data_offsets\": [0, 20]}}", 20);
         assertDamaged(file, "\"w\"", "[2, 3]", "20 bytes");
+    }
+
+    @Test
+    void tensorsThatOverlapOrLeaveAGapAreNamedWithTheirPlace() throws IOException {
+        String twice = "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
+                + "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[%d,%d]}}";
+        assertDamaged(fileWithHeader(String.format(twice, 0, 4), 8), "\"b\"", "byte 0", "expected 4");
+        assertDamaged(fileWithHeader(String.format(twice, 2, 6), 8), "\"b\"", "byte 2", "expected 4");
+        assertDamaged(fileWithHeader(String.format(twice, 5, 9), 8), "\"b\"", "byte 5", "expected 4");
+        String same = "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
+                + "\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}";
+        assertDamaged(fileWithHeader(same, 8), "\"a\" twice");
+    }
+
+    @Test
+    void aNameThatIsNoTextIsDamageAndNotReplaced() throws IOException {
+        String header = "{\"w\u00e9\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}";
+        Path file = fileWithHeader(header, 4);
+        byte[] bytes = Files.readAllBytes(file);
+        assertThat(bytes[8 + 3]).isEqualTo((byte) 0xc3);
+        bytes[8 + 3] = (byte) 0xff;
+        Files.write(file, bytes);
+        assertDamaged(file);
+    }
+
+    @Test
+    void aFolderIsNotCalledDamagedAndIsNamed() {
+        assertThatThrownBy(() -> Checkpoint.read(folder))
+                .isInstanceOf(FileSystemException.class)
+                .hasMessageContaining(folder.toString());
     }
 
     @Test
@@ -244,6 +394,20 @@ class CheckpointTest {
             bytes.put((byte) i);
         }
         return Files.write(folder.resolve("damaged"), bytes.array());
+    }
+
+    private void assertRefused(Map<String, Tensor> tensors, Map<String, String> words, String... facts) {
+        assertThatThrownBy(() -> write(tensors, words))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.BAD_ARGUMENT))
+                .hasMessageContainingAll(facts);
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    private static JsonObject header(byte[] file) {
+        int length = (int) ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN).getLong();
+        return JsonParser.parseString(new String(file, 8, length, StandardCharsets.UTF_8))
+                .getAsJsonObject();
     }
 
     private static void assertDamaged(Path file, String... facts) {

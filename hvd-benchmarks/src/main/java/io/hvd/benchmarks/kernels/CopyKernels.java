@@ -2,6 +2,7 @@ package io.hvd.benchmarks.kernels;
 
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -56,11 +57,11 @@ public class CopyKernels {
 
     @Benchmark
     public void unpack() {
-        converter.unpack(stage, 0, wire, tensor, 0, array.length, 1.0);
+        converter.unpack(stage, 0, wire, tensor, 0, array.length, Scale.ONE);
     }
 
     @Benchmark
     public void unpackScaled() {
-        converter.unpack(stage, 0, wire, tensor, 0, array.length, 1.0000001);
+        converter.unpack(stage, 0, wire, tensor, 0, array.length, Scale.by(1.0000001));
     }
 }

@@ -77,7 +77,7 @@ public final class AllreduceRank {
     private List<Side> sides(Backend hvd, MpiCalls mpi) {
         float share = 1f / job.size();
         Reduction sum = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0);
-        Reduction average = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0 / job.size());
+        Reduction average = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0, job.size());
         return List.of(
                 Side.sum("raw", count -> ours(hvd, floats.directTensor(count), sum)),
                 Side.sum("mpi", count -> () -> mpi.sum(floats.direct(), count)),

@@ -3,6 +3,7 @@ package io.hvd.backend.cuda;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
 import java.util.Optional;
 
 /**
@@ -15,6 +16,26 @@ import java.util.Optional;
 public record Conversion(DType from, DType to, double scale) {
     public static Conversion copy(DType type) {
         return new Conversion(type, type, 1.0);
+    }
+
+    /**
+     * Whether a product comes to the same as the scale. It does for the quotients of integers of up to 32 bits: with a
+     * factor that is a little more than 1/divisor, a multiple of the divisor is not cut off to less than its quotient, and
+     * what is added to any other stays far below the next integer.
+     *
+     * @param type that is scaled
+     */
+    public static boolean multiplies(DType type, Scale scale) {
+        return type.isFloating()
+                || scale.divisor() == 1
+                || scale.isOne()
+                || (scale.factor() == 1 && type.bytes() <= Integer.BYTES);
+    }
+
+    /** For a scale that {@link #multiplies} is true of. */
+    public static Conversion scaled(DType from, DType to, Scale scale) {
+        boolean divides = !from.isFloating() && scale.divisor() != 1 && !scale.isOne();
+        return new Conversion(from, to, divides ? Math.nextUp(scale.asFactor()) : scale.asFactor());
     }
 
     /** Why there is no kernel for it; empty if there is one. Ask at negotiation. */

@@ -1,11 +1,11 @@
 package io.hvd.backend.cuda;
 
+import io.hvd.file.WholeFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import java.util.SortedMap;
@@ -75,12 +75,9 @@ public final class LibraryCache {
     private static void fill(Path folder, SortedMap<String, byte[]> files) throws IOException {
         for (Map.Entry<String, byte[]> file : files.entrySet()) {
             Path target = folder.resolve(file.getKey());
-            if (Files.exists(target)) {
-                continue;
+            if (!Files.exists(target)) {
+                WholeFile.write(target, file.getValue());
             }
-            Path part = Files.createTempFile(folder, file.getKey(), ".part");
-            Files.write(part, file.getValue());
-            Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
         }
     }
 

@@ -7,6 +7,7 @@ import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -104,7 +105,7 @@ final class Distribution {
         Tensor mine = zeros(how.wire(), elements[self]);
         takeOwn(mine, elements, () -> {
             Tensor ours = zeros(how.wire(), sums[row]);
-            across.reduceScatter(sum, ours, sums, HybridCollectives.plain(how));
+            across.reduceScatter(sum, ours, sums, how.unscaled());
             return ours;
         });
         scale(mine, output, how);
@@ -114,7 +115,7 @@ final class Distribution {
         Tensor sum = reducedHere(input, how);
         led(List.of(sum), () -> {
             Tensor total = rootIsHere(root) ? sum : null;
-            across.reduce(sum, total, HybridCollectives.plain(how), seating.rowOf(root));
+            across.reduce(sum, total, how.unscaled(), seating.rowOf(root));
         });
         if (self == root) {
             scale(sum, output, how);
@@ -235,7 +236,7 @@ final class Distribution {
             parts.add(part);
         }
         reducer.reduce(how.op(), how.wire(), parts, 0, count, parts.get(0));
-        converter.unpack(parts.get(0), 0, how.wire(), sum, from, count, 1);
+        converter.unpack(parts.get(0), 0, how.wire(), sum, from, count, Scale.ONE);
     }
 
     /** From the wire type to the output's, scaled. */
@@ -245,7 +246,7 @@ final class Distribution {
         for (long from = 0; from < output.elements(); from += piece) {
             int count = (int) Math.min(piece, output.elements() - from);
             converter.pack(reduced, from, count, stage, 0, how.wire(), 1);
-            converter.unpack(stage, 0, how.wire(), output, from, count, how.postscale());
+            converter.unpack(stage, 0, how.wire(), output, from, count, how.scale());
         }
     }
 

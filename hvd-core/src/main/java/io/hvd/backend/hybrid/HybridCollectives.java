@@ -91,7 +91,7 @@ final class HybridCollectives implements Collectives {
      */
     private void vetoAcross(long elements, Reduction how) {
         if (leads()) {
-            across.vetoAllreduce(Device.CPU, elements, plain(how));
+            across.vetoAllreduce(Device.CPU, elements, how.unscaled());
         }
         hub.rendezvous().meet();
     }
@@ -126,9 +126,9 @@ final class HybridCollectives implements Collectives {
         ByteBuffer part = result.slice(0, count * how.wire().bytes()).order(ByteOrder.nativeOrder());
         List<Tensor> chunk = List.of(Tensor.wrap(part, how.wire(), Shape.of(count)));
         if (!asked) {
-            return across.allreduceUnlessVetoed(chunk, chunk, plain(how));
+            return across.allreduceUnlessVetoed(chunk, chunk, how.unscaled());
         }
-        across.allreduce(chunk, chunk, plain(how));
+        across.allreduce(chunk, chunk, how.unscaled());
         return true;
     }
 
@@ -140,7 +140,7 @@ final class HybridCollectives implements Collectives {
 
     private void unpack(FlatView target, long from, int count, Reduction how) {
         long begun = activities.begin();
-        target.unpack(from, count, hub.result(), how.postscale());
+        target.unpack(from, count, hub.result(), how.scale());
         activities.end(Activities.COPY_OUT, begun);
     }
 
@@ -161,11 +161,6 @@ final class HybridCollectives implements Collectives {
 
     private int chunk(Reduction how) {
         return hub.stageBytes() / how.wire().bytes();
-    }
-
-    /** Scaled where the tensors are read and written, and nowhere in between. */
-    static Reduction plain(Reduction how) {
-        return new Reduction(how.op(), how.wire(), 1, 1);
     }
 
     @Override

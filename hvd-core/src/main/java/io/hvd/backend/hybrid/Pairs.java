@@ -3,6 +3,7 @@ package io.hvd.backend.hybrid;
 import io.hvd.backend.hybrid.Carrier.Parcel;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -52,7 +53,7 @@ final class Pairs {
         Converter converter = new Converter();
         inPieces(tensor, stage, (first, count, piece) -> {
             ship(List.of(from(rank, piece)));
-            converter.unpack(stage, 0, tensor.dtype(), tensor, first, count, 1);
+            converter.unpack(stage, 0, tensor.dtype(), tensor, first, count, Scale.ONE);
         });
     }
 

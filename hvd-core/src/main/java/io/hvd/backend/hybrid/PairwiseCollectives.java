@@ -8,6 +8,7 @@ import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -67,7 +68,7 @@ final class PairwiseCollectives implements Collectives {
             swap(slices::start, slices::bytes, other -> other * mine, other -> mine);
             reduceBack(mine / how.wire().bytes(), how, part(front, slices.start(self), mine));
             collect(slices);
-            target.unpack(from, count, front, how.postscale());
+            target.unpack(from, count, front, how.scale());
         }
     }
 
@@ -85,7 +86,7 @@ final class PairwiseCollectives implements Collectives {
             }
             handOut(slices, root);
             collect(slices);
-            target.unpack(from, count, front, 1);
+            target.unpack(from, count, front, Scale.ONE);
         }
     }
 
@@ -130,7 +131,7 @@ final class PairwiseCollectives implements Collectives {
                     other -> other * mine * bytes,
                     other -> mine * bytes);
             reduceBack(mine, how, part(front, 0, mine * bytes));
-            converter.unpack(front, 0, how.wire(), output, from, mine, how.postscale());
+            converter.unpack(front, 0, how.wire(), output, from, mine, how.scale());
         }
     }
 
@@ -148,7 +149,7 @@ final class PairwiseCollectives implements Collectives {
                     other -> self == root ? count * bytes : 0);
             if (self == root) {
                 reduceBack(count, how, part(front, 0, count * bytes));
-                converter.unpack(front, 0, how.wire(), output, from, count, how.postscale());
+                converter.unpack(front, 0, how.wire(), output, from, count, how.scale());
             }
         }
     }
@@ -200,10 +201,8 @@ final class PairwiseCollectives implements Collectives {
                     other -> bytes * in.count(other, round, share));
             for (int other = 0; other < size; other++) {
                 int count = in.count(other, from, share);
-                if (count > 0) {
-                    int at = other * share * bytes;
-                    converter.unpack(back, at, type, output, in.starts()[other] + from, count, 1);
-                }
+                int at = other * share * bytes;
+                converter.unpack(back, at, type, output, in.starts()[other] + from, count, Scale.ONE);
             }
         }
     }
@@ -211,10 +210,8 @@ final class PairwiseCollectives implements Collectives {
     private void pack(Tensor input, Pieces out, long from, int share, DType type, double scale) {
         for (int other = 0; other < size; other++) {
             int count = out.count(other, from, share);
-            if (count > 0) {
-                int at = other * share * type.bytes();
-                converter.pack(input, out.starts()[other] + from, count, front, at, type, scale);
-            }
+            int at = other * share * type.bytes();
+            converter.pack(input, out.starts()[other] + from, count, front, at, type, scale);
         }
     }
 

@@ -77,7 +77,7 @@ public final class LocalCollectives implements Collectives {
             hub.rendezvous().meet();
             activities.end("LOCAL_ALLREDUCE", reducing);
             long unpacking = activities.begin();
-            target.unpack(from, count, hub.result(), how.postscale());
+            target.unpack(from, count, hub.result(), how.scale());
             activities.end(Activities.COPY_OUT, unpacking);
             from += chunk;
         } while (from < source.elements());
@@ -205,7 +205,7 @@ public final class LocalCollectives implements Collectives {
                 parts.add(part);
             }
             reducer.reduce(how.op(), how.wire(), parts, 0, count, parts.get(0));
-            converter.unpack(parts.get(0), 0, how.wire(), output, from, count, how.postscale());
+            converter.unpack(parts.get(0), 0, how.wire(), output, from, count, how.scale());
         }
     }
 }

@@ -15,7 +15,6 @@ import java.nio.channels.SocketChannel;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
@@ -26,10 +25,12 @@ import java.util.function.Function;
  */
 public final class SocketControl implements ControlChannel, AutoCloseable {
     private final Selector selector;
+    private final SelectorWait wait;
     private final Map<Integer, Peer> peers = new HashMap<>();
 
-    private SocketControl(Selector selector) {
+    private SocketControl(Selector selector, SelectorWait.Clock clock) {
         this.selector = selector;
+        this.wait = new SelectorWait(selector, clock);
     }
 
     /**
@@ -39,13 +40,19 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
      * @throws HvdException on all ranks if one of them could not do its part
      */
     public static SocketControl connect(Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange) {
+        return connect(topology, config, exchange, SelectorWait.Clock.REAL);
+    }
+
+    /** The same by another clock. */
+    static SocketControl connect(
+            Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange, SelectorWait.Clock clock) {
         String rank = "rank " + topology.rank() + " (" + topology.host() + ")";
         SocketControl[] control = new SocketControl[1];
         try (StarConnector connector = new StarConnector(topology, config)) {
             List<byte[]> told = RollCall.hold(
                     rank + " could not open its control plane",
                     () -> {
-                        control[0] = new SocketControl(Selector.open());
+                        control[0] = new SocketControl(Selector.open(), clock);
                         return connector.invite();
                     },
                     exchange);
@@ -91,7 +98,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
     @Override
     public void receive(long nanos, Inbox inbox) {
         try {
-            select(nanos);
+            wait.select(nanos);
         } catch (IOException e) {
             throw new HvdException(ErrorId.BACK_END, "waiting on the control plane failed: " + e, e);
         }
@@ -100,20 +107,9 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
         ready.clear();
     }
 
-    /** A selector counts in milliseconds; waiting a little too long is better than not hearing what comes meanwhile. */
-    private void select(long nanos) throws IOException {
-        if (nanos == Long.MAX_VALUE) {
-            selector.select();
-        } else if (nanos > 0) {
-            selector.select(Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
-        } else {
-            selector.selectNow();
-        }
-    }
-
     @Override
     public void wakeUp() {
-        selector.wakeup();
+        wait.wakeUp();
     }
 
     @Override

@@ -52,9 +52,9 @@ final class NcclCollectives implements Collectives {
         this.asynchronous = asynchronous;
     }
 
-    /** Whether NCCL combines elements of the type that travels. */
+    /** Whether NCCL combines elements of the type that travels, and a kernel of ours scales what comes out. */
     static boolean reduces(Reduction how) {
-        return NcclCodes.reduces(how.wire());
+        return NcclCodes.reduces(how.wire()) && Conversion.multiplies(how.wire(), how.scale());
     }
 
     @Override
@@ -158,7 +158,7 @@ final class NcclCollectives implements Collectives {
         long mine = slice.count(nccl.rank());
         if (mine > 0) {
             Segment out = new Segment(gpu.stage(1), gpu.address(output) + slice.from() * type.bytes(), mine);
-            gpu.convert(List.of(out), new Conversion(how.wire(), type, how.postscale()));
+            gpu.convert(List.of(out), Conversion.scaled(how.wire(), type, how.scale()));
         }
     }
 
@@ -280,15 +280,15 @@ final class NcclCollectives implements Collectives {
 
     /** The same on every rank, since all of them have the same sizes and types. */
     private static boolean isDirect(List<Tensor> inputs, Reduction how) {
-        double factor = how.prescale() * how.postscale();
+        boolean unscaled = how.prescale() == 1 && how.scale().isOne();
         boolean asItIs = inputs.get(0).dtype() == how.wire()
-                && (factor == 1 || (how.op() == ReduceOp.SUM && how.wire().isFloating()));
+                && (unscaled || (how.op() == ReduceOp.SUM && how.wire().isFloating()));
         return asItIs && (inputs.size() == 1 || inputs.stream().allMatch(input -> input.bytes() >= DIRECT_BYTES));
     }
 
     /** NCCL multiplies before it adds, and in the type that travels. */
     private void reduceDirectly(DType type, Reduction how, IntConsumer body) {
-        double factor = how.prescale() * how.postscale();
+        double factor = how.prescale() * how.scale().asFactor();
         if (factor == 1) {
             nccl.with(how.op().arithmeticOn(how.wire()), body);
         } else {

@@ -115,7 +115,7 @@ sealed interface NodeCrossing {
             PinnedStage pinned = gpu.pinned(chunk.slot());
             Tensor stage = Tensor.wrap(
                     pinned.buffer().duplicate().limit(chunk.bytes(how)), how.wire(), Shape.of(chunk.elements()));
-            host.allreduce(List.of(stage), List.of(stage), new Reduction(how.op(), how.wire(), 1, 1));
+            host.allreduce(List.of(stage), List.of(stage), how.unscaled());
             pinned.copyToDevice(0, chunk.address(), chunk.bytes(how), gpu.stream());
         }
 

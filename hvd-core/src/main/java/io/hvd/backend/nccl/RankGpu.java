@@ -205,7 +205,7 @@ final class RankGpu implements AutoCloseable {
                         .map(part -> new Segment(
                                 stage + part.at() * how.wire().bytes(), place(part, tensors, type), part.count()))
                         .toList(),
-                new Conversion(how.wire(), type, how.postscale()));
+                Conversion.scaled(how.wire(), type, how.scale()));
     }
 
     private long place(Filling.Part part, List<Tensor> tensors, DType type) {

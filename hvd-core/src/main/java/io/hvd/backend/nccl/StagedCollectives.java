@@ -6,6 +6,7 @@ import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
@@ -14,7 +15,8 @@ import java.util.List;
 /**
  * Collectives between GPUs without NCCL: the tensors go through pinned host memory and the host's data plane.
  * An allreduce is packed, converted and scaled on the GPU, and a piece is on its way to the host while the
- * ranks reduce the one before. The other operations copy a tensor whole, one stage after the other.
+ * ranks reduce the one before; the sums of integers are scaled on the host, which divides exactly. The other operations
+ * copy a tensor whole, one stage after the other.
  */
 final class StagedCollectives implements Collectives {
     private final RankGpu gpu;
@@ -68,9 +70,10 @@ final class StagedCollectives implements Collectives {
         long elements = loaded.filling().elements();
         int bytes = Math.toIntExact(elements * how.wire().bytes());
         Tensor stage = Tensor.wrap(pinned.buffer().duplicate().limit(bytes), how.wire(), Shape.of(elements));
-        host.allreduce(List.of(stage), List.of(stage), new Reduction(how.op(), how.wire(), 1, 1));
+        boolean scaledHere = !how.wire().isFloating();
+        host.allreduce(List.of(stage), List.of(stage), scaledHere ? how.prescaled() : how.unscaled());
         pinned.copyToDevice(0, gpu.stage(loaded.slot()), bytes, gpu.stream());
-        gpu.unpack(loaded.filling(), outputs, how, gpu.stage(loaded.slot()));
+        gpu.unpack(loaded.filling(), outputs, scaledHere ? how.unscaled() : how, gpu.stage(loaded.slot()));
     }
 
     @Override
@@ -151,7 +154,7 @@ final class StagedCollectives implements Collectives {
             gpu.pinned(0)
                     .copyFromDevice(gpu.address(tensor) + first * tensor.dtype().bytes(), 0, bytes, gpu.stream());
             await(gpu.mark());
-            converter.unpack(gpu.pinned(0).buffer(), 0, tensor.dtype(), onHost, first, count, 1.0);
+            converter.unpack(gpu.pinned(0).buffer(), 0, tensor.dtype(), onHost, first, count, Scale.ONE);
         });
         return onHost;
     }

@@ -41,7 +41,7 @@ final class Crossing {
         if (count == 0) {
             return () -> true;
         }
-        return add(across.beginAllreduce(slice(result, first, count, how.wire()), onTheWay(how)));
+        return add(across.beginAllreduce(slice(result, first, count, how.wire()), how.unscaled()));
     }
 
     /** Begins to copy bytes from one host to all others, {@code root} of them. */
@@ -101,21 +101,16 @@ final class Crossing {
     /** @return false if a rank of another host has vetoed */
     boolean combineUnlessVetoed(ByteBuffer result, int first, int count, Reduction how) {
         List<Tensor> slice = List.of(slice(result, first, count, how.wire()));
-        return across.allreduceUnlessVetoed(slice, slice, onTheWay(how));
+        return across.allreduceUnlessVetoed(slice, slice, how.unscaled());
     }
 
     void veto(int count, Reduction how) {
-        across.vetoAllreduce(Device.CPU, count, onTheWay(how));
+        across.vetoAllreduce(Device.CPU, count, how.unscaled());
     }
 
     private static Tensor slice(ByteBuffer result, int first, int count, DType type) {
         ByteBuffer part = result.slice(first * type.bytes(), count * type.bytes());
         return Tensor.wrap(part.order(ByteOrder.nativeOrder()), type, Shape.of(count));
-    }
-
-    /** What was scaled and converted on the way to the segment stays so. */
-    private static Reduction onTheWay(Reduction how) {
-        return new Reduction(how.op(), how.wire(), 1, 1);
     }
 
     void abandon() {

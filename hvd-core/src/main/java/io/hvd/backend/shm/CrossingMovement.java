@@ -10,6 +10,7 @@ import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -85,7 +86,7 @@ final class CrossingMovement {
                 land(here, crossing);
                 if (!keeps) {
                     long begun = begin();
-                    target.unpack(from, count, result, 1);
+                    target.unpack(from, count, result, Scale.ONE);
                     end("SHM_BCAST", begun);
                 }
             };
@@ -149,7 +150,8 @@ final class CrossingMovement {
                 int count = shelf.count(place, there);
                 if (count > 0) {
                     long to = pieces.starts()[shelf.member(place, there)] + from;
-                    converter.unpack(result, shelf.start(place, there) * type.bytes(), type, output, to, count, 1);
+                    converter.unpack(
+                            result, shelf.start(place, there) * type.bytes(), type, output, to, count, Scale.ONE);
                 }
             }
         }
@@ -213,7 +215,7 @@ final class CrossingMovement {
         }
         long begun = begin();
         reducer.reduce(how.op(), how.wire(), parts, 0, count, parts.get(0));
-        converter.unpack(parts.get(0), 0, how.wire(), output, from, count, how.postscale());
+        converter.unpack(parts.get(0), 0, how.wire(), output, from, count, how.scale());
         end("SHM_REDUCESCATTER", begun);
     }
 

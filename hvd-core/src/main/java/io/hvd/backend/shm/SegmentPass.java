@@ -7,6 +7,7 @@ import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -161,8 +162,8 @@ final class SegmentPass {
         }
 
         @Override
-        public double scale() {
-            return 1;
+        public Scale scale() {
+            return Scale.ONE;
         }
 
         @Override
@@ -178,13 +179,13 @@ final class SegmentPass {
 
         @Override
         public ByteBuffer inPlace(int first, int count) {
-            boolean asItIs = how.prescale() == 1 && scaleOnTheWayOut() == 1;
+            boolean asItIs = how.prescale() == 1 && scaleOnTheWayOut().isOne();
             return asItIs ? source.shared(from + first, count, target) : null;
         }
 
         @Override
-        public double scale() {
-            return ownerScales ? how.postscale() : 1;
+        public Scale scale() {
+            return ownerScales ? how.scale() : Scale.ONE;
         }
 
         @Override
@@ -193,12 +194,12 @@ final class SegmentPass {
         }
     }
 
-    private double scaleOnTheWayOut() {
-        return ownerScales ? 1 : how.postscale();
+    private Scale scaleOnTheWayOut() {
+        return ownerScales ? Scale.ONE : how.scale();
     }
 
     void unpack(long round, long from, int count) {
-        unpack(from, count, result(round, count), NO_SLICE, how.postscale());
+        unpack(from, count, result(round, count), NO_SLICE, how.scale());
     }
 
     /** The same of what the others have finished; this rank's own slice is there already. */
@@ -206,7 +207,7 @@ final class SegmentPass {
         unpack(from, count, result(round, count), slice(count), scaleOnTheWayOut());
     }
 
-    private void unpack(long from, int count, ByteBuffer result, Slice left, double scale) {
+    private void unpack(long from, int count, ByteBuffer result, Slice left, Scale scale) {
         long begun = rounds.activities().begin();
         target.unpack(from, left.first(), result, scale);
         target.unpack(from + left.end(), count - left.end(), behind(result, left.end()), scale);

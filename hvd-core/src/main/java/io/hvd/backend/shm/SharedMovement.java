@@ -8,6 +8,7 @@ import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -47,7 +48,7 @@ final class SharedMovement {
                 long here = rounds.current();
                 rounds.await(Counter.PACKED, root, here);
                 long begun = begin();
-                target.unpack(from, count, segment.place(here).stages().get(root), 1);
+                target.unpack(from, count, segment.place(here).stages().get(root), Scale.ONE);
                 end("SHM_BCAST", begun);
             }
         }
@@ -100,7 +101,7 @@ final class SharedMovement {
                 int first = segment.rank() * share;
                 reducer.reduce(how.op(), how.wire(), segment.place(here).stages(), first, mine, own());
                 int at = first * how.wire().bytes();
-                converter.unpack(own(), at, how.wire(), output, done, mine, how.postscale());
+                converter.unpack(own(), at, how.wire(), output, done, mine, how.scale());
                 end("SHM_REDUCESCATTER", begun);
             }
         }
@@ -131,7 +132,7 @@ final class SharedMovement {
         long here = rounds.current();
         rounds.await(Counter.PACKED, other, here);
         long begun = begin();
-        converter.unpack(segment.place(here).stages().get(other), at, type, output, first, count, 1);
+        converter.unpack(segment.place(here).stages().get(other), at, type, output, first, count, Scale.ONE);
         end(activity, begun);
     }
 

@@ -2,6 +2,7 @@ package io.hvd.backend.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.file.WholeFileProgram;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -59,6 +60,19 @@ class LibraryCacheTest {
         Object before = Files.readAttributes(library, "unix:ino").get("ino");
         cache.folderWith("jcuda-12", Map.of("liba.so", new byte[] {1}));
         assertThat(Files.readAttributes(library, "unix:ino").get("ino")).isEqualTo(before);
+    }
+
+    @Test
+    void whatAKilledProcessHasLeftIsDeletedByTheNextOne(@TempDir Path root) throws Exception {
+        LibraryCache cache = new LibraryCache(root);
+        Map<String, byte[]> files = Map.of("liba.so", new byte[] {1});
+        Path library = cache.folderWith("jcuda-12", files).resolve("liba.so");
+        Files.delete(library);
+        WholeFileProgram.beginAndBeKilled(library);
+
+        cache.folderWith("jcuda-12", files);
+
+        assertThat(namesIn(library.getParent())).containsExactly("liba.so");
     }
 
     @Test

@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -91,7 +92,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     public Tensor read(long address, DType type, Shape shape) {
         Tensor host = Tensor.zeros(type, shape);
         if (host.elements() > 0) {
-            new Converter().unpack(at(address), 0, type, host, 0, (int) host.elements(), 1);
+            new Converter().unpack(at(address), 0, type, host, 0, (int) host.elements(), Scale.ONE);
         }
         return host;
     }

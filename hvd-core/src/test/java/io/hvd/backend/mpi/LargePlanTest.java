@@ -70,6 +70,11 @@ class LargePlanTest {
         }
 
         @Override
+        public ControlChannel openChannel() {
+            return data.openChannel();
+        }
+
+        @Override
         public void close() {
             data.exchange(new byte[0]); // nobody hangs up while another still has to read
             sockets.close();

@@ -27,6 +27,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -203,13 +204,61 @@ class SocketControlTest {
     }
 
     @Test
-    void waitsNoLongerThanAskedAlsoWhenThatIsLessThanAMillisecond() throws Exception {
-        SocketControl alone = Star.connect(1).get(0);
-        End nobody = null;
-        for (long nanos : new long[] {0, 1_000, 200_000, 5_000_000, 20_000_000}) {
-            alone.receive(nanos, nobody);
+    void waitsNoLongerThanAskedAlsoWhenThatIsLessThanAMillisecond() {
+        ManualClock clock = new ManualClock();
+        SocketControl alone = Star.alone(clock);
+        for (long nanos : new long[] {0, 1_000, 20_000, 200_000, 999_999}) {
+            clock.naps.clear();
+            alone.receive(nanos, null);
+            assertThat(clock.slept()).isEqualTo(nanos);
         }
         alone.close();
+    }
+
+    @Test
+    void aWakeUpFromAnotherThreadEndsAShortWait() throws Exception {
+        SocketControl alone = Star.alone(new SelectorWait.Clock() {
+            @Override
+            public long nanoTime() {
+                return 0; // the time is never over
+            }
+
+            @Override
+            public void park(long nanos) {
+                LockSupport.park(); // until somebody comes
+            }
+        });
+        for (int round = 0; round < 200; round++) {
+            CompletableFuture<Void> returned =
+                    CompletableFuture.runAsync(() -> alone.receive(20_000, null), task -> new Thread(task).start());
+            alone.wakeUp();
+            returned.get(20, TimeUnit.SECONDS);
+        }
+        alone.close();
+    }
+
+    @Test
+    void messagesAreHeardByWhoOnlyEverWaitsForAMoment() throws Exception {
+        List<SocketControl> controls = Star.connect(2);
+        open.add(new End(controls.get(1)));
+        List<Integer> sizes = new ArrayList<>();
+        for (int size : new int[] {0, 100, 5_000_011}) {
+            open.get(0).send(0, pattern(1, 0, size));
+            while (!sizes.contains(size)) {
+                controls.get(0).receive(20_000, new ControlChannel.Inbox() {
+                    @Override
+                    public void message(int fromRank, ByteBuffer message) {
+                        sizes.add(message.remaining());
+                    }
+
+                    @Override
+                    public void lost(int rank, String why) {
+                        throw new AssertionError(why);
+                    }
+                });
+            }
+        }
+        controls.get(0).close();
     }
 
     @Test

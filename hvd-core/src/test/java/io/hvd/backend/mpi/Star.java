@@ -51,6 +51,11 @@ final class Star {
         return connected;
     }
 
+    /** A rank without others, by the test's clock. */
+    static SocketControl alone(SelectorWait.Clock clock) {
+        return SocketControl.connect(topology(0, 1), CONFIG, List::of, clock);
+    }
+
     static Topology topology(int rank, int size) {
         return Topology.of(rank, Collections.nCopies(size, "node"), Collections.nCopies(size, "host"));
     }

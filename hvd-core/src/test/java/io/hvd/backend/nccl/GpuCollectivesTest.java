@@ -63,6 +63,13 @@ class GpuCollectivesTest {
             all.add(new Reduction(ReduceOp.SUM, type, 1, 0.5));
             all.add(new Reduction(ReduceOp.SUM, type, 2, 0.25));
             all.add(new Reduction(ReduceOp.MAX, type, 0.5, 2));
+            all.add(new Reduction(ReduceOp.MAX, type, -1, -1));
+            // NCCL multiplies floats before it adds them, which is the same where nothing is rounded.
+            for (int divisor : type.isFloating() ? new int[] {4} : new int[] {3, 49}) {
+                all.add(new Reduction(ReduceOp.SUM, type, divisor, 1, divisor));
+                all.add(new Reduction(ReduceOp.SUM, type, 1, 1, divisor));
+                all.add(new Reduction(ReduceOp.SUM, type, 7, 0.5, divisor));
+            }
         }
         if (type == DType.FLOAT32 || type == DType.FLOAT64) {
             all.add(new Reduction(ReduceOp.SUM, DType.FLOAT16, 1, 0.25));

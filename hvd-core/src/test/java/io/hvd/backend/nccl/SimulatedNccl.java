@@ -5,6 +5,7 @@ import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -229,7 +230,7 @@ final class SimulatedNccl implements NcclCalls {
             ByteBuffer source =
                     ByteBuffer.allocateDirect(count * type.bytes() + 1).order(ByteOrder.nativeOrder());
             Tensor read = Tensor.zeros(type, Shape.of(count));
-            new Converter().unpack(posted, 0, type, read, 0, count, 1);
+            new Converter().unpack(posted, 0, type, read, 0, count, Scale.ONE);
             new Converter().pack(read, 0, count, source, 0, type, factor);
             sources.add(source);
         }

@@ -16,6 +16,7 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.OnNodes;
+import io.hvd.testing.PlainLoop;
 import java.io.IOException;
 import java.lang.reflect.Array;
 import java.nio.channels.FileChannel;
@@ -32,6 +33,8 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -127,6 +130,51 @@ class SharedCollectivesTest {
         assertThat(folder).isEmptyDirectory();
     }
 
+    private static final List<ReduceOp> EVERY_OPERATION =
+            List.of(ReduceOp.SUM, ReduceOp.AVERAGE, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT);
+
+    /** One step, one round and two; also in two levels, and over hosts whose ranks are not side by side. */
+    @ParameterizedTest
+    @ValueSource(strings = {"a,a", "a,a,a", "a,a,b,b", "a,b,a,b,a,b"})
+    void valuesThatOverflowComeToWhatAPlainLoopComesTo(String hosts) throws Exception {
+        List<Integer> ranks =
+                IntStream.range(0, hosts.split(",").length).boxed().toList();
+        run(List.of(hosts.split(",")), folder, (shared, beneath) -> {
+            int self = shared.topology().rank();
+            forEveryTypeAndOperation((type, op) -> {
+                Reduction how = new Reduction(op.onTheWire(), type, 1, 1, op == ReduceOp.AVERAGE ? ranks.size() : 1);
+                for (int size : new int[] {1, 40, 65, 300, 5000}) {
+                    Tensor tensor = PlainLoop.brought(type, op, Shape.of(size), self, (self + size) % 2 == 0);
+                    shared.collectives().allreduce(List.of(tensor), List.of(tensor), how);
+                    PlainLoop.requireEqual(op + " of " + type, tensor, PlainLoop.reduced(type, op, ranks, size));
+                }
+                scatter(shared.collectives(), type, op, how, ranks, self);
+            });
+        });
+    }
+
+    private static void forEveryTypeAndOperation(BiConsumer<DType, ReduceOp> body) {
+        for (DType type : DType.values()) {
+            EVERY_OPERATION.stream().filter(op -> type.refuses(op).isEmpty()).forEach(op -> body.accept(type, op));
+        }
+    }
+
+    /** As many bytes as go in two levels; the first rank gets nothing. */
+    private static void scatter(
+            Collectives data, DType type, ReduceOp op, Reduction how, List<Integer> ranks, int self) {
+        int share = 66_000 / type.bytes() / (ranks.size() - 1);
+        long[] elements =
+                ranks.stream().mapToLong(rank -> rank == 0 ? 0 : share).toArray();
+        int all = share * (ranks.size() - 1);
+        Tensor input = PlainLoop.brought(type, op, Shape.of(all), self, self % 2 == 0);
+        Tensor output = Tensor.zeros(type, Shape.of(elements[self]));
+        data.reduceScatter(input, output, elements, how);
+        int first = self == 0 ? 0 : (self - 1) * share;
+        long[] expected = Arrays.copyOfRange(
+                PlainLoop.reduced(type, op, ranks, first + (int) elements[self]), first, first + (int) elements[self]);
+        PlainLoop.requireEqual("reducescatter, " + op + " of " + type, output, expected);
+    }
+
     /**
      * After whole stages, of one host and of several, where the first round has 16 KiB: few bytes lie elsewhere. Integers
      * add up to the same in any order.
@@ -155,9 +203,11 @@ class SharedCollectivesTest {
                 compare(shared.collectives(), beneath, rank, how, new int[] {7, 100_000}, DType.FLOAT32);
             }
             for (DType type : List.of(DType.FLOAT64, DType.FLOAT16, DType.INT32, DType.INT64, DType.UINT8)) {
-                Reduction how = new Reduction(ReduceOp.SUM, type, 2, 0.25);
-                compare(shared.collectives(), beneath, rank, how, new int[] {200}, type);
-                compare(shared.collectives(), beneath, rank, how, new int[] {7, 100_000}, type);
+                for (int divisor : new int[] {1, 3}) {
+                    Reduction how = new Reduction(ReduceOp.SUM, type, 2, 0.25, divisor);
+                    compare(shared.collectives(), beneath, rank, how, new int[] {200}, type);
+                    compare(shared.collectives(), beneath, rank, how, new int[] {7, 100_000}, type);
+                }
             }
         });
     }

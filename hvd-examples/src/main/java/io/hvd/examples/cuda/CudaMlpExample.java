@@ -6,6 +6,7 @@ import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.examples.Example;
+import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.data.Digits;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.gpu.GpuCheck;
@@ -66,11 +67,10 @@ public final class CudaMlpExample implements Example {
         List<String> obstacles = GpuCheck.fromAllRanks(hvd, "cuda_mlp.obstacle", obstacle);
         for (int rank = 0; rank < hvd.size(); rank++) {
             if (!obstacles.get(rank).isEmpty()) {
-                if (hvd.rank() == 0) {
-                    System.err.println(name() + ": rank " + rank + " on "
-                            + hvd.hosts().get(rank) + " has no GPU, and every rank needs one: " + obstacles.get(rank));
-                }
-                return NO_GPU;
+                throw new ExampleFailure(
+                        "rank " + rank + " on " + hvd.hosts().get(rank) + " has no GPU, and every rank needs one: "
+                                + obstacles.get(rank),
+                        NO_GPU);
             }
         }
         try (MlpTraining training = new MlpTraining(hvd, options, images.call())) {

@@ -6,6 +6,7 @@ import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.examples.gpu.UserStream;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
+import io.hvd.optimizer.StateSize;
 import io.hvd.tensor.Device;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
@@ -123,7 +124,8 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
     }
 
     private int stateBytes() {
-        return Math.toIntExact(
+        return StateSize.require(
+                getClass().getSimpleName(),
                 16 + buffers.stream().mapToLong(DeviceArray::bytes).sum());
     }
 

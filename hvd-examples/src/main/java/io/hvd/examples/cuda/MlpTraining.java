@@ -7,6 +7,8 @@ import io.hvd.data.EvalSampler;
 import io.hvd.data.Sampler;
 import io.hvd.data.cuda.DeviceBatch;
 import io.hvd.data.cuda.DeviceLoader;
+import io.hvd.examples.ExampleFailure;
+import io.hvd.examples.FiniteLoss;
 import io.hvd.examples.Progress;
 import io.hvd.examples.cuda.DeviceOptimizer.Streams;
 import io.hvd.examples.data.ImageSample;
@@ -80,7 +82,7 @@ final class MlpTraining implements AutoCloseable {
     }
 
     /** All epochs; rank 0 prints the result line. @return the exit code */
-    int run() {
+    int run() throws ExampleFailure {
         optimizer.broadcastParameters(0);
         optimizer.broadcastOptimizerState(0);
         DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
@@ -100,6 +102,7 @@ final class MlpTraining implements AutoCloseable {
                 loss = losses.reduce(hvd).mean();
                 accuracy = hits.reduce(hvd).mean();
                 say("epoch %d/%d: test loss %.6f, accuracy %.2f %%", epoch + 1, options.epochs(), loss, 100 * accuracy);
+                FiniteLoss.require(loss, "the test loss after epoch " + (epoch + 1));
             }
         }
         WeightCheck weights = WeightCheck.of(hvd, model.parameters());

@@ -2,6 +2,7 @@ package io.hvd.examples.gpu;
 
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -48,7 +49,7 @@ record KernelBits(ByteBuffer source, List<Run> runs) {
         Tensor expected = Tensor.of(values);
         Converter converter = new Converter();
         return count((first, count) -> {
-            converter.unpack(narrow, at(first, 2), wire, expected, 0, count, scale);
+            converter.unpack(narrow, at(first, 2), wire, expected, 0, count, Scale.by(scale));
             return IntStream.range(0, count)
                     .filter(i -> Float.floatToRawIntBits(values[i]) != found.getInt(at(first + i, 4)))
                     .count();

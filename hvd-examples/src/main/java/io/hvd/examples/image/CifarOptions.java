@@ -119,10 +119,12 @@ record CifarOptions(
 
         /** The checkpoint of an evaluation is read only. */
         OutputFiles files() {
+            Optional<Path> written = evaluateOnly ? Optional.empty() : checkpoint;
             return new OutputFiles()
-                    .with("checkpoint", evaluateOnly ? Optional.empty() : checkpoint)
-                    .with("epoch-csv", epochCsv)
-                    .with("predict-out", predictions);
+                    .with("checkpoint", written)
+                    .with("checkpoint", written.map(TrainingCheckpoint::bestOf))
+                    .withText("epoch-csv", epochCsv)
+                    .withText("predict-out", predictions);
         }
     }
 

@@ -5,6 +5,8 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.data.DistributedSampler;
+import io.hvd.examples.ExampleFailure;
+import io.hvd.examples.FiniteLoss;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.DistributedOptimizer;
@@ -74,9 +76,10 @@ final class CifarTraining {
     /**
      * Does what the flags say; rank 0 prints.
      *
+     * @throws ExampleFailure on all ranks, as soon as they find a loss that is no finite number
      * @return the last evaluation, the same on every rank
      */
-    Evaluation run() throws IOException {
+    Evaluation run() throws IOException, ExampleFailure {
         long parameters = TorchTensors.parameters(model).values().stream()
                 .mapToLong(io.hvd.tensor.Tensor::elements)
                 .sum();
@@ -91,6 +94,7 @@ final class CifarTraining {
             }
         }
         Evaluation end = predictions == null ? evaluate() : last;
+        FiniteLoss.require(end.loss(), "the test loss");
         finish(epoch, end);
         return end;
     }
@@ -118,7 +122,8 @@ final class CifarTraining {
                 .build();
     }
 
-    private Evaluation runEpoch(DataLoader<ImageSample, ImageBatch> loader, int epoch) throws IOException {
+    private Evaluation runEpoch(DataLoader<ImageSample, ImageBatch> loader, int epoch)
+            throws IOException, ExampleFailure {
         Instant begun = Instant.now();
         long start = System.nanoTime();
         optimizer.learningRate(schedule.learningRate(epoch));
@@ -127,6 +132,7 @@ final class CifarTraining {
         totals.trained(secondsSince(start));
         Evaluation evaluation = evaluate();
         report.epoch(epoch, schedule.epochs(), trainingLoss, evaluation, secondsSince(start));
+        FiniteLoss.require(evaluation.loss(), "the test loss after epoch " + (epoch + 1));
         if (hvd.rank() == 0 && options.results().epochCsv().isPresent()) {
             new EpochCsv(options.results().epochCsv().get()).add(begun, secondsSince(start));
         }
@@ -137,7 +143,7 @@ final class CifarTraining {
     }
 
     /** Returns the mean loss over all ranks. */
-    private double train(DataLoader<ImageSample, ImageBatch> loader, int epoch) {
+    private double train(DataLoader<ImageSample, ImageBatch> loader, int epoch) throws ExampleFailure {
         StepFigures figures = new StepFigures();
         model.train(true);
         int step = 0;
@@ -149,13 +155,17 @@ final class CifarTraining {
             last = System.nanoTime();
             step++;
             if (step % options.results().printFreq() == 0) {
-                report.trainingStep(epoch, schedule.epochs(), step, loader.batches(), figures.ofAllRanks(hvd));
+                StepFigures.Reading reading = figures.ofAllRanks(hvd);
+                report.trainingStep(epoch, schedule.epochs(), step, loader.batches(), reading);
+                FiniteLoss.require(
+                        reading.loss().last(), "the training loss of step " + step + " in epoch " + (epoch + 1));
             }
             if (totals.steps() >= schedule.maxSteps()) {
                 break;
             }
         }
-        return figures.ofAllRanks(hvd).loss().average();
+        return FiniteLoss.require(
+                figures.ofAllRanks(hvd).loss().average(), "the training loss of epoch " + (epoch + 1));
     }
 
     /** One step of the optimizer, after as many passes as the memory asks for; their gradients add up to those of the batch. */

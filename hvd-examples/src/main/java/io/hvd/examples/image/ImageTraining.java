@@ -5,6 +5,8 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.data.DistributedSampler;
+import io.hvd.examples.ExampleFailure;
+import io.hvd.examples.FiniteLoss;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
@@ -57,9 +59,10 @@ final class ImageTraining {
     /**
      * Runs all epochs; rank 0 prints the result line.
      *
+     * @throws ExampleFailure on all ranks, as soon as the loss is no finite number
      * @return the last evaluation, the same on every rank
      */
-    Evaluation run() throws IOException, ParseException {
+    Evaluation run() throws IOException, ParseException, ExampleFailure {
         new OutputFiles().with("checkpoint", options.checkpoint()).require(hvd);
         int firstEpoch = firstEpoch();
         optimizer.broadcastParameters(0);
@@ -82,12 +85,14 @@ final class ImageTraining {
                 boolean complete = trainEpoch(loader, epoch);
                 last = evaluator.evaluate(batch -> {});
                 report(epoch, last);
+                FiniteLoss.require(last.loss(), "the test loss after epoch " + (epoch + 1));
                 if (complete) {
                     checkpoint.save(Map.of(TrainingCheckpoint.EPOCHS, String.valueOf(epoch + 1)), false);
                 }
             }
         }
         Evaluation end = firstEpoch < options.epochs() ? last : evaluator.evaluate(batch -> {});
+        FiniteLoss.require(end.loss(), "the test loss");
         printResult(epoch, end);
         return end;
     }

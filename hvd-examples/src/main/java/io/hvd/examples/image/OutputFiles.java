@@ -2,20 +2,53 @@ package io.hvd.examples.image;
 
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
+import io.hvd.file.WholeFile;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Map;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
-import java.util.TreeMap;
 import org.apache.commons.cli.ParseException;
 
-/** The files that rank 0 is going to write, checked before the work whose results they are to hold. */
+/** The files that rank 0 is going to write, tried out before the work whose results they are to hold. */
 final class OutputFiles {
-    private final Map<String, Path> files = new TreeMap<>();
+    private final List<Output> outputs = new ArrayList<>();
+
+    /** @param text whether a device will do as well */
+    private record Output(String flag, Path file, boolean text) {
+        String mistake() {
+            String obstacle = obstacle(file.toAbsolutePath());
+            return obstacle.isEmpty() ? "" : "--" + flag + " " + file + ": " + obstacle;
+        }
+
+        private String obstacle(Path absolute) {
+            if (Files.isDirectory(absolute)) {
+                return "this is a folder, expected the name of a file";
+            }
+            if (!Files.isDirectory(absolute.getParent())) {
+                return "there is no folder " + absolute.getParent() + " on the host of rank 0; make it first";
+            }
+            try {
+                if (!text || !ResultFile.isDevice(absolute)) {
+                    WholeFile.requireWritable(absolute);
+                }
+                return "";
+            } catch (IOException e) {
+                return "rank 0 has tried: " + e.getMessage();
+            }
+        }
+    }
 
     /** Adds the file of a flag, if it is given. */
     OutputFiles with(String flag, Optional<Path> file) {
-        file.ifPresent(path -> files.put(flag, path));
+        file.ifPresent(path -> outputs.add(new Output(flag, path, false)));
+        return this;
+    }
+
+    /** The same for a text, which may also go to a device. */
+    OutputFiles withText(String flag, Optional<Path> file) {
+        file.ifPresent(path -> outputs.add(new Output(flag, path, true)));
         return this;
     }
 
@@ -33,19 +66,10 @@ final class OutputFiles {
     }
 
     private String mistake() {
-        for (Map.Entry<String, Path> entry : files.entrySet()) {
-            Path file = entry.getValue().toAbsolutePath();
-            String start = "--" + entry.getKey() + " " + entry.getValue() + ": ";
-            if (Files.isDirectory(file)) {
-                return start + "this is a folder, expected the name of a file";
-            }
-            if (!Files.isDirectory(file.getParent())) {
-                return start + "there is no folder " + file.getParent() + " on the host of rank 0; make it first";
-            }
-            if (!Files.isWritable(file.getParent())) {
-                return start + "rank 0 may not write into " + file.getParent();
-            }
-        }
-        return "";
+        return outputs.stream()
+                .map(Output::mistake)
+                .filter(mistake -> !mistake.isEmpty())
+                .findFirst()
+                .orElse("");
     }
 }

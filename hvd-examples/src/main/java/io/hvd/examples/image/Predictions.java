@@ -5,7 +5,6 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -56,6 +55,6 @@ final class Predictions implements Consumer<BatchResult> {
     static void write(List<Row> rows, Path file) throws IOException {
         List<String> lines = new ArrayList<>(List.of("index,label,predicted"));
         rows.forEach(row -> lines.add(row.index + "," + row.label + "," + row.predicted));
-        Files.write(file, lines);
+        ResultFile.write(file, String.join("\n", lines) + "\n");
     }
 }

@@ -6,6 +6,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.torch.StateDict;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
@@ -90,8 +91,34 @@ final class TrainingCheckpoint {
         } catch (HvdException e) {
             throw new HvdException(ErrorId.BAD_CHECKPOINT, existing + " is of another model: " + e.getMessage(), e);
         }
-        optimizer.loadState((byte[]) checkpoint.tensors().get(OPTIMIZER).toArray());
-        return checkpoint.metadata();
+        optimizer.loadState(optimizerState(existing, checkpoint));
+        return wordsOf(existing, checkpoint);
+    }
+
+    private static byte[] optimizerState(Path existing, Checkpoint checkpoint) {
+        Tensor state = checkpoint.tensors().get(OPTIMIZER);
+        if (state == null || state.dtype() != DType.UINT8) {
+            throw new HvdException(
+                    ErrorId.BAD_CHECKPOINT,
+                    existing + " is of no training: its tensor \"" + OPTIMIZER + "\" is " + state + ", expected one of "
+                            + DType.UINT8);
+        }
+        return (byte[]) state.toArray();
+    }
+
+    /** Single lines only, as they are written. */
+    private static Map<String, String> wordsOf(Path existing, Checkpoint checkpoint) {
+        Map<String, String> words = new LinkedHashMap<>(checkpoint.metadata());
+        words.entrySet()
+                .removeIf(word -> (word.getKey() + word.getValue()).lines().count() > 1);
+        String epochs = words.getOrDefault(EPOCHS, "");
+        if (!epochs.matches("[0-9]{1,9}")) {
+            throw new HvdException(
+                    ErrorId.BAD_CHECKPOINT,
+                    existing + " is of no training: its word \"" + EPOCHS + "\" is \"" + epochs
+                            + "\", expected a number");
+        }
+        return words;
     }
 
     private static String lines(Map<String, String> words) {

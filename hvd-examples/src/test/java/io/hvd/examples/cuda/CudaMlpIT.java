@@ -82,6 +82,16 @@ class CudaMlpIT {
         assertThat(job.lines("weights of all ranks are equal, crc32 ")).hasSize(1);
     }
 
+    @Test
+    void aLossThatIsNoNumberEndsTheJobByName() {
+        Job job = train(2, "--lr", "1e30");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(3);
+        assertThat(job.lines("cuda-mlp: the test loss after epoch 1 is NaN over all ranks"))
+                .hasSize(1);
+        assertThat(job.lines("RESULT ")).isEmpty();
+    }
+
     /** Files in MNIST's form with nothing but noise in them: whether they are read and trained on, not what is learnt. */
     @Test
     void twoRanksTrainOnMnistsFilesAndEndWithTheSameWeights(@TempDir Path folder) throws IOException {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -30,7 +31,7 @@ class KernelBitsTest {
         ByteBuffer narrow = bytes(2);
         ByteBuffer back = bytes(4);
         new Converter().pack(floats(source), 0, ELEMENTS, narrow, 0, wire, 0.25);
-        new Converter().unpack(narrow, 0, wire, floats(back), 0, ELEMENTS, 4);
+        new Converter().unpack(narrow, 0, wire, floats(back), 0, ELEMENTS, Scale.by(4));
         assertThat(bits.wrongNarrowed(narrow, wire, 0.25)).isZero();
         assertThat(bits.wrongWidened(narrow, back, wire, 4)).isZero();
 

@@ -38,13 +38,41 @@ class OutputFilesTest {
         assertThat(onTwoRanks(Path.of("model.ckpt"))).containsOnly("nothing");
     }
 
+    /** /proc lets nobody make a file, root neither, though it says that root may. */
+    @Test
+    void aFolderInWhichNothingCanBeMadeIsFoundByTrying() {
+        assertThat(onTwoRanks(Path.of("/proc/model.ckpt")))
+                .hasSize(2)
+                .allSatisfy(said -> assertThat(said).contains("--checkpoint /proc/model.ckpt", "cannot be written"));
+    }
+
+    @Test
+    void aDeviceTakesATextAndNoCheckpoint() {
+        Path device = Path.of("/dev/null");
+        assertThat(onTwoRanks(device)).allSatisfy(said -> assertThat(said).contains("no regular file"));
+        assertThat(onTwoRanks(new OutputFiles().withText("predict-out", Optional.of(device))))
+                .containsOnly("nothing");
+        assertThat(onTwoRanks(new OutputFiles().withText("predict-out", Optional.of(Path.of("/proc/rows")))))
+                .allSatisfy(said -> assertThat(said).contains("--predict-out /proc/rows"));
+    }
+
+    @Test
+    void tryingLeavesNothingBehind() {
+        onTwoRanks(folder.resolve("model.ckpt"));
+        assertThat(folder).isEmptyDirectory();
+    }
+
     @Test
     void whatIsNotAskedForIsNotLookedAt() {
-        assertThat(onTwoRanks(null)).containsOnly("nothing");
+        assertThat(onTwoRanks(new OutputFiles().with("checkpoint", Optional.empty())))
+                .containsOnly("nothing");
     }
 
     private static List<String> onTwoRanks(Path file) {
-        OutputFiles files = new OutputFiles().with("checkpoint", Optional.ofNullable(file));
+        return onTwoRanks(new OutputFiles().with("checkpoint", Optional.of(file)));
+    }
+
+    private static List<String> onTwoRanks(OutputFiles files) {
         return Hvd.spawn(2, hvd -> {
             try {
                 files.require(hvd);

@@ -87,6 +87,23 @@ class ReadmeCommandsIT {
         return startingWith("mpirun ");
     }
 
+    /** mpirun must not take the folder's flag for a class path; --help shows that the program has been reached. */
+    @Test
+    void theLinesThatNameAFolderForTheLibrariesReachTheProgram() {
+        List<String> lines = Readme.commands().stream()
+                .map(command -> String.join(" ", command))
+                .filter(command -> command.contains("cachedir"))
+                .toList();
+
+        assertThat(lines).hasSize(3);
+        for (String line : lines) {
+            List<String> command = line.startsWith("mpirun ") ? forThisMachine(line) : words(line);
+            List<String> asking = new ArrayList<>(command);
+            asking.add("--help");
+            assertThat(assertSucceeds(asking).output()).as(line).contains("digits", "cifar10");
+        }
+    }
+
     @Test
     void theDocumentedLineTrains() {
         assertTrains(words(startingWith("mpirun-scripts/horovodrun -np 4 java -jar " + TRAIN_JAR)

@@ -2,6 +2,7 @@ package io.hvd.optimizer.torch;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.StateSize;
 import java.io.ByteArrayOutputStream;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.BytePointer;
@@ -16,21 +17,25 @@ import org.bytedeco.pytorch.OutputArchive;
 final class TorchArchive {
     private TorchArchive() {}
 
-    private static byte[] write(Consumer<OutputArchive> save) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    /**
+     * @param most bytes that the archive may have
+     * @throws HvdException if it has more
+     */
+    static byte[] write(Consumer<OutputArchive> save, int most) {
         try (OutputArchive archive = new OutputArchive();
-                Collector collector = new Collector(bytes)) {
+                Collector collector = new Collector(most)) {
             save.accept(archive);
             archive.save_to(collector);
+            return collector.bytes();
         }
-        return bytes.toByteArray();
     }
 
     /** What {@link #read} takes, the same bytes for the same state. */
     static byte[] writeState(Optimizer optimizer) {
-        byte[] addressed = write(optimizer::save);
+        byte[] addressed = write(optimizer::save, StateSize.LARGEST);
         try (PointerScope scope = new PointerScope()) {
-            return write(numbered -> open(addressed, archive -> NumberedArchive.copy(archive, numbered)));
+            return write(
+                    numbered -> open(addressed, archive -> NumberedArchive.copy(archive, numbered)), StateSize.LARGEST);
         }
     }
 
@@ -54,20 +59,31 @@ final class TorchArchive {
         }
     }
 
-    /** Takes the archive's bytes as LibTorch writes them. */
+    /** Takes the archive's bytes as LibTorch writes them, and only counts them once there are too many. */
     private static final class Collector extends ArchiveWriter {
-        private final ByteArrayOutputStream bytes;
+        private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        private final int most;
+        private long count;
 
-        Collector(ByteArrayOutputStream bytes) {
-            this.bytes = bytes;
+        Collector(int most) {
+            this.most = most;
         }
 
+        /** No exception leaves it, since LibTorch's code is below it on the stack. */
         @Override
         public long call(Pointer data, long length) {
-            byte[] part = new byte[Math.toIntExact(length)];
-            new BytePointer(data).get(part);
-            bytes.writeBytes(part);
+            count += length;
+            if (count <= most) {
+                byte[] part = new byte[(int) length];
+                new BytePointer(data).get(part);
+                bytes.writeBytes(part);
+            }
             return length;
+        }
+
+        byte[] bytes() {
+            StateSize.require("a LibTorch optimizer", count, most);
+            return bytes.toByteArray();
         }
     }
 }

@@ -45,19 +45,30 @@ public final class TorchRuntime {
         }
         try {
             Path cache = Loader.getCacheDir().toPath();
-            try (FileChannel file =
-                            FileChannel.open(cache.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-                    FileLock lock = file.lock()) {
-                unpack(cache);
-            }
+            prepare(cache);
             prepared = true;
         } catch (IOException e) {
-            throw new HvdException(
-                    ErrorId.INIT_FAILED,
-                    "LibTorch could not be unpacked: " + e
-                            + ". Point -Dorg.bytedeco.javacpp.cachedir to a folder that can be written",
-                    e);
+            throw failed("JavaCPP has no folder for it", e);
         }
+    }
+
+    private static void prepare(Path cache) {
+        try (FileChannel file =
+                        FileChannel.open(cache.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                FileLock lock = file.lock()) {
+            unpack(cache);
+        } catch (IOException e) {
+            throw failed("into " + cache, e);
+        }
+    }
+
+    /** The system's words for a full disk, for one, name no folder. */
+    private static HvdException failed(String where, IOException e) {
+        return new HvdException(
+                ErrorId.INIT_FAILED,
+                "LibTorch could not be unpacked, " + where + ": " + e
+                        + ". Point -Dorg.bytedeco.javacpp.cachedir to a folder that can be written",
+                e);
     }
 
     /**

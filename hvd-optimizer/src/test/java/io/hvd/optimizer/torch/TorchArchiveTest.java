@@ -1,11 +1,16 @@
 package io.hvd.optimizer.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.bytedeco.pytorch.global.torch.manual_seed;
 
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
 import io.hvd.optimizer.torch.TwentySteps.Kind;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Optimizer;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -26,6 +31,19 @@ class TorchArchiveTest {
         other.steps(0, STEPS);
 
         assertThat(one.optimizer.saveState()).isEqualTo(other.optimizer.saveState());
+    }
+
+    @Test
+    void aStateThatNoArrayHoldsIsRefusedWithItsSize() {
+        Training training = new Training(Kind.ADAM);
+        training.steps(0, STEPS);
+        int whole = TorchArchive.write(training.inner::save, Integer.MAX_VALUE).length;
+
+        assertThatThrownBy(() -> TorchArchive.write(training.inner::save, whole - 1))
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED))
+                .hasMessageContaining("has " + whole + " bytes")
+                .hasMessageContaining("at most " + (whole - 1));
     }
 
     @ParameterizedTest
@@ -63,12 +81,14 @@ class TorchArchiveTest {
     private static final class Training {
         private final RandomImages images = new RandomImages(1, 0);
         private final SmallConvNet net;
+        private final Optimizer inner;
         private final TorchOptimizer optimizer;
 
         Training(Kind kind) {
             manual_seed(1);
             net = new SmallConvNet();
-            optimizer = new TorchOptimizer(kind.over(net), net.named_parameters());
+            inner = kind.over(net);
+            optimizer = new TorchOptimizer(inner, net.named_parameters());
         }
 
         void steps(int from, int to) {

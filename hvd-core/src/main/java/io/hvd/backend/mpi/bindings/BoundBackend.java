@@ -38,6 +38,7 @@ final class BoundBackend implements Backend {
     /** The same on all ranks. */
     private final Optional<CostModel> costModel;
 
+    private final Operators operators;
     private final NetworkWait wait;
     private final MpiCollectives collectives;
     private final List<SocketControl> further = new ArrayList<>();
@@ -53,8 +54,9 @@ final class BoundBackend implements Backend {
         this.topology = discover();
         this.control = SocketControl.connect(topology, config, this::exchange);
         this.costModel = AgreedModel.of(config.costModel(), rank, this::exchange);
+        this.operators = Operators.agreed(new OperatorProof(new MpiOperator()), this::exchange);
         this.wait = NetworkWait.of(topology.localSize());
-        this.collectives = new MpiCollectives(comm, wait, config.stageBytes(), choice(everybody()));
+        this.collectives = new MpiCollectives(comm, wait, config.stageBytes(), choice(everybody()), operators);
     }
 
     private Topology discover() throws MPIException {
@@ -77,7 +79,8 @@ final class BoundBackend implements Backend {
         return "mpi (" + MPI.getLibVersion().split(",")[0] + ", " + level
                 + costModel
                         .map(model -> ", cost model of " + model.host().description())
-                        .orElse("") + ")";
+                        .orElse("")
+                + (operators.refused().isEmpty() ? "" : ", without its operators " + operators.refused()) + ")";
     }
 
     @Override
@@ -111,7 +114,7 @@ final class BoundBackend implements Backend {
             Intracomm theirs = comm.createGroup(some, SET_TAG);
             some.free();
             everybody.free();
-            return new MpiCollectives(theirs, wait, config.stageBytes(), choice(members));
+            return new MpiCollectives(theirs, wait, config.stageBytes(), choice(members), operators);
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_create_group for ranks " + members + " failed: " + e, e);
         }
@@ -138,7 +141,7 @@ final class BoundBackend implements Backend {
 
     @Override
     public ReduceKernel kernel() {
-        return new LocalReduction();
+        return new LocalReduction(operators);
     }
 
     @Override

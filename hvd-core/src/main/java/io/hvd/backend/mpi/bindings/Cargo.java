@@ -16,7 +16,7 @@ sealed interface Cargo {
     /** The buffer goes back, and nothing is written. */
     void discard(ByteBuffer buffer);
 
-    /** Tensors that are scaled, converted and copied; there is room for one more element in each buffer. */
+    /** Tensors that are scaled, converted and copied; there is room for a {@link Veto} behind them. */
     record Packed(FlatView source, FlatView target, Reduction how, BufferPool buffers, Activities activities)
             implements Cargo {
         @Override
@@ -31,7 +31,7 @@ sealed interface Cargo {
         @Override
         public void unload(long from, int count, ByteBuffer buffer) {
             long begun = activities.begin();
-            target.unpack(from, count, buffer, how.postscale());
+            target.unpack(from, count, buffer, how.scale());
             activities.end(Activities.COPY_OUT, begun);
             discard(buffer);
         }

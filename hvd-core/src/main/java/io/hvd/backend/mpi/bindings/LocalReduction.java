@@ -1,16 +1,11 @@
 package io.hvd.backend.mpi.bindings;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
+import io.hvd.backend.mpi.bindings.Operators.Operator;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceKernel;
+import io.hvd.tensor.ReduceOp;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import mpi.Datatype;
-import mpi.Intracomm;
-import mpi.MPI;
-import mpi.MPIException;
-import mpi.Op;
 
 /**
  * MPI_Reduce_local, for which Open MPI has loops for AVX2 and AVX-512. It may come from whatever thread carries an operation
@@ -21,19 +16,28 @@ final class LocalReduction implements ReduceKernel {
     /** As long as factors are kept ready. */
     private static final int RUN = 2048;
 
+    private final Operators operators;
+    private final MpiOperator mpi = new MpiOperator();
     private final ByteBuffer factors =
             ByteBuffer.allocateDirect(RUN * Double.BYTES).order(ByteOrder.nativeOrder());
     private DType ofType;
     private double factor;
 
+    LocalReduction(Operators operators) {
+        this.operators = operators;
+    }
+
     @Override
     public boolean takes(DType type) {
-        return type == DType.FLOAT32 || type == DType.FLOAT64;
+        boolean known = type == DType.FLOAT32 || type == DType.FLOAT64;
+        return known
+                && operators.take(new Operator(type, ReduceOp.SUM))
+                && operators.take(new Operator(type, ReduceOp.PRODUCT));
     }
 
     @Override
     public void add(DType type, ByteBuffer operand, ByteBuffer sum, int count) {
-        call(operand, sum, count, type, MPI.SUM);
+        mpi.reduce(new Operator(type, ReduceOp.SUM), operand, sum, count);
     }
 
     @Override
@@ -42,7 +46,8 @@ final class LocalReduction implements ReduceKernel {
         int bytes = type.bytes();
         for (int done = 0; done < count; done += RUN) {
             int run = Math.min(RUN, count - done);
-            call(factors, Stage.part(product, done * bytes, run * bytes), run, type, MPI.PROD);
+            ByteBuffer part = Stage.part(product, done * bytes, run * bytes);
+            mpi.reduce(new Operator(type, ReduceOp.PRODUCT), factors, part, run);
         }
     }
 
@@ -60,14 +65,5 @@ final class LocalReduction implements ReduceKernel {
         }
         ofType = type;
         factor = by;
-    }
-
-    private static void call(ByteBuffer in, ByteBuffer inOut, int count, DType type, Op op) {
-        Datatype datatype = type == DType.FLOAT32 ? MPI.FLOAT : MPI.DOUBLE;
-        try {
-            Intracomm.reduceLocal(in, inOut, count, datatype, op);
-        } catch (MPIException e) {
-            throw new HvdException(ErrorId.BACK_END, "MPI_Reduce_local failed: " + e.getMessage(), e);
-        }
     }
 }

@@ -4,6 +4,7 @@ import io.hvd.spi.Activities;
 import io.hvd.spi.Pieces;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.stream.IntStream;
@@ -133,7 +134,8 @@ final class Movement {
 
     private void unpackOne(Tensor output, long from, int count) {
         stage.copy(
-                Activities.COPY_OUT, () -> converter.unpack(stage.back, 0, output.dtype(), output, from, count, 1.0));
+                Activities.COPY_OUT,
+                () -> converter.unpack(stage.back, 0, output.dtype(), output, from, count, Scale.ONE));
     }
 
     private void packAll(Tensor input, Round round) {
@@ -150,7 +152,8 @@ final class Movement {
         long begun = stage.activities.begin();
         for (int i = 0; i < round.lengths.length; i++) {
             if (round.lengths[i] > 0) {
-                converter.unpack(stage.back, round.offsets[i], round.type, output, round.first(i), round.count(i), 1.0);
+                converter.unpack(
+                        stage.back, round.offsets[i], round.type, output, round.first(i), round.count(i), Scale.ONE);
             }
         }
         stage.activities.end(Activities.COPY_OUT, begun);

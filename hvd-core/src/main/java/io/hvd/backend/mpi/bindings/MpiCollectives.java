@@ -9,6 +9,7 @@ import io.hvd.tensor.BufferMemory;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.FlatView;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -50,12 +51,13 @@ final class MpiCollectives implements Collectives {
     private final Converter converter = new Converter();
     private long chains;
 
-    MpiCollectives(Intracomm comm, NetworkWait wait, int stageBytes, AllreduceChoice choice) throws MPIException {
+    MpiCollectives(Intracomm comm, NetworkWait wait, int stageBytes, AllreduceChoice choice, Operators operators)
+            throws MPIException {
         this.stage = new Stage(comm, stageBytes);
         this.choice = choice;
         this.transfers = new BoundTransfers(comm);
         this.ring = new RingAllreduce(transfers, wait, stage.rank, stage.size, stageBytes);
-        this.reduction = new StageReduction(stage);
+        this.reduction = new StageReduction(stage, operators);
         this.movement = new Movement(stage, converter);
         this.piped = new PipedMovement(stage, seat(EXCHANGE_TAG), wait, reduction, converter);
         this.staged = new StagedAllreduce(stage, reduction, converter);
@@ -76,7 +78,7 @@ final class MpiCollectives implements Collectives {
                             buffer -> new Cargo.InPlace(buffer, how.wire().bytes()))
                     .orElseGet(() -> packed(inputs, outputs, how));
             ring.run(cargo, elements, how);
-        } else if (plain.isPresent() && StageReduction.isNative(how)) {
+        } else if (plain.isPresent() && reduction.isNative(how)) {
             staged.runInPlace(plain.get(), elements, how);
         } else {
             staged.run(inputs, outputs, how);
@@ -176,17 +178,17 @@ final class MpiCollectives implements Collectives {
                 && outputs.get(0) == only
                 && only.dtype() == how.wire()
                 && how.prescale() == 1.0
-                && how.postscale() == 1.0
+                && how.scale().isOne()
                 && only.memory() instanceof BufferMemory;
         return plain ? Optional.of(((BufferMemory) only.memory()).buffer()) : Optional.empty();
     }
 
-    private void copyIn(FlatView source, long from, int count, double scale) {
-        stage.copy(Activities.COPY_IN, () -> source.pack(from, count, stage.front, scale));
+    private void copyIn(FlatView source, long from, int count) {
+        stage.copy(Activities.COPY_IN, () -> source.pack(from, count, stage.front, 1));
     }
 
-    private void copyOut(FlatView target, long from, int count, double scale) {
-        stage.copy(Activities.COPY_OUT, () -> target.unpack(from, count, stage.front, scale));
+    private void copyOut(FlatView target, long from, int count) {
+        stage.copy(Activities.COPY_OUT, () -> target.unpack(from, count, stage.front, Scale.ONE));
     }
 
     @Override
@@ -198,10 +200,10 @@ final class MpiCollectives implements Collectives {
         for (long from = 0; from < source.elements(); from += chunk) {
             int count = (int) Math.min(chunk, source.elements() - from);
             if (stage.rank == root) {
-                copyIn(source, from, count, 1.0);
+                copyIn(source, from, count);
             }
             stage.call("MPI_Bcast", () -> stage.comm.bcast(stage.front, count * type.bytes(), MPI.BYTE, root));
-            copyOut(target, from, count, 1.0);
+            copyOut(target, from, count);
         }
     }
 
@@ -256,7 +258,7 @@ final class MpiCollectives implements Collectives {
     private void unpackOne(Tensor output, long from, int count, Reduction how) {
         stage.copy(
                 Activities.COPY_OUT,
-                () -> converter.unpack(stage.front, 0, how.wire(), output, from, count, how.postscale()));
+                () -> converter.unpack(stage.front, 0, how.wire(), output, from, count, how.scale()));
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.BufferMemory;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -75,7 +76,7 @@ final class PipedMovement {
             reduction.reduce(parts, count, how, result);
             stage.copy(
                     Activities.COPY_OUT,
-                    () -> converter.unpack(result, 0, how.wire(), output, round.from(), count, how.postscale()));
+                    () -> converter.unpack(result, 0, how.wire(), output, round.from(), count, how.scale()));
         }
     }
 
@@ -131,7 +132,7 @@ final class PipedMovement {
             int count = round.count(pieces, from);
             if (count > 0 && (!there || from == stage.rank)) {
                 long first = round.first(pieces, from);
-                converter.unpack(arrived[from], 0, round.type(), output, first, count, 1.0);
+                converter.unpack(arrived[from], 0, round.type(), output, first, count, Scale.ONE);
             }
         }
         stage.activities.end(Activities.COPY_OUT, begun);

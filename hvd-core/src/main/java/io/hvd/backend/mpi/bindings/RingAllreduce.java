@@ -43,6 +43,7 @@ final class RingAllreduce {
     private final int atOnce;
     private final BufferPool buffers;
     private final Reducer reducer = new Reducer();
+    private final Veto veto;
     private Activities activities = Activities.UNHEARD;
     private long begun;
 
@@ -52,6 +53,7 @@ final class RingAllreduce {
         this.wait = wait;
         this.rank = rank;
         this.size = size;
+        this.veto = new Veto(rank, size);
         this.chunkBytes = (int) Math.min(mostBytes, (long) Messages.BYTES * size);
         this.atOnce = (int) Math.min(MOST_AT_ONCE, (long) STAGES_AT_ONCE * mostBytes / chunkBytes);
         this.buffers = new BufferPool(chunkBytes + SPARE_BYTES_PER_RANK * (size + 1));
@@ -148,12 +150,12 @@ final class RingAllreduce {
     }
 
     private boolean isVetoed(ByteBuffer data, int count, Reduction how, boolean byThisRank) {
-        Veto.write(data, count, how, byThisRank);
+        veto.write(data, count, how, byThisRank);
         Deque<Chunk> only = new ArrayDeque<>();
-        only.add(depart(0, count + 1, data, how));
+        only.add(depart(0, count + veto.elements(how.wire()), data, how));
         await(only);
         buffers.give(only.remove().scratch());
-        return Veto.isRaised(data, count, how);
+        return veto.isRaised(data, count, how);
     }
 
     private record Chunk(long from, int count, ByteBuffer data, ByteBuffer scratch, Completion lap) {}

@@ -1,18 +1,14 @@
 package io.hvd.backend.mpi.bindings;
 
 import io.hvd.spi.Reduction;
-import io.hvd.tensor.DType;
-import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Reducer;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import mpi.Datatype;
 import mpi.MPI;
-import mpi.Op;
 
 /**
- * Reduces what lies on the stage: by MPI where it knows the type, else by moving the slices with MPI
+ * Reduces what lies on the stage: by MPI where its operator is as good as ours, else by moving the slices with MPI
  * and adding them up here, in rank order, 16-bit floats with a float32 accumulator.
  */
 final class StageReduction {
@@ -20,23 +16,17 @@ final class StageReduction {
     private static final String REDUCE = "REDUCE";
 
     private final Stage stage;
+    private final Operators operators;
     private final Reducer reducer = new Reducer();
 
-    StageReduction(Stage stage) {
+    StageReduction(Stage stage, Operators operators) {
         this.stage = stage;
+        this.operators = operators;
     }
 
-    /**
-     * MPI leaves open what a minimum does with NaN and has no 16-bit float, and its Java bindings have no
-     * signed byte: its order would be that of 0 to 255.
-     */
-    static boolean isNative(Reduction how) {
-        boolean ordered = how.op() == ReduceOp.MIN || how.op() == ReduceOp.MAX;
-        return switch (how.wire()) {
-            case FLOAT32, FLOAT64, INT8 -> !ordered;
-            case INT16, UINT16, INT32, INT64, UINT8, BOOL -> true;
-            case FLOAT16, BFLOAT16 -> false;
-        };
+    /** Whether MPI reduces these elements where they lie. */
+    boolean isNative(Reduction how) {
+        return operators.take(how);
     }
 
     void allreduce(ByteBuffer buffer, int count, Reduction how) {
@@ -47,7 +37,10 @@ final class StageReduction {
             stage.call(
                     "MPI_Allreduce",
                     () -> stage.comm.allReduce(
-                            buffer, count, datatype(how.wire()), op(how.op().arithmeticOn(how.wire()))));
+                            buffer,
+                            count,
+                            MpiOperator.datatype(how.wire()),
+                            MpiOperator.op(how.op().arithmeticOn(how.wire()))));
         } else {
             allreduceSlices(buffer, count, how);
         }
@@ -94,30 +87,5 @@ final class StageReduction {
         long begun = stage.activities.begin();
         reducer.reduce(how.op(), how.wire(), parts, 0, count, target);
         stage.activities.end(REDUCE, begun);
-    }
-
-    private static Datatype datatype(DType type) {
-        return switch (type) {
-            case FLOAT32 -> MPI.FLOAT;
-            case FLOAT64 -> MPI.DOUBLE;
-            case INT32 -> MPI.INT;
-            case INT64 -> MPI.LONG;
-            // The bindings' BYTE and BOOLEAN are both MPI_UINT8_T, their CHAR is MPI_UINT16_T.
-            case INT8 -> MPI.BYTE;
-            case UINT8, BOOL -> MPI.BOOLEAN;
-            case INT16 -> MPI.SHORT;
-            case UINT16 -> MPI.CHAR;
-            case FLOAT16, BFLOAT16 -> throw new IllegalArgumentException("MPI reduces no " + type);
-        };
-    }
-
-    private static Op op(ReduceOp op) {
-        return switch (op) {
-            case SUM -> MPI.SUM;
-            case MIN -> MPI.MIN;
-            case MAX -> MPI.MAX;
-            case PRODUCT -> MPI.PROD;
-            case AVERAGE, ADASUM -> throw new IllegalArgumentException("MPI has no operation for " + op);
-        };
     }
 }

@@ -4,6 +4,7 @@ import io.hvd.spi.Activities;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.FlatView;
+import io.hvd.tensor.Scale;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -13,11 +14,13 @@ final class StagedAllreduce {
     private final Stage stage;
     private final StageReduction reduction;
     private final Converter converter;
+    private final Veto veto;
 
     StagedAllreduce(Stage stage, StageReduction reduction, Converter converter) {
         this.stage = stage;
         this.reduction = reduction;
         this.converter = converter;
+        this.veto = new Veto(stage.rank, stage.size);
     }
 
     void run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
@@ -31,8 +34,8 @@ final class StagedAllreduce {
 
     void veto(long elements, Reduction how) {
         int count = (int) Math.min(stage.chunk(how.wire()), elements);
-        Veto.write(stage.front, count, how, true);
-        reduction.allreduce(stage.front, count + 1, how);
+        veto.write(stage.front, count, how, true);
+        reduction.allreduce(stage.front, count + veto.elements(how.wire()), how);
     }
 
     /** In the same slices as a staged tensor: another rank may hold this one in an array. */
@@ -45,7 +48,7 @@ final class StagedAllreduce {
         }
     }
 
-    /** Chunk by chunk over the stage; with a ballot, the first chunk is one element longer. */
+    /** Chunk by chunk over the stage; with a ballot, the first chunk has the veto behind it. */
     private boolean stream(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean ballot) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
         FlatView target = new FlatView(outputs, how.wire(), converter);
@@ -57,14 +60,14 @@ final class StagedAllreduce {
             if (asked) {
                 reduction.allreduce(stage.front, count, how);
             } else {
-                Veto.write(stage.front, count, how, false);
-                reduction.allreduce(stage.front, count + 1, how);
-                if (Veto.isRaised(stage.front, count, how)) {
+                veto.write(stage.front, count, how, false);
+                reduction.allreduce(stage.front, count + veto.elements(how.wire()), how);
+                if (veto.isRaised(stage.front, count, how)) {
                     return false;
                 }
                 asked = true;
             }
-            copyOut(target, from, count, how.postscale());
+            copyOut(target, from, count, how.scale());
         }
         return true;
     }
@@ -73,7 +76,7 @@ final class StagedAllreduce {
         stage.copy(Activities.COPY_IN, () -> source.pack(from, count, stage.front, scale));
     }
 
-    private void copyOut(FlatView target, long from, int count, double scale) {
+    private void copyOut(FlatView target, long from, int count, Scale scale) {
         stage.copy(Activities.COPY_OUT, () -> target.unpack(from, count, stage.front, scale));
     }
 }

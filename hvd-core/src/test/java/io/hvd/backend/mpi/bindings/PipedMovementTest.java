@@ -67,7 +67,12 @@ class PipedMovementTest {
         Stage stage = new Stage(null, number, size, STAGE_BYTES);
         Seat seat = new Seat(transfers, number, size, 9);
         return new Rank(
-                new PipedMovement(stage, seat, NetworkWait.of(size), new StageReduction(stage), new Converter()),
+                new PipedMovement(
+                        stage,
+                        seat,
+                        NetworkWait.of(size),
+                        new StageReduction(stage, Operators.agreed(operator -> true, List::of)),
+                        new Converter()),
                 number,
                 size);
     }

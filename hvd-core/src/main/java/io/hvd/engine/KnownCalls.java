@@ -8,32 +8,39 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Tells the recorder of what the program submits. To find the line that calls costs more than all the rest of a
- * submission, so a call of a static plan is taken to come from the line of the same call one step before.
+ * submission, so a call that asks for the same as the last one of its name is taken to come from the same line. Not in
+ * strict mode, which shows the lines of calls that differ.
  */
-final class SteadyCalls {
-    private final FlightRecorder recorder;
-    private final StepFollower steps;
-    private final Map<String, Known> known = new ConcurrentHashMap<>();
+final class KnownCalls {
+    /** More than a model has tensors. Operations without a name have a new one each time, and are not to fill the memory. */
+    static final int MOST_NAMES = 4096;
 
-    SteadyCalls(FlightRecorder recorder, StepFollower steps) {
+    private final FlightRecorder recorder;
+    private final boolean strict;
+    private final Map<PendingOp.Key, Known> known = new ConcurrentHashMap<>();
+
+    KnownCalls(FlightRecorder recorder, boolean strict) {
         this.recorder = recorder;
-        this.steps = steps;
+        this.strict = strict;
     }
 
-    private record Known(int set, Request request, Call before) {}
+    private record Known(Request request, Call.Operation operation, String site) {}
 
     /** Any thread. */
     Call submitted(Submission asked) {
-        Request request = asked.request();
-        if (!steps.plans(request.name())) {
+        if (strict) {
             return recorder.submitted(operation(asked));
         }
-        Known known = this.known.get(request.name());
-        if (known != null && known.set() == asked.set() && known.request().equals(request)) {
-            return recorder.submittedAgain(known.before());
+        var key = new PendingOp.Key(asked.set(), asked.request().name());
+        Known last = known.get(key);
+        if (last != null && last.request().equals(asked.request())) {
+            return recorder.submittedFrom(last.site(), last.operation());
         }
         Call call = recorder.submitted(operation(asked));
-        this.known.put(request.name(), new Known(asked.set(), request, call));
+        if (known.size() >= MOST_NAMES) {
+            known.clear();
+        }
+        known.put(key, new Known(asked.request(), call.operation(), call.site()));
         return call;
     }
 

@@ -1,0 +1,70 @@
+package io.hvd.engine;
+
+import io.hvd.spi.ControlChannel;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * What comes when all ranks have closed: each sees off what is left of its own, and goes when all others have done so as
+ * well. Meanwhile the communication thread listens, so that a rank that dies then is not waited for.
+ */
+final class OrderlyEnd {
+    private final ControlChannel control;
+    private final CoordinatorLine coordinator;
+    private final Unfinished unfinished;
+    private final Runnable farewell;
+    /** Null until it has begun. */
+    private CompletableFuture<Void> leaving;
+
+    private boolean done;
+
+    /**
+     * @param unfinished what devices are still at work on
+     * @param farewell comes after that, on a thread of its own, and may wait for other ranks
+     */
+    OrderlyEnd(ControlChannel control, CoordinatorLine coordinator, Unfinished unfinished, Runnable farewell) {
+        this.control = control;
+        this.coordinator = coordinator;
+        this.unfinished = unfinished;
+        this.farewell = farewell;
+    }
+
+    /**
+     * Returns when all ranks may go, or one of them has failed.
+     *
+     * @param tellFailure tells the coordinator if this rank has failed meanwhile
+     * @return the plan that says which
+     */
+    Plan meet(Runnable tellFailure) {
+        while (true) {
+            tellFailure.run();
+            unfinished.look();
+            tellWhenDone();
+            coordinator.decide();
+            Plan plan = coordinator.next();
+            if (plan != null && (plan.stop() || !plan.failure().isEmpty())) {
+                return plan;
+            }
+            if (plan == null) {
+                control.receive(Math.min(unfinished.nanosUntilDue(), coordinator.nanosUntilDue()), coordinator);
+            }
+        }
+    }
+
+    private void tellWhenDone() {
+        if (leaving == null && unfinished.isEmpty()) {
+            leaving = CompletableFuture.runAsync(farewell, OrderlyEnd::start);
+            leaving.whenComplete((nothing, error) -> control.wakeUp());
+        }
+        if (leaving != null && leaving.isDone() && !done) {
+            leaving.join();
+            coordinator.announce(Announcement.ofTheEnd());
+            done = true;
+        }
+    }
+
+    private static void start(Runnable task) {
+        Thread thread = new Thread(task, "hvd-engine-farewell");
+        thread.setDaemon(true);
+        thread.start();
+    }
+}

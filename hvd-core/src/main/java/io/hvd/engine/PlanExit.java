@@ -1,0 +1,139 @@
+package io.hvd.engine;
+
+import io.hvd.spi.Backend;
+import io.hvd.spi.ControlChannel;
+import java.nio.ByteBuffer;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Takes all ranks out of a static plan as soon as one of them asks for it.
+ *
+ * <p>A rank leaves a plan by a veto in the data plane, where it waits for all other ranks, and one whose program computes
+ * would come there only with its next batch. The rank that leaves therefore tells the others, whose communication threads
+ * then veto their next batch as well. A thread of its own on each rank carries these messages, over a channel of its
+ * own, because the communication thread may be inside the data plane at that time.
+ *
+ * <p>Plans are numbered alike on all ranks, so a message about a plan that has ended is recognised, and one about a plan
+ * that has not begun here yet is remembered.
+ */
+final class PlanExit {
+    /** Null where there is nobody to tell. */
+    private final ControlChannel channel;
+
+    private final int rank;
+    private final int size;
+    private final Runnable onAsked;
+    /** The newest plan that some rank leaves, as far as it is known here; plans count from 1. */
+    private final AtomicInteger asked = new AtomicInteger();
+    /** The newest plan of which this rank's line has told the others; the thread's own. */
+    private int told;
+
+    private volatile boolean ended;
+    private final Thread thread;
+
+    private PlanExit(ControlChannel channel, int rank, int size, Runnable onAsked) {
+        this.channel = channel;
+        this.rank = rank;
+        this.size = size;
+        this.onAsked = onAsked;
+        this.thread = new Thread(this::run, "hvd-plan-exit-" + rank);
+        thread.setDaemon(true);
+    }
+
+    /**
+     * Opens the line; all ranks call it together, on the communication thread.
+     *
+     * @param plans whether there may be static plans at all
+     * @param onAsked called on any thread when a plan is to be left
+     */
+    static PlanExit open(Backend backend, boolean plans, Runnable onAsked) {
+        int size = backend.topology().size();
+        if (!plans || size == 1) {
+            return new PlanExit(null, 0, 1, onAsked);
+        }
+        PlanExit exit = new PlanExit(backend.openChannel(), backend.topology().rank(), size, onAsked);
+        exit.thread.start();
+        return exit;
+    }
+
+    /** For one rank alone. */
+    static PlanExit ofOneRank(Runnable onAsked) {
+        return new PlanExit(null, 0, 1, onAsked);
+    }
+
+    /** This rank leaves a plan, and every other rank is to leave it too. Any thread; returns at once. */
+    void ask(int plan) {
+        if (note(plan) && channel != null) {
+            channel.wakeUp();
+        }
+    }
+
+    /** Whether this plan is to be left. Any thread. */
+    boolean isAsked(int plan) {
+        return asked.get() >= plan;
+    }
+
+    /** Returns when nothing more is sent or heard. */
+    void close() {
+        if (channel == null) {
+            return;
+        }
+        ended = true;
+        channel.wakeUp();
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** @return whether that is news */
+    private boolean note(int plan) {
+        boolean news = asked.getAndAccumulate(plan, Math::max) < plan;
+        if (news) {
+            onAsked.run();
+        }
+        return news;
+    }
+
+    private void run() {
+        Others others = new Others();
+        while (!ended) {
+            if (asked.get() > told) {
+                told = asked.get();
+                tell(told);
+            }
+            channel.receive(Long.MAX_VALUE, others);
+        }
+    }
+
+    private void tell(int plan) {
+        if (rank != 0) {
+            send(0, plan);
+            return;
+        }
+        for (int other = 1; other < size; other++) {
+            send(other, plan);
+        }
+    }
+
+    private void send(int to, int plan) {
+        channel.send(to, ByteBuffer.allocate(Integer.BYTES).putInt(plan).flip());
+    }
+
+    private final class Others implements ControlChannel.Inbox {
+        @Override
+        public void message(int fromRank, ByteBuffer message) {
+            int plan = message.getInt();
+            if (rank != 0) {
+                // Rank 0 tells everybody.
+                told = Math.max(told, plan);
+            }
+            note(plan);
+        }
+
+        /** The engine hears of it over its own channel. */
+        @Override
+        public void lost(int lostRank, String why) {}
+    }
+}

@@ -1,0 +1,91 @@
+package io.hvd.file;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
+
+/**
+ * Writes files that are either there as a whole or as they were before, whenever the process is killed or the disk
+ * is full: a temporary file beside the file is written, forced to the disk and renamed.
+ *
+ * <p>A process that is killed meanwhile leaves its temporary file behind, {@code .NAME.OWNER.tmp}. The next write of
+ * the same file deletes those whose owners are known to be gone, see {@link Abandoned}.
+ */
+public final class WholeFile {
+    private WholeFile() {}
+
+    /** Fills the temporary file. */
+    @FunctionalInterface
+    public interface Content {
+        /** @param channel at the beginning of an empty file; it may be written at any place, but not closed */
+        void writeTo(FileChannel channel) throws IOException;
+    }
+
+    /**
+     * Makes the file or replaces it, through a link where there is one. A file that is replaced leaves its permissions
+     * to the new one. One thread at a time may write a file.
+     *
+     * @param attributes of the temporary file, as for {@link Files#createFile}
+     * @throws FileSystemException that names the file, if it could not be written; then it is as it was before
+     */
+    public static void write(Path file, Content content, FileAttribute<?>... attributes) throws IOException {
+        try {
+            Path target = target(file);
+            Abandoned.deleteBeside(target);
+            try (Unfinished unfinished = Unfinished.beside(target, attributes)) {
+                content.writeTo(unfinished.channel());
+                unfinished.replace(target);
+            }
+        } catch (IOException e) {
+            throw named(file, "could not be written and is as it was before", e);
+        }
+    }
+
+    /** The same for bytes that are there already. */
+    public static void write(Path file, byte[] bytes, FileAttribute<?>... attributes) throws IOException {
+        write(file, channel -> writeFully(channel, ByteBuffer.wrap(bytes)), attributes);
+    }
+
+    /**
+     * Finds out by trying whether the file could be written; leaves nothing behind.
+     *
+     * @throws FileSystemException that names the file, if it could not
+     */
+    public static void requireWritable(Path file) throws IOException {
+        try {
+            Unfinished.beside(target(file)).close();
+        } catch (IOException e) {
+            throw named(file, "cannot be written", e);
+        }
+    }
+
+    /** Writes all that the buffer has, where the channel stands. */
+    public static void writeFully(FileChannel channel, ByteBuffer bytes) throws IOException {
+        while (bytes.hasRemaining()) {
+            channel.write(bytes);
+        }
+    }
+
+    private static Path target(Path file) throws IOException {
+        if (!Files.exists(file)) {
+            return file.toAbsolutePath();
+        }
+        if (!Files.isRegularFile(file)) {
+            throw new IOException("it is no regular file");
+        }
+        return file.toRealPath();
+    }
+
+    /** The system's words for a full disk, for one, do not name the file. */
+    private static FileSystemException named(Path file, String what, IOException e) {
+        boolean inWords = e.getClass() == IOException.class;
+        String why = inWords ? e.getMessage() : e.getClass().getSimpleName() + ": " + e.getMessage();
+        var named = new FileSystemException(file.toString(), null, what + ": " + why);
+        named.initCause(e);
+        return named;
+    }
+}

@@ -1,0 +1,63 @@
+package io.hvd.monitor;
+
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+
+/**
+ * How long ranks have kept others waiting without an excuse. A phase excuses its rank, and every rank that has called a
+ * collective which waits for such a one: some thread of its program may wait there. A pure function of what the ranks have
+ * told.
+ *
+ * @param ranks by number
+ * @param missing the ranks that every collective under way still waits for
+ */
+record Excuses(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer>> missing) {
+    private static final SortedSet<Integer> NOBODY = Collections.emptySortedSet();
+
+    /** Since when a collective has waited for this rank, of {@code millis}, without an excuse. */
+    long unexcused(CallView.Key key, int rank, long millis) {
+        // A rank that is at its end waits patiently as long as the others make progress.
+        long counted = key.isLast() && ranks.containsKey(rank)
+                ? Math.min(millis, ranks.get(rank).activity().idleMillis())
+                : millis;
+        return unexcused(rank, counted, new HashSet<>());
+    }
+
+    /**
+     * The same for a collective that all ranks have called and that does not end: what keeps it may be the communication
+     * thread of a rank that waits for one in a phase.
+     */
+    long unexcused(long millis) {
+        return ranks.values().stream()
+                .mapToLong(view -> view.activity().phase().unexcused(millis))
+                .min()
+                .orElse(millis);
+    }
+
+    /** @param asked ranks on the way here; a circle of ranks that wait for each other excuses none of them */
+    private long unexcused(int rank, long millis, Set<Integer> asked) {
+        RankView view = ranks.get(rank);
+        if (view == null || !asked.add(rank)) {
+            return millis;
+        }
+        long own = view.activity().phase().unexcused(millis);
+        long least = own;
+        if (own > 0) {
+            for (CallView call : view.activity().pending()) {
+                least = Math.min(least, unexcused(missing.getOrDefault(call.key(), NOBODY), own, asked));
+            }
+        }
+        asked.remove(rank);
+        return least;
+    }
+
+    private long unexcused(SortedSet<Integer> absent, long millis, Set<Integer> asked) {
+        return absent.stream()
+                .mapToLong(rank -> unexcused(rank, millis, asked))
+                .max()
+                .orElse(millis);
+    }
+}

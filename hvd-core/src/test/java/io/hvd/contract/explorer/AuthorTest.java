@@ -1,0 +1,83 @@
+package io.hvd.contract.explorer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.contract.explorer.Action.Act;
+import io.hvd.contract.explorer.ProgramId.Pace;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+class AuthorTest {
+    private static final int SEEDS = 150;
+
+    @Test
+    void theSameSeedGivesTheSameProgram() {
+        for (Pace pace : Pace.values()) {
+            Program one = Author.write(ProgramId.of(pace, 12), 3);
+            Program other = Author.write(ProgramId.of(pace, 12), 3);
+
+            assertThat(one).isEqualTo(other);
+            assertThat(one).isNotEqualTo(Author.write(ProgramId.of(pace, 13), 3));
+        }
+    }
+
+    /** A program that could never end would blame hvd for it; the author throws instead. */
+    @Test
+    void everyProgramComesToItsEnd() {
+        for (int ranks = 1; ranks <= 6; ranks++) {
+            for (long seed = 0; seed < SEEDS; seed++) {
+                for (Pace pace : Pace.values()) {
+                    Program program = Author.write(ProgramId.of(pace, seed), ranks);
+
+                    assertThat(program.scripts()).hasSize(ranks);
+                    assertThat(Ending.isReached(program.ops(), program.scripts()))
+                            .as(program.id() + " for " + ranks)
+                            .isTrue();
+                }
+            }
+        }
+    }
+
+    @Test
+    void everyKindOfOperationEveryMistakeAndEveryActIsDrawn() {
+        Set<Kind> kinds = EnumSet.noneOf(Kind.class);
+        Set<Op.Flaw.What> flaws = EnumSet.noneOf(Op.Flaw.What.class);
+        Set<Act> acts = EnumSet.noneOf(Act.class);
+        for (long seed = 0; seed < SEEDS; seed++) {
+            Program program = Author.write(ProgramId.of(Pace.QUICK, seed), 4);
+            program.ops().forEach(op -> {
+                kinds.add(op.kind());
+                flaws.add(op.flaw().what());
+            });
+            program.scripts().forEach(script -> script.forEach(action -> acts.add(action.act())));
+        }
+        assertThat(kinds).containsExactlyInAnyOrder(Kind.values());
+        assertThat(flaws).containsExactlyInAnyOrder(Op.Flaw.What.values());
+        assertThat(acts).containsExactlyInAnyOrder(Act.values());
+    }
+
+    @Test
+    void aRankThatNeverAsksKeepsAProgramFromItsEnd() {
+        Program program = Author.write(ProgramId.of(Pace.QUICK, 1), 2);
+
+        assertThat(Ending.isReached(program.ops(), List.of(program.scripts().get(0), List.of())))
+                .isFalse();
+    }
+
+    @Test
+    void whatALeftOutStrandIsNeededForIsLeftOutToo() {
+        Program program = Author.write(ProgramId.of(Pace.QUICK, 1), 3);
+        int needed = program.needs().values().iterator().next().iterator().next();
+
+        Program smaller = program.without(List.of(needed));
+
+        Set<Integer> gone = new TreeSet<>(program.strands());
+        gone.removeAll(smaller.strands());
+        assertThat(gone).hasSizeGreaterThan(1).contains(needed);
+        assertThat(ProgramId.of(smaller.id().toString())).isEqualTo(smaller.id());
+        assertThat(Author.write(smaller.id(), 3).scripts()).isEqualTo(smaller.scripts());
+    }
+}

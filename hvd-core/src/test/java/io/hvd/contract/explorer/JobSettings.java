@@ -1,0 +1,60 @@
+package io.hvd.contract.explorer;
+
+import io.hvd.contract.explorer.ProgramId.Pace;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The settings of the programs of a block of seeds. */
+final class JobSettings {
+    /** Seconds after which a monitor ends a job, where it is to be short; a rank computes longer only in a phase. */
+    static final int SHORT_STALL_SECONDS = 4;
+
+    private JobSettings() {}
+
+    static Map<String, String> of(ProgramId id) {
+        Draw draw = new Draw(Draw.mixed(id.block(), id.pace().ordinal()));
+        Map<String, String> settings = new TreeMap<>();
+        settings.put(
+                "HVD_STATIC_PLAN_STEPS",
+                id.pace() == Pace.SLOW ? draw.one("2", "3", "3") : draw.one("2", "2", "3", "3", "10"));
+        choose(settings, draw, "HOROVOD_FUSION_THRESHOLD", "", "", "", "0", "4096", "65536");
+        choose(settings, draw, "HOROVOD_CYCLE_TIME", "", "", "0", "5");
+        if (id.pace() == Pace.QUICK) { // without a cache no plan is fixed, which slow programs are about
+            choose(settings, draw, "HOROVOD_CACHE_CAPACITY", "", "", "", "", "", "0", "3");
+        }
+        choose(settings, draw, "HVD_STAGE_BYTES", "", "", "4096", "65536");
+        choose(settings, draw, "HOROVOD_DISABLE_GROUP_FUSION", "", "", "", "1");
+        choose(settings, draw, "HVD_COMPRESS_ON_ONE_HOST", "1", "1", "");
+        choose(settings, draw, "HVD_ALLREDUCE_ALGORITHM", "", "", "mpi", "ring");
+        if (id.pace() == Pace.SLOW && draw.chance(0.4)) {
+            settings.put("HOROVOD_STALL_CHECK_TIME_SECONDS", "2");
+            settings.put("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", String.valueOf(SHORT_STALL_SECONDS));
+        }
+        settings.put("HOROVOD_LOG_LEVEL", "error");
+        // Whoever runs a program again may want to see it with another setting.
+        settings.replaceAll((name, value) -> System.getenv().getOrDefault(name, value));
+        settings.put("HVD_REPORT_DIR", System.getProperty("java.io.tmpdir"));
+        return settings;
+    }
+
+    private static void choose(Map<String, String> settings, Draw draw, String name, String... values) {
+        String value = draw.one(values);
+        if (!value.isEmpty()) {
+            settings.put(name, value);
+        }
+    }
+
+    /** With so few bytes an operation takes much less than a rank computes, also where six ranks share two cores. */
+    static int mostBytes(Map<String, String> settings) {
+        int stage = Integer.parseInt(settings.getOrDefault("HVD_STAGE_BYTES", "1000000"));
+        return Math.min(400_000, 20 * stage);
+    }
+
+    static int planSteps(Map<String, String> settings) {
+        return Integer.parseInt(settings.get("HVD_STATIC_PLAN_STEPS"));
+    }
+
+    static boolean endsStallsEarly(Map<String, String> settings) {
+        return settings.containsKey("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS");
+    }
+}

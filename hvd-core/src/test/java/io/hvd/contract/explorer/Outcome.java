@@ -1,0 +1,20 @@
+package io.hvd.contract.explorer;
+
+import java.util.List;
+
+/**
+ * What a run of a program has shown.
+ *
+ * @param findings none if all is well
+ * @param lagMillis the longest time that an operation was waited for after all had asked for it
+ */
+record Outcome(Program program, List<Finding> findings, long lagMillis, double seconds) {
+    boolean isRed() {
+        return !findings.isEmpty();
+    }
+
+    /** Whether it must be seen a second time before it counts. */
+    boolean isDoubtful() {
+        return isRed() && findings.stream().noneMatch(Finding::certain);
+    }
+}

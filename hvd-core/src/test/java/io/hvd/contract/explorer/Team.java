@@ -1,0 +1,18 @@
+package io.hvd.contract.explorer;
+
+import java.util.List;
+
+/** Ranks that play programs. */
+interface Team {
+    Composition composition();
+
+    /** One program, and nothing else meanwhile that this team knows of. */
+    Outcome run(Program program);
+
+    /**
+     * Programs whose seeds follow each other and whose settings are the same.
+     *
+     * @param seconds after which no other one begins
+     */
+    List<Outcome> runSome(ProgramId first, int count, long seconds);
+}

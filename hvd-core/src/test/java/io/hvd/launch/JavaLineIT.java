@@ -1,0 +1,159 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.Job;
+import io.hvd.testing.Mpirun;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.jar.Attributes;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Open MPI rewrites the arguments of a program called java; what is started here has them as they were typed. */
+@Timeout(120)
+final class JavaLineIT {
+
+    private static final String JAVA =
+            Path.of(System.getProperty("java.home"), "bin", "java").toString();
+    private static final String CLASSES = ArgvProgram.class
+            .getProtectionDomain()
+            .getCodeSource()
+            .getLocation()
+            .getPath();
+    private static final Pattern ROW = Pattern.compile("(?m)^\\| `(java [^`]*)` \\| (.*?) \\|");
+
+    @TempDir
+    private static Path folder;
+
+    @BeforeAll
+    static void makeTheFilesThatTheLinesName() throws IOException {
+        var manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        manifest.getMainAttributes().put(Attributes.Name.MAIN_CLASS, ArgvProgram.class.getName());
+        manifest.getMainAttributes().put(Attributes.Name.CLASS_PATH, "file:" + CLASSES);
+        new JarOutputStream(Files.newOutputStream(folder.resolve("argv.jar")), manifest).close();
+        Files.writeString(folder.resolve("options"), "-cp " + CLASSES);
+    }
+
+    /** In place of JAR, CLASSES, MAIN and FOLDER stand those of this machine. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "-Dorg.bytedeco.javacpp.cachedir=FOLDER -jar JAR",
+                "-Dorg.bytedeco.javacpp.cachedir=FOLDER -cp CLASSES MAIN",
+                "-Djava.library.path=FOLDER/scp:FOLDER -cp CLASSES MAIN",
+                "-classpath CLASSES MAIN -classpath x",
+                "--class-path CLASSES MAIN",
+                "--class-path=CLASSES -Dtcp=1 MAIN",
+                "@FOLDER/options MAIN",
+                "-p FOLDER/tcp -cp CLASSES MAIN",
+                "--module-path FOLDER/tcp -cp CLASSES MAIN",
+                "-jar JAR --data cp",
+                "-jar JAR cp y",
+                "-jar JAR where.java.library.path=z -Djava.library.path=z",
+                "-jar JAR scp://a/b --classpath q"
+            })
+    void horovodrunAndEnvStartTheVeryLineThatWasTyped(String typed) {
+        List<String> line = new ArrayList<>(List.of(JAVA));
+        Stream.of(typed.split(" "))
+                .map(word -> word.replace("JAR", folder.resolve("argv.jar").toString())
+                        .replace("CLASSES", CLASSES)
+                        .replace("MAIN", ArgvProgram.class.getName())
+                        .replace("FOLDER", folder.toString()))
+                .forEach(line::add);
+        String asTyped = only(Job.run(line, Map.of()));
+
+        assertThat(only(Job.horovodrun(1, Map.of(), line))).as("horovodrun").isEqualTo(asTyped);
+        assertThat(only(Job.run(after(Mpirun.command(1), "env", line), Map.of())))
+                .as("mpirun env")
+                .isEqualTo(asTyped);
+    }
+
+    @Test
+    void aJavaInAFolderWithAnEqualsSignIsStartedToo() throws IOException {
+        Path odd = Files.createDirectories(folder.resolve("jdk=17/bin")).resolve("java");
+        Files.deleteIfExists(odd);
+        Files.writeString(odd, "#!/bin/sh\necho started with \"$@\"\n");
+        Files.setPosixFilePermissions(odd, PosixFilePermissions.fromString("rwx------"));
+
+        assertThat(only(Job.horovodrun(1, Map.of(), List.of(odd.toString(), "-Dcp=1", "a b"))))
+                .isEqualTo("started with -Dcp=1 a b");
+    }
+
+    @Test
+    void withOutputFilesTheLineIsTheOneThatWasTypedToo() {
+        List<String> line =
+                List.of(JAVA, "-Dtcp=1", "-jar", folder.resolve("argv.jar").toString(), "cp", "y");
+        List<String> words = Job.program(
+                Horovodrun.class,
+                "-np",
+                "1",
+                "--output-filename",
+                folder.resolve("output").toString());
+
+        assertThat(only(Job.run(after(words, line), Map.of()))).isEqualTo(only(Job.run(line, Map.of())));
+    }
+
+    /** With a script called java that prints what it gets. */
+    @ParameterizedTest
+    @MethodSource("rows")
+    void thePageSaysWhatMpirunMakesOfAJava(String typed, String started) throws IOException {
+        Path bin = Files.createDirectories(folder.resolve("bin"));
+        Path java = Files.writeString(bin.resolve("java"), "#!/bin/sh\necho java \"$@\"\n");
+        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
+        List<String> command = new ArrayList<>(List.of("env", "-C", folder.toString(), "-u", "CLASSPATH"));
+        command.addAll(Mpirun.command(1));
+        command.addAll(List.of(typed.split(" ")));
+
+        Job job = Job.run(command, Map.of("PATH", bin + ":" + System.getenv("PATH")));
+
+        if (started.startsWith("`")) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+            assertThat(job.output().strip().replaceAll("library\\.path=(\\S+:)?/\\S*lib\\b", "library.path=$1LIB"))
+                    .isEqualTo(started.replace("`", "").replace("DIR", folder.toString()));
+        } else {
+            assertThat(started).isEqualTo("mpirun itself ends by a segmentation fault");
+            assertThat(job.exitCode()).isNotZero();
+            assertThat(job.output()).doesNotContain("java -");
+        }
+    }
+
+    static Stream<Arguments> rows() throws IOException {
+        String page = Files.readString(Path.of("..", "docs", "horovodrun.md"));
+        List<MatchResult> rows = ROW.matcher(page).results().toList();
+        assertThat(rows).hasSizeGreaterThan(9);
+        return rows.stream().map(row -> Arguments.of(row.group(1), row.group(2)));
+    }
+
+    private static List<String> after(List<String> words, String more, List<String> line) {
+        return after(after(words, List.of(more)), line);
+    }
+
+    private static List<String> after(List<String> words, List<String> more) {
+        return Stream.of(words, more).flatMap(List::stream).toList();
+    }
+
+    private static String only(Job job) {
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        List<String> lines = job.lines("started with ");
+        assertThat(lines).as(job.output()).hasSize(1);
+        return lines.get(0);
+    }
+}

@@ -1,0 +1,88 @@
+package io.hvd.examples.image;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.Hvd;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.torch.TorchOptimizer;
+import io.hvd.tensor.Tensor;
+import io.hvd.train.Checkpoint;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.BiConsumer;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TrainingCheckpointTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    void whatWasSavedIsRestoredWithItsWordsOfOneLine() throws IOException {
+        Path file = saved();
+        changed(file, (tensors, words) -> words.put("note", "two\nepochs=9"));
+
+        assertThat(restore(file)).containsExactly(Map.entry("epochs", "3"));
+    }
+
+    @Test
+    void aFileOfAnotherProgramIsNamedWithWhatItLacks() throws IOException {
+        Path file = saved();
+        changed(file, (tensors, words) -> tensors.remove("optimizer.state"));
+        assertThatThrownBy(() -> restore(file))
+                .rootCause()
+                .hasMessageContaining("HVD-501")
+                .hasMessageContaining(file + " is of no training")
+                .hasMessageContaining("\"optimizer.state\" is null");
+
+        changed(saved(), (tensors, words) -> tensors.put("optimizer.state", Tensor.of(1f)));
+        assertThatThrownBy(() -> restore(file)).rootCause().hasMessageContaining("is float32[1]");
+
+        changed(saved(), (tensors, words) -> words.put("epochs", "three"));
+        assertThatThrownBy(() -> restore(file)).rootCause().hasMessageContaining("\"epochs\" is \"three\"");
+    }
+
+    private Path saved() {
+        Path file = folder.resolve("net.ckpt");
+        onOneRank(file, checkpoint -> {
+            checkpoint.save(Map.of("epochs", "3"), false);
+            return Map.of();
+        });
+        return file;
+    }
+
+    private static Map<String, String> restore(Path file) {
+        return onOneRank(file, checkpoint -> checkpoint.restore(true));
+    }
+
+    private static void changed(Path file, BiConsumer<Map<String, Tensor>, Map<String, String>> change)
+            throws IOException {
+        Checkpoint read = Checkpoint.read(file);
+        TreeMap<String, Tensor> tensors = new TreeMap<>(read.tensors());
+        Map<String, String> words = new HashMap<>(read.metadata());
+        change.accept(tensors, words);
+        new Checkpoint(tensors, words).write(file);
+    }
+
+    private interface Use {
+        Map<String, String> of(TrainingCheckpoint checkpoint) throws IOException;
+    }
+
+    private static Map<String, String> onOneRank(Path file, Use use) {
+        return Hvd.spawn(1, hvd -> {
+                    ImageClassifier model = ImageClassifier.seeded(1, DigitsNet::new);
+                    DistributedOptimizer optimizer = DistributedOptimizer.wrap(new TorchOptimizer(
+                                    new SGD(model.parameters(), new SGDOptions(0.1)), model.named_parameters()))
+                            .build();
+                    return use.of(new TrainingCheckpoint(hvd, model, optimizer, Optional.of(file)));
+                })
+                .get(0);
+    }
+}

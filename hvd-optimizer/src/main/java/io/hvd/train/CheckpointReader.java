@@ -1,0 +1,153 @@
+package io.hvd.train;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
+import io.hvd.tensor.Shape;
+import io.hvd.tensor.Tensor;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Takes a checkpoint out of a file, piece by piece from its beginning to its end. */
+final class CheckpointReader {
+    private static final Logger LOG = LoggerFactory.getLogger(CheckpointReader.class);
+
+    private static final int LENGTH_BYTES = 8;
+    private static final int SHORTEST_HEADER = 2;
+
+    /** A small tensor lies in an array: the collector has more work with a direct buffer than with an object. */
+    private static final int SMALL_BYTES = 1 << 16;
+
+    private final Path file;
+    private final FileChannel channel;
+    private final ByteBuffer piece;
+    private final int longestBuffer;
+    private final Converter converter = new Converter();
+    private final FileChecksum checksum = new FileChecksum();
+
+    /**
+     * @param file for messages
+     * @param pieceBytes a multiple of 8
+     * @param longestBuffer bytes of a tensor that one buffer may hold; a multiple of 8
+     */
+    CheckpointReader(Path file, FileChannel channel, int pieceBytes, int longestBuffer) throws IOException {
+        this.file = file;
+        this.channel = channel;
+        this.piece = CheckpointWriter.piece(pieceBytes, channel.size());
+        this.longestBuffer = longestBuffer;
+    }
+
+    Checkpoint read() throws IOException {
+        try {
+            byte[] json = headerBytes();
+            CheckpointHeader header = HeaderParser.parse(json);
+            requirePlaces(header.entries(), channel.size() - channel.position());
+            boolean isSummed = FileChecksum.isIn(json, header.words());
+            checksum.addHeader(json);
+            SortedMap<String, Tensor> tensors = new TreeMap<>();
+            for (CheckpointHeader.Entry entry : header.entries()) {
+                tensors.put(entry.name(), tensor(entry));
+            }
+            verify(isSummed, header.words());
+            return new Checkpoint(tensors, wordsOfTheUser(header.words()));
+        } catch (DamagedCheckpoint e) {
+            throw new HvdException(ErrorId.BAD_CHECKPOINT, file + " is no whole checkpoint: " + e.getMessage(), e);
+        }
+    }
+
+    private byte[] headerBytes() throws IOException, DamagedCheckpoint {
+        ByteBuffer length = ByteBuffer.allocate(LENGTH_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        fill(length);
+        long bytes = length.getLong(0);
+        long most = Math.min(CheckpointHeader.MOST_BYTES, channel.size() - LENGTH_BYTES);
+        if (bytes < SHORTEST_HEADER || bytes > most) {
+            throw new DamagedCheckpoint("its header claims " + bytes + " bytes, expected " + SHORTEST_HEADER + " to "
+                    + most + " in a file of " + channel.size());
+        }
+        byte[] header = new byte[(int) bytes];
+        fill(ByteBuffer.wrap(header));
+        return header;
+    }
+
+    /** Before anything is allocated: the tensors fill the file without gaps and without overlaps. */
+    private static void requirePlaces(List<CheckpointHeader.Entry> entries, long dataBytes) throws DamagedCheckpoint {
+        long at = 0;
+        for (CheckpointHeader.Entry entry : entries) {
+            if (entry.from() != at) {
+                throw new DamagedCheckpoint("tensor \"" + entry.name() + "\" begins at byte " + entry.from()
+                        + " of the data, expected " + at + ", where the one before ends");
+            }
+            at = entry.to();
+        }
+        if (at != dataBytes) {
+            throw new DamagedCheckpoint(
+                    "its tensors have " + at + " bytes, the file holds " + dataBytes + " bytes for them");
+        }
+    }
+
+    private Tensor tensor(CheckpointHeader.Entry entry) throws IOException, DamagedCheckpoint {
+        DType type = entry.type();
+        long elements = entry.shape().elements();
+        Tensor tensor = empty(type, entry.shape(), entry.bytes());
+        int most = piece.capacity() / type.bytes();
+        for (long done = 0; done < elements; done += most) {
+            int run = (int) Math.min(most, elements - done);
+            fill(piece.clear().limit(run * type.bytes()));
+            checksum.add(piece.flip());
+            converter.unpack(piece, 0, type, tensor, done, run, Scale.ONE);
+        }
+        return tensor;
+    }
+
+    private Tensor empty(DType type, Shape shape, long bytes) {
+        if (bytes <= SMALL_BYTES) {
+            return Tensor.zeros(type, shape);
+        }
+        List<ByteBuffer> buffers = new ArrayList<>();
+        for (long from = 0; from < bytes; from += longestBuffer) {
+            buffers.add(ByteBuffer.allocateDirect((int) Math.min(longestBuffer, bytes - from)));
+        }
+        return Tensor.wrap(buffers, type, shape);
+    }
+
+    private void verify(boolean isSummed, Map<String, String> words) throws DamagedCheckpoint {
+        if (!isSummed) {
+            LOG.warn(
+                    "{} has no checksum, so nobody knows whether it is damaged: another program has written it, or an"
+                            + " hvd before there were any",
+                    file);
+        } else if (!checksum.digits().equals(words.get(FileChecksum.KEY))) {
+            throw new DamagedCheckpoint("its CRC-32C is " + checksum.digits() + ", expected "
+                    + words.get(FileChecksum.KEY)
+                    + " as its header says. Take an older file, or, if another program has"
+                    + " changed this one, have it leave out the word \"" + FileChecksum.KEY + "\"");
+        }
+    }
+
+    private static Map<String, String> wordsOfTheUser(Map<String, String> words) {
+        Map<String, String> others = new LinkedHashMap<>(words);
+        others.remove(FileChecksum.KEY);
+        return others;
+    }
+
+    private void fill(ByteBuffer bytes) throws IOException, DamagedCheckpoint {
+        while (bytes.hasRemaining()) {
+            if (channel.read(bytes) < 0) {
+                throw new DamagedCheckpoint("it ends " + bytes.remaining() + " bytes too early");
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+package io.hvd.train;
+
+import com.google.gson.Strictness;
+import com.google.gson.stream.JsonReader;
+import com.google.gson.stream.JsonToken;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Shape;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/**
+ * Reads a header strictly and in one pass: what is no JSON, what stands there twice and what the format does not know
+ * is damage. A tensor costs as much as it has letters, however many there are.
+ */
+final class HeaderParser {
+    private static final Pattern DIGITS = Pattern.compile("[0-9]+");
+
+    private final JsonReader json;
+    private final List<CheckpointHeader.Entry> entries = new ArrayList<>();
+    private final Map<String, String> words = new LinkedHashMap<>();
+    private final Set<String> names = new HashSet<>();
+
+    private HeaderParser(byte[] header) {
+        json = new JsonReader(
+                new InputStreamReader(new ByteArrayInputStream(header), StandardCharsets.UTF_8.newDecoder()));
+        json.setStrictness(Strictness.STRICT);
+    }
+
+    static CheckpointHeader parse(byte[] header) throws DamagedCheckpoint {
+        try {
+            return new HeaderParser(header).parse();
+        } catch (IOException | IllegalStateException e) {
+            throw new DamagedCheckpoint("its header is no JSON of the format: "
+                    + e.getMessage().lines().findFirst().orElse(""));
+        }
+    }
+
+    private CheckpointHeader parse() throws IOException, DamagedCheckpoint {
+        json.beginObject();
+        while (json.hasNext()) {
+            String name = json.nextName();
+            if (!names.add(name)) {
+                throw new DamagedCheckpoint("its header has \"" + name + "\" twice");
+            }
+            if (name.equals(CheckpointHeader.METADATA)) {
+                readWords();
+            } else {
+                entries.add(entry(name));
+            }
+        }
+        json.endObject();
+        if (json.peek() != JsonToken.END_DOCUMENT) {
+            throw new DamagedCheckpoint("its header goes on behind its end");
+        }
+        entries.sort(
+                Comparator.comparingLong(CheckpointHeader.Entry::from).thenComparingLong(CheckpointHeader.Entry::to));
+        return new CheckpointHeader(entries, words);
+    }
+
+    private void readWords() throws IOException, DamagedCheckpoint {
+        json.beginObject();
+        while (json.hasNext()) {
+            String key = json.nextName();
+            if (words.put(key, text(key)) != null) {
+                throw new DamagedCheckpoint("its header has the word \"" + key + "\" twice");
+            }
+        }
+        json.endObject();
+    }
+
+    private CheckpointHeader.Entry entry(String name) throws IOException, DamagedCheckpoint {
+        String type = null;
+        long[] shape = null;
+        long[] offsets = null;
+        json.beginObject();
+        while (json.hasNext()) {
+            String field = json.nextName();
+            switch (field) {
+                case "dtype" -> type = once(name, field, type, text(name));
+                case "shape" -> shape = once(name, field, shape, numbers(name));
+                case "data_offsets" -> offsets = once(name, field, offsets, numbers(name));
+                default -> throw damaged(name, "has an unknown \"" + field + "\"");
+            }
+        }
+        json.endObject();
+        if (type == null || shape == null || offsets == null) {
+            throw damaged(name, "lacks its dtype, its shape or its data_offsets");
+        }
+        return checked(name, type, shape, offsets);
+    }
+
+    private static CheckpointHeader.Entry checked(String name, String type, long[] shape, long[] offsets)
+            throws DamagedCheckpoint {
+        DType known = SafetensorsType.of(type).orElse(null);
+        if (known == null) {
+            throw damaged(name, "has the unknown type " + type);
+        }
+        if (offsets.length != 2 || offsets[1] < offsets[0]) {
+            throw damaged(name, "lies at bytes " + Arrays.toString(offsets));
+        }
+        long bytes = offsets[1] - offsets[0];
+        Shape dims = shape(name, shape);
+        // The quotient cannot overflow, whatever the header claims.
+        if (bytes % known.bytes() != 0 || bytes / known.bytes() != dims.elements()) {
+            throw damaged(name, "of " + known + dims + " has " + bytes + " bytes");
+        }
+        return new CheckpointHeader.Entry(name, known, dims, offsets[0]);
+    }
+
+    private static Shape shape(String name, long[] dims) throws DamagedCheckpoint {
+        try {
+            return Shape.of(dims);
+        } catch (ArithmeticException e) {
+            throw damaged(name, "has more elements than can be counted");
+        }
+    }
+
+    private static <T> T once(String name, String field, T before, T found) throws DamagedCheckpoint {
+        if (before != null) {
+            throw damaged(name, "has its " + field + " twice");
+        }
+        return found;
+    }
+
+    private String text(String name) throws IOException, DamagedCheckpoint {
+        if (json.peek() != JsonToken.STRING) {
+            throw damaged(name, "has " + json.peek() + " where a text is expected");
+        }
+        return json.nextString();
+    }
+
+    private long[] numbers(String name) throws IOException, DamagedCheckpoint {
+        List<Long> numbers = new ArrayList<>();
+        json.beginArray();
+        while (json.hasNext()) {
+            numbers.add(number(name));
+        }
+        json.endArray();
+        return numbers.stream().mapToLong(Long::longValue).toArray();
+    }
+
+    /** Digits and nothing else: the reader would take 4.0 and 4e0, too. */
+    private long number(String name) throws IOException, DamagedCheckpoint {
+        String digits = json.peek() == JsonToken.NUMBER
+                ? json.nextString()
+                : json.peek().name();
+        try {
+            if (DIGITS.matcher(digits).matches()) {
+                return Long.parseLong(digits);
+            }
+        } catch (NumberFormatException e) {
+            // answered below, like what is no number
+        }
+        throw damaged(name, "has " + digits + " where a whole number is expected");
+    }
+
+    private static DamagedCheckpoint damaged(String name, String how) {
+        return new DamagedCheckpoint("tensor \"" + name + "\" " + how);
+    }
+}
