@@ -23,6 +23,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -54,9 +55,11 @@ public final class Engine {
     private final StepFollower steps;
     private final Shortcut shortcut;
     private final KnownCalls calls;
-    private final Unfinished unfinished = new Unfinished();
+    private final Unfinished unfinished = new Unfinished(this::broken);
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     /** Of the program, for a result. */
+    private final AtomicBoolean givenUp = new AtomicBoolean();
+
     private final AtomicInteger waiting = new AtomicInteger();
 
     private volatile boolean closing;
@@ -71,7 +74,8 @@ public final class Engine {
      * @param processSets members of process sets that are there from the start, as number 1, 2, ...; the
      *     same on every rank
      * @param recorder told of every call and its end
-     * @param onFailure told once, on the communication thread, when the job cannot go on
+     * @param onFailure told once when the job cannot go on, before anybody who waits for a result is: on the communication
+     *     thread, or on one that waits and carries a step out itself
      */
     public Engine(
             Backend backend,
@@ -290,12 +294,8 @@ public final class Engine {
             }
             orderly = last.stop();
             why = orderly ? why : last.failure();
-        } catch (ShutdownException consequence) {
-            why = consequence.words();
-            onFailure.accept(why);
         } catch (Throwable e) {
-            why = "rank " + rank + " (" + backend.topology().host() + "): the communication thread failed: " + e;
-            onFailure.accept(why);
+            why = broken(e);
         } finally {
             ShutdownException cause = new ShutdownException(why);
             queue.close(cause);
@@ -323,9 +323,24 @@ public final class Engine {
             }
         });
         if (!last.failure().isEmpty()) {
-            onFailure.accept(last.failure());
+            giveUp(last.failure());
         }
         return last;
+    }
+
+    private void giveUp(String why) {
+        if (givenUp.compareAndSet(false, true)) {
+            onFailure.accept(why);
+        }
+    }
+
+    /** @return why the job cannot go on */
+    private String broken(Throwable cause) {
+        String why = cause instanceof ShutdownException consequence
+                ? consequence.words()
+                : "rank " + rank + " (" + backend.topology().host() + "): the communication thread failed: " + cause;
+        giveUp(why);
+        return why;
     }
 
     private Plan cycleUntilTheEnd() {
@@ -407,13 +422,13 @@ public final class Engine {
     private void carryOut(Plan arrived) {
         SetMember set = sets.get(arrived.set());
         Plan plan = set.arrived(arrived, queue);
+        if (!plan.failure().isEmpty()) {
+            giveUp(plan.failure());
+        }
         refuse(set, plan.batches().stream().filter(Batch::isRefusal).toList());
         plan.batches().forEach(batch -> execute(set, batch));
         if (!plan.lock().isEmpty()) {
             steps.begin(plan.lock());
-        }
-        if (!plan.failure().isEmpty()) {
-            onFailure.accept(plan.failure());
         }
     }
 
@@ -460,7 +475,7 @@ public final class Engine {
     }
 
     private void run(SetMember set, Batch batch, List<PendingOp> ops) {
-        Execution execution = new Execution(set, ops, batch);
+        Execution execution = unfinished.begin(set, ops, batch);
         Optional<String> refusal = execution.refusal();
         if (refusal.isPresent()) {
             HvdException unsupported = new HvdException(

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** Carries an agreed batch out over the data plane of its process set. */
@@ -23,14 +24,19 @@ final class Execution {
     private final Batch batch;
     private final Request first;
     private final Collectives data;
+    private final Consumer<Throwable> broken;
 
-    /** @param ops those of the batch, in its order, on this rank */
-    Execution(SetMember set, List<PendingOp> ops, Batch batch) {
+    /**
+     * @param ops those of the batch, in its order, on this rank
+     * @param broken told of what ends the job before those who wait for the operations are
+     */
+    Execution(SetMember set, List<PendingOp> ops, Batch batch, Consumer<Throwable> broken) {
         this.set = set;
         this.ops = ops;
         this.batch = batch;
         this.first = ops.get(0).request();
         this.data = set.data();
+        this.broken = broken;
     }
 
     /** Asked of what the ranks have agreed on, so every rank gets the same answer and nobody waits for another. */
@@ -92,6 +98,7 @@ final class Execution {
         try {
             return body.get();
         } catch (ShutdownException consequence) {
+            broken.accept(consequence);
             String words = first.kind() + " of " + batch.names() + " can never be complete: " + consequence.words();
             fail(new ShutdownException(words, consequence));
             throw consequence;
@@ -100,6 +107,7 @@ final class Execution {
                     ErrorId.BACK_END,
                     first.kind() + " of " + batch.names() + " failed on rank " + set.rank() + ": " + cause,
                     cause);
+            broken.accept(error);
             fail(error);
             throw error;
         }

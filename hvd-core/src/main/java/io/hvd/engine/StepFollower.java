@@ -298,7 +298,7 @@ final class StepFollower {
     private boolean run(StaticPlan steps) {
         List<PendingOp> ops = queue.all(set.id(), steps.next());
         log.enter(ops);
-        Execution execution = new Execution(set, ops, steps.nextBatch());
+        Execution execution = unfinished.begin(set, ops, steps.nextBatch());
         long begun = System.nanoTime();
         Optional<List<Outcome>> outcomes = execution.runUnlessVetoed();
         if (outcomes.isEmpty()) {

@@ -1,9 +1,11 @@
 package io.hvd.engine;
 
+import io.hvd.engine.Plan.Batch;
 import io.hvd.spi.Collectives.Completion;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
+import java.util.function.Consumer;
 
 /**
  * Operations that have been carried out as far as the communication thread is concerned, while a device
@@ -14,8 +16,19 @@ final class Unfinished {
     private static final long LOOK_AGAIN_NANOS = 20_000;
 
     private final Queue<Work> works = new ArrayDeque<>();
+    private final Consumer<Throwable> broken;
 
     private record Work(Execution execution, List<Outcome> outcomes, Completion completion) {}
+
+    /** @param broken told of what ends the job before anybody who waits for an operation is; any thread that carries one out */
+    Unfinished(Consumer<Throwable> broken) {
+        this.broken = broken;
+    }
+
+    /** An agreed batch, to be carried out and then settled here. */
+    Execution begin(SetMember set, List<PendingOp> ops, Batch batch) {
+        return new Execution(set, ops, batch, broken);
+    }
 
     /**
      * Completes the operations now, or when the device has done its part.

@@ -8,6 +8,7 @@ import io.hvd.engine.Plan.Op;
 import io.hvd.engine.Plan.Verdict;
 import io.hvd.engine.Shortcut.Taken;
 import io.hvd.error.HvdException;
+import io.hvd.error.ShutdownException;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.tensor.Tensor;
@@ -38,6 +39,9 @@ class ShortcutTest {
     /** The threads that have been in the data plane, in order. */
     private final List<Thread> carriers = Collections.synchronizedList(new ArrayList<>());
 
+    /** What has ended the job. */
+    private final List<Throwable> broken = new ArrayList<>();
+
     private final CountDownLatch message = new CountDownLatch(1);
     private final StepFollower steps = follower();
     private final Shortcut shortcut = new Shortcut(steps);
@@ -52,7 +56,7 @@ class ShortcutTest {
         SetMember set =
                 new SetMember(0, List.of(0, 1), 0, dataPlane(), Requests.settings(1 << 20, 0), new DataLog(recorder));
         StepFollower follower = new StepFollower(
-                set, queue, new DataLog(recorder), new Unfinished(), PlanExit.ofOneRank(() -> {}), null);
+                set, queue, new DataLog(recorder), new Unfinished(broken::add), PlanExit.ofOneRank(() -> {}), null);
         queue.submit(List.of(op("a"), op("b")), false, false);
         set.arrived(new Plan(0, List.of(batch("a"), batch("b")), List.of(), false, ""), queue);
         queue.drainFresh().forEach(op -> queue.take(0, op.name()));
@@ -222,6 +226,21 @@ class ShortcutTest {
 
         assertThat(get(communicating)).isTrue();
         assertThat(b.result()).isCompleted();
+    }
+
+    @Test
+    void whatEndsTheJobIsKnownBeforeWhoeverWaitsForTheOperationHearsOfIt() throws Exception {
+        asleep(() -> true);
+        ShutdownException gone = new ShutdownException("rank 1 is gone");
+        collective = () -> {
+            throw gone;
+        };
+        PendingOp a = op("a");
+        CompletableFuture<List<Throwable>> known = a.result().handle((outcome, cause) -> List.copyOf(broken));
+
+        assertThat(shortcut.take(submit(a))).isEqualTo(Taken.PART);
+
+        assertThat(get(known)).containsExactly(gone);
     }
 
     @Test
