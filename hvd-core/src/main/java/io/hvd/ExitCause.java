@@ -10,9 +10,10 @@ import java.util.stream.Collectors;
  * @param sentence what happened, such as who called System.exit and where
  * @param thread name of the thread that brought it about
  * @param stack its stack, or empty
+ * @param byReturn true if no thread has called exit and no signal came: the last thread has returned, with exit code zero
  * @param signal true for SIGTERM, SIGINT and the like: somebody else decided
  */
-record ExitCause(String sentence, String thread, String stack, boolean signal) {
+record ExitCause(String sentence, String thread, String stack, boolean byReturn, boolean signal) {
 
     static ExitCause find() {
         for (Map.Entry<Thread, StackTraceElement[]> entry :
@@ -24,12 +25,13 @@ record ExitCause(String sentence, String thread, String stack, boolean signal) {
                 }
             }
         }
-        return new ExitCause("the program ended", "main", "", false);
+        return new ExitCause("the program ended", "main", "", true, false);
     }
 
     private static ExitCause of(Thread thread, StackTraceElement[] stack, int exitFrame) {
         if (thread.getName().endsWith(" handler") && stack.length > 1 && fromSignal(stack)) {
-            return new ExitCause("a signal ended the process (" + thread.getName() + ")", thread.getName(), "", true);
+            return new ExitCause(
+                    "a signal ended the process (" + thread.getName() + ")", thread.getName(), "", false, true);
         }
         int caller = exitFrame;
         while (caller + 1 < stack.length && isExit(stack[caller])) {
@@ -42,6 +44,7 @@ record ExitCause(String sentence, String thread, String stack, boolean signal) {
                 "thread " + thread.getName() + " called System.exit at " + stack[caller],
                 thread.getName(),
                 text,
+                false,
                 false);
     }
 

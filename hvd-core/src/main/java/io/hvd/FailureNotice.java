@@ -2,6 +2,7 @@ package io.hvd;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
+import io.hvd.error.GoodEnd;
 import io.hvd.error.LauncherAddress;
 import io.hvd.spi.HostAddress;
 import io.hvd.spi.Topology;
@@ -44,6 +45,11 @@ final class FailureNotice {
         rank = topology.rank();
         host = topology.host();
         who = "rank " + topology.rank() + " of " + topology.size() + " on " + topology.host();
+    }
+
+    /** Which rank of how many, and where. */
+    String name() {
+        return who;
     }
 
     /** The failure in one sentence, with its place. */
@@ -137,6 +143,17 @@ final class FailureNotice {
             complete = FailureRecord.ranksIn(folder.get()).containsAll(others.get());
         }
         return complete;
+    }
+
+    /** For the launcher only: the processes of all ranks end well, without the end of MPI. */
+    void goodEnd() {
+        try {
+            if (folder().isPresent()) {
+                GoodEnd.leave(folder().get());
+            }
+        } catch (IOException e) {
+            System.err.println("hvd: the launcher could not be told that all ranks end well: " + e);
+        }
     }
 
     private Optional<Path> folder() {

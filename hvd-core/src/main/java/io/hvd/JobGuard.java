@@ -16,7 +16,10 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Sees to it that a job never outlives one of its ranks: a rank that throws or exits says why, tells
@@ -24,6 +27,7 @@ import java.util.stream.Stream;
  * while other threads live, one in main.
  */
 final class JobGuard implements Membership.Events {
+    private static final Logger LOG = LoggerFactory.getLogger(JobGuard.class);
     private static final long TELL_MILLIS = 500;
     /** In which the engine hears of what a thread has run into. */
     private static final long HEAR_MILLIS = 1_000;
@@ -146,10 +150,25 @@ final class JobGuard implements Membership.Events {
             }
 
             @Override
+            public void limitLauncher(boolean first) {
+                LauncherLimit.begin(first);
+            }
+
+            @Override
             public Optional<Runnable> waker() {
                 return MpiParent.ofThisProcess().map(parent -> parent::wake);
             }
         };
+    }
+
+    /** Every rank has closed in order, so what the program has come to stands, and its exit code with it. */
+    @Override
+    public void heldUp(Membership member, long millis) {
+        LOG.warn(
+                "MPI_Finalize has not returned within {} s although every rank has called it; {} ends without it."
+                        + " A foreign connection to a port of Open MPI does that: see docs/security.md",
+                millis / 1_000,
+                report.name());
     }
 
     /** The reporter's record is the cause that the launcher shows; stderr has had its summary. The others end when they are told. */
@@ -252,6 +271,12 @@ final class JobGuard implements Membership.Events {
         }
         if (!membership.isOpen() && membership.failure().isEmpty()) {
             finishWhatShutdownLeft();
+            if (membership.leave(ExitCause.find().byReturn())) {
+                endWellWithoutMpi();
+            }
+            if (membership.topology().localRank() == 0) {
+                LauncherLimit.beginAfterTheRanks();
+            }
             return;
         }
         ExitCause cause = ExitCause.find();
@@ -269,6 +294,21 @@ final class JobGuard implements Membership.Events {
         // The exit status stays the program's own; the launcher and the other ranks end the job.
         membership.fail(report.sentence(why), TELL_MILLIS);
         survivor.awaitOthers(surroundings(membership));
+    }
+
+    /**
+     * Open MPI 4.1 takes a process that ends without MPI_Finalize for a failure, but not MPI_Abort with code zero. That may
+     * be held up as well, which is no reason to stay.
+     */
+    private void endWellWithoutMpi() {
+        Thread abort = daemon(
+                () -> {
+                    report.goodEnd();
+                    membership.abort(0, "");
+                },
+                "hvd-end");
+        abort.start();
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(FINISH_MILLIS));
     }
 
     /**
@@ -298,8 +338,8 @@ final class JobGuard implements Membership.Events {
 
     /**
      * After shutdown() on all ranks MPI is still up. Its end waits for every rank's, and one that works on alone, as on
-     * its last checkpoint, may take its time; only the death of a rank is a reason not to wait. One of another host is
-     * the launcher's to notice.
+     * its last checkpoint, may take its time; only the death of a rank is a reason not to wait, and after the last rank has
+     * come a limit. One of another host is the launcher's to notice.
      */
     private void finishWhatShutdownLeft() {
         FutureTask<Void> finish = new FutureTask<>(membership::finish, null);
@@ -308,7 +348,9 @@ final class JobGuard implements Membership.Events {
         worker.start();
         try {
             while (!endsWithin(finish, LOOK_MILLIS)) {
-                List<Integer> gone = membership.monitor().neighbours().dead();
+                List<Integer> gone = membership.hasMet()
+                        ? List.of()
+                        : membership.monitor().neighbours().dead();
                 if (!gone.isEmpty() && !endsWithin(finish, FINISH_MILLIS)) {
                     abort(membership, "MPI could not be ended in order: the processes of ranks " + gone + " are gone");
                 }

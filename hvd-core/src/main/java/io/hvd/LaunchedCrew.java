@@ -101,6 +101,11 @@ final class LaunchedCrew implements Crew {
             guards.get(thread).hangFound(member, hang);
         }
 
+        @Override
+        public void heldUp(Membership member, long millis) {
+            guards.get(thread).heldUp(member, millis);
+        }
+
         /** The first guard to act ends the process: where the reporter is one of its threads, that must be its own. */
         @Override
         public void hung(Membership member, HangReport hang) {

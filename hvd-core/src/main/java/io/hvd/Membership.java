@@ -26,12 +26,20 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. */
 final class Membership {
     /** In which the engine hears of a death as well, unless it sits inside MPI. It knows more than the monitor. */
     private static final long ENGINE_FIRST_MILLIS = 30;
+    /** For MPI_Finalize, from when every rank is about to call it; it takes a fraction of a second. */
+    private static final long FINALIZE_MILLIS = 10_000;
+    /** And so much more for each rank of a large job. */
+    private static final long FINALIZE_MILLIS_PER_RANK = 10;
 
     private final BackendProvider provider;
     private final Events events;
@@ -45,6 +53,12 @@ final class Membership {
     private final Engine engine;
     private final Monitor monitor;
     private final FirstFailure failure = new FirstFailure();
+    private boolean finishing;
+    /** Whether every rank of the job has come to the end of MPI. */
+    private volatile boolean met;
+    /** Whether MPI_Finalize has not returned in time. */
+    private volatile boolean heldUp;
+
     private volatile boolean open = true;
     private volatile boolean threadsSpeak;
     private volatile List<Device> devices = List.of();
@@ -59,6 +73,9 @@ final class Membership {
 
         /** This rank has found a hang and is about to tell the others, which end then; told on a thread of the monitor. */
         default void hangFound(Membership member, HangReport hang) {}
+
+        /** MPI_Finalize does not return although every rank has called it; the rank goes on without. */
+        default void heldUp(Membership member, long millis) {}
 
         /** A hang has been reported; told once, on a thread of the monitor. */
         void hung(Membership member, HangReport hang);
@@ -315,12 +332,57 @@ final class Membership {
         monitor.close();
     }
 
-    /** Ends MPI on the thread that started it, unless the job has failed. */
-    void finish() {
-        if (failure().isEmpty()) {
-            CompletableFuture.runAsync(provider::finish, provider.communicationThread())
-                    .join();
+    /**
+     * Ends MPI on the thread that started it, unless the job has failed. A rank that still works is waited for; once all
+     * have come here, MPI has a limit, for a foreign connection to one of Open MPI's ports can hold it up for ever. Only
+     * the first call does anything.
+     */
+    synchronized void finish() {
+        if (finishing || !failure().isEmpty()) {
+            return;
         }
+        finishing = true;
+        Executor thread = provider.communicationThread();
+        met = CompletableFuture.supplyAsync(provider::meet, thread).join();
+        CompletableFuture<Void> finalized = CompletableFuture.runAsync(provider::finish, thread);
+        if (!met) {
+            finalized.join();
+            return;
+        }
+        long limit = finalizeMillis();
+        try {
+            finalized.get(limit, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            heldUp = true;
+            events.heldUp(this, limit);
+        } catch (ExecutionException e) {
+            throw new CompletionException(e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private long finalizeMillis() {
+        return FINALIZE_MILLIS + FINALIZE_MILLIS_PER_RANK * topology().size();
+    }
+
+    /**
+     * This rank's process ends in order. On the thread that ends it.
+     *
+     * @param well whether with exit code zero
+     * @return whether the processes of all ranks are about to end well although MPI_Finalize has not returned here
+     */
+    boolean leave(boolean well) {
+        if (heldUp && well) {
+            return provider.meet();
+        }
+        provider.leave(well, Duration.ofMillis(2 * finalizeMillis()));
+        return false;
+    }
+
+    /** Whether every rank of the job has come to the end of MPI, so that one that is gone has not failed. */
+    boolean hasMet() {
+        return met;
     }
 
     /** Tells the other ranks why this one cannot go on; they need not wait for it. */

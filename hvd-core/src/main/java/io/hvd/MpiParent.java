@@ -32,11 +32,12 @@ final class MpiParent implements AutoCloseable {
 
     /** Makes ready to wake it; empty if the parent process is no launcher of Open MPI. */
     static Optional<MpiParent> ofThisProcess() {
-        return ProcessHandle.current()
-                .parent()
-                .map(ProcessHandle::pid)
-                .filter(MpiParent::isLauncher)
-                .flatMap(MpiParent::open);
+        return launcher().flatMap(MpiParent::open);
+    }
+
+    /** Its process; empty if the parent is no launcher of Open MPI. */
+    static Optional<Long> launcher() {
+        return ProcessHandle.current().parent().map(ProcessHandle::pid).filter(MpiParent::isLauncher);
     }
 
     /** Lets it go on with the end of the job at once. Once, and only for a rank that needs its time no longer. */

@@ -32,6 +32,9 @@ final class Survivor {
         /** As {@link Membership#threadsSpeak()}. */
         boolean threadsSpeak();
 
+        /** As {@link LauncherLimit#begin}. */
+        void limitLauncher(boolean first);
+
         /** Makes ready to wake mpirun from its sleeps; empty where it is not the parent. */
         Optional<Runnable> waker();
     }
@@ -48,8 +51,9 @@ final class Survivor {
     void leave(Surroundings job, String why) {
         try {
             say(job, why);
+            limitLauncher(job);
             // One rank is enough to wake mpirun; the others do it only if that one does not.
-            boolean first = job.living().stream().allMatch(other -> other > job.rank());
+            boolean first = isFirst(job);
             Optional<Runnable> waker = first ? job.waker() : Optional.empty();
             boolean complete = report.awaitRecords(job::living, limits.recordsMillis());
             if (complete) {
@@ -69,10 +73,20 @@ final class Survivor {
     void sayWhy(Surroundings job, String why) {
         try {
             say(job, why);
+            limitLauncher(job);
             report.awaitRecords(job::living, limits.recordsMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** The launcher has to end after this host's ranks, whatever it waits for. */
+    void limitLauncher(Surroundings job) {
+        job.limitLauncher(isFirst(job));
+    }
+
+    private static boolean isFirst(Surroundings job) {
+        return job.living().stream().allMatch(other -> other > job.rank());
     }
 
     private void say(Surroundings job, String why) throws InterruptedException {
@@ -88,6 +102,7 @@ final class Survivor {
     /** For a rank that has failed itself: whoever ends first has mpirun end the others, which may still write. */
     void awaitOthers(Surroundings job) {
         try {
+            limitLauncher(job);
             report.awaitRecords(job::living, limits.recordsMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -26,6 +26,8 @@ class SurvivorTest {
     private Path folder;
 
     private final List<String> order = new ArrayList<>();
+    /** For the launcher's end; true from the first rank of the host that lives. */
+    private final List<Boolean> limits = new ArrayList<>();
 
     /** Rank 1 of a host where ranks 1 to 3 live; rank 0 has been killed. */
     private final class Job implements Survivor.Surroundings {
@@ -52,6 +54,11 @@ class SurvivorTest {
         @Override
         public boolean threadsSpeak() {
             return threadsSpeak;
+        }
+
+        @Override
+        public void limitLauncher(boolean first) {
+            limits.add(first);
         }
 
         @Override
@@ -136,6 +143,15 @@ class SurvivorTest {
         assertThat(FailureRecord.readAll(folder))
                 .singleElement()
                 .satisfies(record -> assertThat(record.thread()).isEqualTo("main"));
+    }
+
+    @Test
+    void howeverARankLeavesTheLauncherGetsALimit() {
+        survivor(notice(1), 0, 0, 0).leave(new Job(1, List.of(2, 3), false), "rank 0 is gone");
+        survivor(notice(2), 0, 0, 0).sayWhy(new Job(2, List.of(1, 3), false), "rank 0 is gone");
+        survivor(notice(3), 0, 0, 0).awaitOthers(new Job(3, List.of(), false));
+
+        assertThat(limits).containsExactly(true, false, true);
     }
 
     /** Whoever is killed in between has left what the launcher shows. */

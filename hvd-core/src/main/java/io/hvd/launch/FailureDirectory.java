@@ -1,6 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
+import io.hvd.error.GoodEnd;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -24,6 +25,11 @@ final class FailureDirectory implements AutoCloseable {
 
     List<FailureRecord> records() throws IOException {
         return FailureRecord.readAll(path);
+    }
+
+    /** Whether the ranks have said that all of them end well, whatever mpirun says. */
+    boolean hasGoodEnd() {
+        return GoodEnd.isIn(path);
     }
 
     /** Idempotent; the end of the job and a signal may both call it, at the same time too. */

@@ -85,6 +85,9 @@ final class Launch implements AutoCloseable {
         if (exitCode == 0 || job.ending()) {
             return new Outcome(exitCode, Optional.empty());
         }
+        if (folder.hasGoodEnd() && folder.records().isEmpty()) {
+            return new Outcome(0, Optional.empty());
+        }
         var report = new FailureReport(folder.records(), job.firstFailure(), exitCode);
         return new Outcome(report.exitCode(), Optional.of(report));
     }

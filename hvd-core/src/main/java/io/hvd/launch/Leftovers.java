@@ -44,7 +44,7 @@ final class Leftovers {
 
     /** ORTE has a folder per user with one for each mpirun in it, PRRTE one for each mpirun. */
     private void addSessions(Path folder, long pid) {
-        try (DirectoryStream<Path> sessions = Files.newDirectoryStream(folder, "{ompi,prte}.*")) {
+        try (DirectoryStream<Path> sessions = Files.newDirectoryStream(folder, "{ompi,prte,prterun}.*")) {
             var me = Files.getOwner(Path.of("/proc/self"));
             for (Path session : sessions) {
                 if (!Files.isDirectory(session, LinkOption.NOFOLLOW_LINKS)

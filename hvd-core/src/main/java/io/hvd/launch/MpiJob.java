@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -41,6 +42,8 @@ final class MpiJob {
     /** Whoever is killed may just have begun a child. */
     private static final int MOST_LOOKS = 3;
 
+    private static final long LOOK_MILLIS = 500;
+
     private static final File NOTHING = new File("/dev/null");
 
     private final ProcessBuilder builder;
@@ -67,18 +70,33 @@ final class MpiJob {
         builder.environment().putAll(environment);
     }
 
-    /** The exit code of mpirun. */
+    /** The exit code of mpirun, or of the ranks where mpirun takes no notice of their end. */
     int run() throws IOException, InterruptedException {
         Process started = start();
         var copier = new Thread(this::copyErrors, "hvd-launch-stderr");
         copier.setDaemon(true);
         copier.start();
-        int exitCode = started.waitFor();
+        int exitCode = endOf(started);
         if (Seen.isSignal(exitCode)) {
             endOrphans(exitCode, copier);
         }
         copier.join(LAST_WORDS_MILLIS);
         return exitCode;
+    }
+
+    private int endOf(Process started) throws InterruptedException {
+        var unnoticed = new UnnoticedEnds(started.pid());
+        while (!started.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
+            OptionalInt ofRanks = unnoticed.look(System.nanoTime());
+            if (ofRanks.isPresent() && !ending()) {
+                System.err.println(
+                        "horovodrun: all ranks have ended and mpirun takes no notice of it, as when a foreign"
+                                + " connection to one of its ports keeps it busy; horovodrun ends it");
+                endMpirun(0);
+                return ofRanks.getAsInt();
+            }
+        }
+        return started.exitValue();
     }
 
     private synchronized Process start() throws IOException, InterruptedException {
@@ -152,18 +170,18 @@ final class MpiJob {
             return;
         }
         if (mpirun.isAlive()) {
-            endMpirun();
+            endMpirun(GRACE_SECONDS);
         }
         endRanks();
     }
 
-    private void endMpirun() {
+    private synchronized void endMpirun(long graceSeconds) {
         List<ProcessHandle> family = mpirun.descendants().toList();
         var leftovers = new Leftovers(mpirun.toHandle(), family, builder.environment());
         boolean ended = Terminal.isForeground() && endsWithin(TERMINAL_GRACE_SECONDS);
         if (!ended) {
             mpirun.destroy();
-            ended = endsWithin(GRACE_SECONDS);
+            ended = endsWithin(graceSeconds);
         }
         if (!ended) {
             mpirun.destroyForcibly();

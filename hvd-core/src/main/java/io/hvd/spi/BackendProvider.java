@@ -1,6 +1,7 @@
 package io.hvd.spi;
 
 import io.hvd.config.HvdConfig;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 
@@ -18,6 +19,25 @@ public interface BackendProvider {
      * @param ranks world ranks that take part, in their new order; empty means all
      */
     Backend open(HvdConfig config, List<Integer> ranks);
+
+    /**
+     * Waits until every rank of the job is about to call {@link #finish}, which may take as long as a rank works on alone. If
+     * that is held up, once more until every rank's process is about to end, on the thread that ends it.
+     *
+     * @return whether all of them are; false where a rank is gone, or there is no way to tell
+     */
+    default boolean meet() {
+        return true;
+    }
+
+    /**
+     * This rank's process ends after {@link #finish}, which has not been held up here but may have been on another rank. On
+     * the thread that ends it.
+     *
+     * @param well whether with exit code zero
+     * @param limit how long it may stay for others
+     */
+    default void leave(boolean well, Duration limit) {}
 
     /** Ends for good what outlives a back end, after the last one was closed on every rank. */
     default void finish() {}

@@ -1,8 +1,10 @@
 package io.hvd.faults;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
+import io.hvd.testing.Mpirun;
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.DatagramPacket;
@@ -15,6 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -22,10 +25,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * A real job while strangers come to all of its doors, as many and as rude as a process without its secrets can be.
- * All ranks are on one host, so hvd's doors are at 127.0.0.1; those of Open MPI itself, at all addresses, are left alone.
+ * All ranks are on one host, so hvd's doors are at 127.0.0.1; those of Open MPI itself are at all addresses.
  */
 @Timeout(180)
 class StrangersIT {
@@ -50,8 +55,8 @@ class StrangersIT {
             Set<Integer> doors = new HashSet<>();
             Set<Integer> letterBoxes = new HashSet<>();
             for (long pid : pids) {
-                doors.addAll(ports(pid, "tcp", LISTENS));
-                letterBoxes.addAll(ports(pid, "udp", ""));
+                doors.addAll(ports(pid, "tcp", LOOPBACK, LISTENS));
+                letterBoxes.addAll(ports(pid, "udp", LOOPBACK, ""));
             }
             assertThat(doors).as("one door for questions per rank").hasSize(RANKS);
             assertThat(letterBoxes).as("one place for signs of life per rank").hasSize(RANKS);
@@ -75,6 +80,68 @@ class StrangersIT {
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("all right in many steps")).hasSize(RANKS);
         assertThat(job.output()).doesNotContain("Exception", "OutOfMemory");
+    }
+
+    private enum Launcher {
+        MPIRUN,
+        HOROVODRUN
+    }
+
+    private enum Doors {
+        RANKS,
+        MPIRUN
+    }
+
+    /**
+     * Open MPI waits at its own ports for the rest of what a stranger has begun to say, in the ranks and in mpirun. The
+     * job ends all the same, and with zero: but for plain mpirun that does nothing any more, and has to be ended by a rank.
+     * Its own exit code is then one, where horovodrun knows how the ranks have ended.
+     */
+    @ParameterizedTest
+    @CsvSource({
+        "MPIRUN, RANKS, GET, 0",
+        "MPIRUN, MPIRUN, GET, 1",
+        "HOROVODRUN, RANKS, GET, 0",
+        "HOROVODRUN, MPIRUN, GET, 0",
+        "HOROVODRUN, MPIRUN, SILENCE, 0"
+    })
+    void aStrangerWhoStaysAtAPortOfOpenMpiDoesNotKeepTheJobFromItsEnd(
+            Launcher launcher, Doors whose, String said, int exitCode) throws Exception {
+        Path over = folder.resolve("over");
+        Path ranks = Files.createDirectory(folder.resolve("ranks"));
+        CompletableFuture<Job> running = CompletableFuture.supplyAsync(() -> launcher == Launcher.MPIRUN
+                ? Job.run(Mpirun.command(RANKS, StrangersProgram.class, over.toString(), ranks.toString()), Map.of())
+                : Job.horovodrun(RANKS, StrangersProgram.class, over.toString(), ranks.toString()));
+        List<Closeable> strangers = new ArrayList<>();
+        long told;
+        try {
+            List<Long> processes = pids(ranks, running);
+            long mpirun = ProcessHandle.of(processes.get(0))
+                    .flatMap(ProcessHandle::parent)
+                    .orElseThrow()
+                    .pid();
+            for (long pid : whose == Doors.RANKS ? processes : List.of(mpirun)) {
+                for (int port : ports(pid, "tcp", "", LISTENS)) {
+                    strangers.add(call(port, (said.equals("GET") ? "GET / HTTP/1.0\r\n\r\n" : "").getBytes(US_ASCII)));
+                }
+            }
+            assertThat(strangers).as("at %s with %s", whose, launcher).isNotEmpty();
+        } finally {
+            told = System.nanoTime();
+            Files.createFile(over);
+            running.handle((job, failure) -> job).join();
+            for (Closeable stranger : strangers) {
+                stranger.close();
+            }
+        }
+        Job job = running.get();
+        System.out.printf(
+                "%s, %s: %d after %.1f s%n", launcher, whose, job.exitCode(), (System.nanoTime() - told) / 1e9);
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(exitCode);
+        if (whose == Doors.RANKS) { // an mpirun that does nothing any more does not pass on what they print either
+            assertThat(job.lines("all right in many steps")).hasSize(RANKS);
+        }
+        assertThat(job.output()).doesNotContain("Exception");
     }
 
     /** Some that stay and are to be closed in the end, some that go. */
@@ -132,18 +199,18 @@ class StrangersIT {
         }
     }
 
-    /** Of a process at 127.0.0.1, as the kernel knows them. @param state in hexadecimal; empty for any */
-    private static Set<Integer> ports(long pid, String protocol, String state) throws IOException {
+    /** Of a process, as the kernel knows them. @param host and state are in hexadecimal; empty for any */
+    private static Set<Integer> ports(long pid, String protocol, String host, String state) throws IOException {
         Set<String> inodes = inodes(pid);
         Set<Integer> ports = new HashSet<>();
         for (String file : List.of(protocol, protocol + "6")) {
             for (String line : Files.readAllLines(Path.of("/proc/" + pid + "/net/" + file))) {
                 String[] fields = line.strip().split("\\s+");
                 String address = fields[1].replace("0000000000000000FFFF0000", "");
-                if (address.startsWith(LOOPBACK)
+                if (address.startsWith(host)
                         && (state.isEmpty() || fields[3].equals(state))
                         && inodes.contains(fields[9])) {
-                    ports.add(Integer.parseInt(address.substring(LOOPBACK.length()), 16));
+                    ports.add(Integer.parseInt(address.substring(address.indexOf(':') + 1), 16));
                 }
             }
         }

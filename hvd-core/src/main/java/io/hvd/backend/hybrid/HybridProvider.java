@@ -6,6 +6,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -82,6 +83,17 @@ public final class HybridProvider implements BackendProvider {
         if (carrier != null) {
             carrier.giveUp(why);
         }
+    }
+
+    @Override
+    public boolean meet() {
+        return CompletableFuture.supplyAsync(crew.between::meet, crew.between.communicationThread())
+                .join();
+    }
+
+    @Override
+    public void leave(boolean well, Duration limit) {
+        crew.between.leave(well, limit);
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -40,6 +41,12 @@ public final class MpiProvider implements BackendProvider {
     public interface MpiSession {
         Backend open(HvdConfig config, List<Integer> ranks);
 
+        /** As {@link BackendProvider#meet()}. */
+        boolean meet();
+
+        /** As {@link BackendProvider#leave}. */
+        void leave(boolean well, Duration limit);
+
         /** MPI_Finalize; every rank of the job must come here. */
         void finish();
     }
@@ -69,6 +76,18 @@ public final class MpiProvider implements BackendProvider {
             }
         }
         return session.open(config, ranks);
+    }
+
+    @Override
+    public boolean meet() {
+        return session != null && session.meet();
+    }
+
+    @Override
+    public void leave(boolean well, Duration limit) {
+        if (session != null) {
+            session.leave(well, limit);
+        }
     }
 
     @Override

@@ -13,6 +13,7 @@ import io.hvd.tensor.Device;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -103,6 +104,16 @@ public final class NcclProvider implements BackendProvider {
     private static final class Found {
         private List<Device> devices = List.of();
         private final List<RankGpu> gpus = new ArrayList<>();
+    }
+
+    @Override
+    public boolean meet() {
+        return host.meet();
+    }
+
+    @Override
+    public void leave(boolean well, Duration limit) {
+        host.leave(well, limit);
     }
 
     @Override

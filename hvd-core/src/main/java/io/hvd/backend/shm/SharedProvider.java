@@ -4,6 +4,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 
@@ -37,6 +38,16 @@ public final class SharedProvider implements BackendProvider {
     public Backend open(HvdConfig config, List<Integer> ranks) {
         Backend opened = beneath.open(config, ranks);
         return config.sharedMemory() ? new SharedBackend(opened, new SharedPlanes(opened, folder)) : opened;
+    }
+
+    @Override
+    public boolean meet() {
+        return beneath.meet();
+    }
+
+    @Override
+    public void leave(boolean well, Duration limit) {
+        beneath.leave(well, limit);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.backend.mpi.Parting;
 import io.hvd.backend.mpi.SocketControl;
 import io.hvd.config.HvdConfig;
 import io.hvd.cost.AgreedModel;
@@ -41,11 +42,18 @@ final class BoundBackend implements Backend {
     private final Operators operators;
     private final NetworkWait wait;
     private final MpiCollectives collectives;
+    private final Heir heir;
     private final List<SocketControl> further = new ArrayList<>();
     /** Null as long as nobody has asked for it. */
     private BoundTransfers transfers;
 
-    BoundBackend(Intracomm comm, ThreadLevel level, HvdConfig config) throws MPIException {
+    /** Gets the control plane when this is closed. */
+    interface Heir {
+        void take(SocketControl control, Parting met, int size) throws MPIException;
+    }
+
+    BoundBackend(Intracomm comm, ThreadLevel level, HvdConfig config, Heir heir) throws MPIException {
+        this.heir = heir;
         this.comm = comm;
         this.level = level;
         this.config = config;
@@ -178,8 +186,9 @@ final class BoundBackend implements Backend {
     public void close() {
         try {
             // Nobody hangs up while another still has to read the last plan.
-            comm.barrier();
-            control.close();
+            Parting parting = new Parting(control, rank, size);
+            parting.meet();
+            heir.take(control, parting, size);
             further.forEach(SocketControl::close);
             if (transfers != null) {
                 transfers.close();

@@ -1,10 +1,13 @@
 package io.hvd.backend.mpi.bindings;
 
 import io.hvd.backend.mpi.MpiProvider.MpiSession;
+import io.hvd.backend.mpi.Parting;
+import io.hvd.backend.mpi.SocketControl;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import mpi.Group;
@@ -18,6 +21,8 @@ public final class BoundSession implements MpiSession {
     private static final int GROUP_TAG = 4711;
 
     private final ThreadLevel provided;
+    /** Null until a back end of all ranks of the job has been closed. */
+    private Parting parting;
 
     public BoundSession(HvdConfig config) throws MPIException {
         ThreadLevel wanted = ThreadLevel.wantedBy(config);
@@ -28,9 +33,30 @@ public final class BoundSession implements MpiSession {
     @Override
     public Backend open(HvdConfig config, List<Integer> ranks) {
         try {
-            return new BoundBackend(communicator(ranks), provided, config);
+            return new BoundBackend(communicator(ranks), provided, config, this::keep);
         } catch (MPIException e) {
             throw new HvdException(ErrorId.INIT_FAILED, "MPI could not make a communicator: " + e, e);
+        }
+    }
+
+    /** The control plane of a back end that is closed: the first of all ranks of the job stays for their last parting. */
+    private void keep(SocketControl control, Parting met, int size) throws MPIException {
+        if (parting == null && size == MPI.COMM_WORLD.getSize()) {
+            parting = met;
+        } else {
+            control.close();
+        }
+    }
+
+    @Override
+    public boolean meet() {
+        return parting != null && parting.meet();
+    }
+
+    @Override
+    public void leave(boolean well, Duration limit) {
+        if (parting != null) {
+            parting.leave(well, limit);
         }
     }
 

@@ -1,0 +1,129 @@
+package io.hvd.backend.mpi;
+
+import io.hvd.spi.ControlChannel;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.BitSet;
+
+/**
+ * The ranks of a job meet at their end: when a context is closed, and before MPI_Finalize. Until then a rank may work on
+ * alone for as long as it likes; afterwards nobody is to be waited for any more, and a limit can harm no healthy job.
+ *
+ * <p>They meet over the star of sockets that the engine has used, not over MPI: what holds MPI up must not hold this up.
+ */
+public final class Parting implements ControlChannel.Inbox {
+    /** No message of an engine begins with it; one that has come too late to be read is passed over. */
+    private static final long MARK = 0x6876642d656e6431L;
+
+    private static final int BYTES = Long.BYTES + Integer.BYTES + 1;
+    private static final byte HERE = 0;
+    private static final byte ALL_HERE = 1;
+    private static final byte NOT_ALL = 2;
+
+    private final ControlChannel star;
+    private final int rank;
+    /** On rank 0 the number of the last meeting that each rank has come to; elsewhere of the last one that rank 0 has closed. */
+    private final int[] reached;
+
+    private final BitSet lost = new BitSet();
+    private boolean complete = true;
+    private int meeting;
+
+    /** @param star between rank 0 and the others, which no engine reads any more when they meet */
+    public Parting(ControlChannel star, int rank, int size) {
+        this.star = star;
+        this.rank = rank;
+        this.reached = new int[rank == 0 ? size : 1];
+    }
+
+    /**
+     * Returns when every rank has called it as often, or when one of them is gone. On the communication thread.
+     *
+     * @return whether all ranks have called it
+     */
+    public boolean meet() {
+        meeting++;
+        if (rank == 0) {
+            reached[0] = meeting;
+            receiveUntilAllHaveCome(Long.MAX_VALUE);
+            answer();
+        } else {
+            tell(0, HERE);
+            receiveUntilAllHaveCome(Long.MAX_VALUE);
+        }
+        return complete;
+    }
+
+    private void answer() {
+        for (int other = 1; other < reached.length; other++) {
+            tell(other, complete ? ALL_HERE : NOT_ALL);
+        }
+        while (!star.isFlushed()) {
+            star.receive(Long.MAX_VALUE, this);
+        }
+    }
+
+    /**
+     * Comes to the meeting without a need for it: says how this rank's process ends. Rank 0, through which the others hear of
+     * each other, stays until all have come, one has gone, or its time is over. Any thread, once the communication thread
+     * comes here no more.
+     *
+     * @param well whether it ends with exit code zero
+     */
+    public void leave(boolean well, Duration limit) {
+        meeting++;
+        if (rank > 0) {
+            tell(0, well ? HERE : NOT_ALL);
+            return;
+        }
+        reached[0] = meeting;
+        complete &= well;
+        receiveUntilAllHaveCome(limit.toNanos());
+        complete &= haveAllCome();
+        answer();
+    }
+
+    private void receiveUntilAllHaveCome(long limitNanos) {
+        long begun = System.nanoTime();
+        long left = limitNanos;
+        while (!haveAllCome() && complete && left > 0) {
+            star.receive(left, this);
+            left = limitNanos == Long.MAX_VALUE ? limitNanos : limitNanos - (System.nanoTime() - begun);
+        }
+    }
+
+    /** Whoever has come may be gone by now. */
+    private boolean haveAllCome() {
+        boolean all = true;
+        for (int other = 0; other < reached.length; other++) {
+            boolean missing = reached[other] < meeting;
+            all &= !missing;
+            complete &= !(missing && lost.get(other));
+        }
+        return all;
+    }
+
+    private void tell(int to, byte word) {
+        star.send(
+                to,
+                ByteBuffer.allocate(BYTES)
+                        .putLong(MARK)
+                        .putInt(meeting)
+                        .put(word)
+                        .flip());
+    }
+
+    @Override
+    public void message(int from, ByteBuffer message) {
+        if (message.remaining() != BYTES || message.getLong() != MARK) {
+            return;
+        }
+        reached[from] = message.getInt();
+        complete &= message.get() != NOT_ALL;
+    }
+
+    @Override
+    public void lost(int other, String why) {
+        lost.set(other);
+    }
+}

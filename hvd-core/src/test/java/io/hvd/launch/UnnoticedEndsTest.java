@@ -1,0 +1,117 @@
+package io.hvd.launch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Real processes: a parent that becomes another program knows nothing of its children and takes no notice of their end. */
+@Timeout(60)
+class UnnoticedEndsTest {
+    private static final long PATIENCE = 1_000;
+
+    private Process parent;
+
+    @AfterEach
+    void end() {
+        parent.descendants().forEach(ProcessHandle::destroyForcibly);
+        parent.destroyForcibly();
+    }
+
+    /** @param children each a command of the shell that is run beside the others */
+    private UnnoticedEnds parentOf(String children) throws IOException {
+        parent = new ProcessBuilder(List.of("sh", "-c", children + " exec sleep 100")).start();
+        return new UnnoticedEnds(Path.of("/proc"), parent.pid(), PATIENCE);
+    }
+
+    private static char state(long pid) throws IOException {
+        String stat = Files.readString(Path.of("/proc/" + pid + "/stat"));
+        return stat.charAt(stat.lastIndexOf(')') + 2);
+    }
+
+    private void awaitZombies(int count) throws IOException {
+        long zombies = 0;
+        while (zombies < count
+                || !Files.readString(Path.of("/proc/" + parent.pid() + "/comm")).startsWith("sleep")) {
+            zombies = 0;
+            for (ProcessHandle process : ProcessHandle.allProcesses().toList()) {
+                try {
+                    String stat = Files.readString(Path.of("/proc/" + process.pid() + "/stat"));
+                    String[] words = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+                    zombies += words[0].equals("Z") && words[1].equals("" + parent.pid()) ? 1 : 0;
+                } catch (IOException e) {
+                    continue; // it has ended
+                }
+            }
+        }
+    }
+
+    @Test
+    void endsThatNobodyTakesNoticeOfAreToldAfterAWhileWithTheFirstFailuresCode() throws IOException {
+        UnnoticedEnds ends = parentOf("(exit 0) & (exit 7) &");
+        awaitZombies(2);
+
+        assertThat(ends.look(0)).isEmpty();
+        assertThat(ends.look(PATIENCE - 1)).isEmpty();
+        assertThat(ends.look(PATIENCE)).isEqualTo(OptionalInt.of(7));
+    }
+
+    @Test
+    void aSignalCountsAsAShellCountsIt() throws IOException {
+        UnnoticedEnds ends = parentOf("sh -c 'kill -9 $$' &");
+        awaitZombies(1);
+        ends.look(0);
+
+        assertThat(ends.look(PATIENCE)).isEqualTo(OptionalInt.of(137));
+    }
+
+    @Test
+    void aGoodEndIsZero() throws IOException {
+        UnnoticedEnds ends = parentOf("(exit 0) &");
+        awaitZombies(1);
+        ends.look(0);
+
+        assertThat(ends.look(PATIENCE)).isEqualTo(OptionalInt.of(0));
+    }
+
+    @Test
+    void asLongAsOneLivesNothingIsWrong() throws IOException {
+        UnnoticedEnds ends = parentOf("(exit 0) & sleep 100 &");
+        awaitZombies(1);
+        ends.look(0);
+
+        assertThat(ends.look(10 * PATIENCE)).isEmpty();
+    }
+
+    @Test
+    void aLauncherThatIsStoppedIsNotToBlame() throws Exception {
+        UnnoticedEnds ends = parentOf("(exit 0) &");
+        awaitZombies(1);
+        ends.look(0);
+        assertThat(new ProcessBuilder("kill", "-STOP", "" + parent.pid())
+                        .start()
+                        .waitFor())
+                .isZero();
+        while (state(parent.pid()) != 'T') {
+            Thread.onSpinWait();
+        }
+        assertThat(ends.look(10 * PATIENCE)).isEmpty();
+    }
+
+    @Test
+    void aLauncherWithoutChildrenOrThatIsGoneIsNotToBlame() throws Exception {
+        UnnoticedEnds ends = parentOf("");
+        ends.look(0);
+        assertThat(ends.look(10 * PATIENCE)).isEmpty();
+
+        parent.destroyForcibly().waitFor();
+
+        assertThat(ends.look(20 * PATIENCE)).isEmpty();
+    }
+}
