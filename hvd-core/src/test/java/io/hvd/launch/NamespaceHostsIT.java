@@ -197,7 +197,7 @@ final class NamespaceHostsIT {
                 .redirectError(folder.resolve("err").toFile());
         builder.environment().putAll(with(ownFolders()));
         Process launcher = builder.start();
-        List<String> said = untilAllTrain(launcher);
+        List<String> said = untilAllTrain(launcher, folder.resolve("err"));
         String victim = said.stream()
                 .filter(line -> line.startsWith("rank 4 "))
                 .findFirst()
@@ -242,7 +242,7 @@ final class NamespaceHostsIT {
                 .redirectError(folder.resolve("err").toFile());
         builder.environment().putAll(with(ownFolders()));
         Process launcher = builder.start();
-        List<String> said = untilAllTrain(launcher);
+        List<String> said = untilAllTrain(launcher, folder.resolve("err"));
         assertThat(said)
                 .anyMatch(line -> line.matches("rank 3 local 1 of 2 .* cross 1 of 3"))
                 .anyMatch(line -> line.matches("rank 4 local 0 of 2 .* cross 2 of 3"));
@@ -262,12 +262,48 @@ final class NamespaceHostsIT {
         awaitEndOf(said);
     }
 
-    private static List<String> untilAllTrain(Process launcher) throws IOException {
+    /** mpirun itself still waits for the lost host a quarter of an hour later, so one of its ranks has to end it. */
+    @Test
+    void plainMpirunEndsTooWhenACableIsPulled() throws Exception {
+        List<String> dry = new ArrayList<>(SIX_RANKS);
+        dry.add("--dry-run");
+        Job line = Job.run(words(dry, "train", "-1"), with(Map.of()));
+        assertThat(line.exitCode()).as(line.output()).isZero();
+        String mpirun = line.output()
+                .lines()
+                .filter(words -> words.startsWith("mpirun "))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(line.output()))
+                .replace("plm_rsh_args '", "plm_rsh_args '-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null ")
+                .replaceAll("--mca oob_tcp_keepalive_\\S+ \\d+ ", ""); // with which mpirun itself would notice
+        var builder = new ProcessBuilder(hosts.on("node-a", List.of("sh", "-c", "exec " + mpirun)))
+                .redirectError(folder.resolve("plain-err").toFile());
+        builder.environment().putAll(with(Map.of()));
+        Process launcher = builder.start();
+        List<String> said = untilAllTrain(launcher, folder.resolve("plain-err"));
+
+        long cutNanos = System.nanoTime();
+        hosts.cut("node-c");
+        boolean ended = launcher.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+        double seconds = (System.nanoTime() - cutNanos) / 1e9;
+        hosts.mend("node-c");
+
+        String err = Files.readString(folder.resolve("plain-err"));
+        System.out.printf("plain mpirun ended %.1f s after the cut%n%s", seconds, err);
+        assertThat(ended).as(err).isTrue();
+        assertThat(launcher.exitValue()).isNotZero();
+        assertThat(err).contains("host node-c with ranks [4, 5] has disappeared");
+        awaitEndOf(said);
+    }
+
+    private static List<String> untilAllTrain(Process launcher, Path err) throws IOException {
         List<String> said = new ArrayList<>();
         var out = launcher.inputReader();
         while (said.stream().filter("ready"::equals).count() < 6) {
             String line = out.readLine();
-            assertThat(line).as("all ranks train").isNotNull();
+            if (line == null) {
+                throw new AssertionError("not all ranks train: " + Files.readString(err));
+            }
             said.add(line);
         }
         return said;
