@@ -10,12 +10,14 @@ import java.util.stream.Collectors;
  * @param sentence what happened, such as who called System.exit and where
  * @param thread name of the thread that brought it about
  * @param stack its stack, or empty
- * @param byReturn true if no thread has called exit and no signal came: the last thread has returned, with exit code zero
+ * @param byReturn true if the last thread has ended: nobody has called exit, and no signal came. The exit code is zero then,
+ *     unless the main thread has thrown
  * @param signal true for SIGTERM, SIGINT and the like: somebody else decided
  */
 record ExitCause(String sentence, String thread, String stack, boolean byReturn, boolean signal) {
 
     static ExitCause find() {
+        boolean returned = false; // which is seen, as an exit that a virtual thread has called is not
         for (Map.Entry<Thread, StackTraceElement[]> entry :
                 Thread.getAllStackTraces().entrySet()) {
             StackTraceElement[] stack = entry.getValue();
@@ -23,9 +25,11 @@ record ExitCause(String sentence, String thread, String stack, boolean byReturn,
                 if (isExit(stack[i])) {
                     return of(entry.getKey(), stack, i);
                 }
+                returned |= (stack[i].getClassName() + "." + stack[i].getMethodName())
+                        .equals("java.lang.Shutdown.shutdown");
             }
         }
-        return new ExitCause("the program ended", "main", "", true, false);
+        return new ExitCause("the program ended", "main", "", returned, false);
     }
 
     private static ExitCause of(Thread thread, StackTraceElement[] stack, int exitFrame) {

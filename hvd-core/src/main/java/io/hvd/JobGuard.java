@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.backend.mpi.MpiProvider;
 import io.hvd.error.FailureRecord;
 import io.hvd.error.ShutdownException;
 import io.hvd.monitor.HangReport;
@@ -16,7 +17,6 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,6 +51,8 @@ final class JobGuard implements Membership.Events {
     private volatile Membership membership;
     /** Ends the process when another rank has failed. */
     private final CompletableFuture<Thread> leaving = new CompletableFuture<>();
+    /** A thread has ended by an exception; the process's exit code may tell of it. */
+    private volatile boolean hasThrown;
     /** What init threw; null if it did not. */
     private volatile Throwable notJoined;
 
@@ -151,7 +153,9 @@ final class JobGuard implements Membership.Events {
 
             @Override
             public void limitLauncher(boolean first) {
-                LauncherLimit.begin(first);
+                if (MpiProvider.ofThisProcess().isStarted()) { // else its other programs are no ranks of this job
+                    LauncherLimit.begin(first);
+                }
             }
 
             @Override
@@ -161,7 +165,7 @@ final class JobGuard implements Membership.Events {
         };
     }
 
-    /** Every rank has closed in order, so what the program has come to stands, and its exit code with it. */
+    /** Every rank has closed in order, so what the program has come to stands. */
     @Override
     public void heldUp(Membership member, long millis) {
         LOG.warn(
@@ -193,6 +197,7 @@ final class JobGuard implements Membership.Events {
 
     private void uncaught(Thread.UncaughtExceptionHandler previous, Thread thread, Throwable cause) {
         reserve = null;
+        hasThrown = true;
         try {
             tell(previous, thread, cause);
         } catch (OutOfMemoryError full) {
@@ -271,10 +276,10 @@ final class JobGuard implements Membership.Events {
         }
         if (!membership.isOpen() && membership.failure().isEmpty()) {
             finishWhatShutdownLeft();
-            if (membership.leave(ExitCause.find().byReturn())) {
+            if (membership.leave(ExitCause.find().byReturn() && !hasThrown)) {
                 endWellWithoutMpi();
             }
-            if (membership.topology().localRank() == 0) {
+            if (MpiProvider.ofThisProcess().isStarted() && membership.topology().localRank() == 0) {
                 LauncherLimit.beginAfterTheRanks();
             }
             return;
@@ -308,7 +313,11 @@ final class JobGuard implements Membership.Events {
                 },
                 "hvd-end");
         abort.start();
-        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(FINISH_MILLIS));
+        try {
+            abort.join(FINISH_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /**
@@ -338,8 +347,8 @@ final class JobGuard implements Membership.Events {
 
     /**
      * After shutdown() on all ranks MPI is still up. Its end waits for every rank's, and one that works on alone, as on
-     * its last checkpoint, may take its time; only the death of a rank is a reason not to wait, and after the last rank has
-     * come a limit. One of another host is the launcher's to notice.
+     * its last checkpoint, may take its time; only the death of a rank is a reason not to wait. The launcher notices that of
+     * a rank on another host. Once the last rank has come, there is a limit.
      */
     private void finishWhatShutdownLeft() {
         FutureTask<Void> finish = new FutureTask<>(membership::finish, null);

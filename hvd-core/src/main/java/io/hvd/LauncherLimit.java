@@ -43,7 +43,7 @@ final class LauncherLimit {
                 left=$1
                 while [ "$left" -gt 0 ]; do
                     [ "$(start_of "$pid")" = "$start" ] || return 0
-                    sleep 0.2
+                    sleep 0.2 || sleep 1 || exit 1
                     left=$((left - 2))
                 done
                 return 1
@@ -61,14 +61,31 @@ final class LauncherLimit {
                         *) [ "$child" = "$pid" ] || return 1 ;;
                     esac
                 done
+                for thread in "/proc/$pid"/task/*; do
+                    writes "$thread" && return 1
+                done
+                return 0
             } 2>/dev/null
+
+            # Whether the thread $1 waits until its standard output or error is read: in write or writev, of x86 or ARM.
+            writes() {
+                if read -r call fd rest <"$1/syscall"; then
+                    case $call:$fd in
+                        1:0x[12] | 20:0x[12] | 64:0x[12] | 66:0x[12]) return 0 ;;
+                        *) return 1 ;;
+                    esac
+                fi
+                # Not to be seen by us: then only a place where nothing is written is certain.
+                read -r place <"$1/wchan"
+                case $place in *poll* | *epoll* | *futex* | ep_* | sk_wait_data | hrtimer* | sigsuspend) return 1 ;; esac
+            }
 
             # Returns when it has taken no notice for that long; ends the shell when the launcher ends, or in a minute.
             await_neglect() {
                 neglected=0 looks=300
                 while [ "$neglected" -lt "$tenths" ]; do
                     [ "$(start_of "$pid")" = "$start" ] && [ "$looks" -gt 0 ] || exit 0
-                    sleep 0.2
+                    sleep 0.2 || sleep 1 || exit 1
                     looks=$((looks - 1))
                     if takes_no_notice; then neglected=$((neglected + 2)); else neglected=0; fi
                 done
@@ -117,17 +134,17 @@ final class LauncherLimit {
      * @param first whether this is the first rank of its host that lives
      */
     static void begin(boolean first) {
-        MpiParent.launcher()
+        MpiParent.launcherOfOneJob()
                 .ifPresent(pid -> begin(pid, first ? STANDARD : STANDARD.plus(APART), temporaryFolder(), false));
     }
 
     /**
      * For a job that has ended well: begins when all processes that the launcher has started on this host have ended and
      * are still there as zombies, which a sound launcher takes notice of at once. As long as one lives, such as a program
-     * of another kind in the same job, there is no limit.
+     * of another kind in the same job, there is no limit; nor where the launcher waits for whoever reads its output.
      */
     static void beginAfterTheRanks() {
-        MpiParent.launcher().ifPresent(pid -> begin(pid, STANDARD, temporaryFolder(), true));
+        MpiParent.launcherOfOneJob().ifPresent(pid -> begin(pid, STANDARD, temporaryFolder(), true));
     }
 
     /** @param folder in which the launcher keeps the files of its session */
@@ -151,8 +168,9 @@ final class LauncherLimit {
             environment.clear(); // a launcher tells the processes of its job by what is in there
             environment.put("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
             builder.start();
-        } catch (IOException e) {
-            // Nothing that the user could do anything about, and usually mpirun ends by itself.
+        } catch (IOException | LinkageError | OutOfMemoryError e) {
+            // No process, no thread, or no file descriptor is left. Nothing that the user could do anything about, and
+            // usually mpirun ends by itself.
         }
     }
 

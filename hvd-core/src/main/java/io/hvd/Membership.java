@@ -350,15 +350,33 @@ final class Membership {
             return;
         }
         long limit = finalizeMillis();
-        try {
-            finalized.get(limit, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
+        if (!isDoneWithin(finalized, limit)) {
             heldUp = true;
             events.heldUp(this, limit);
+        }
+    }
+
+    /** An interrupt is for the program; leaving MPI half-way would make a failure of it. */
+    private static boolean isDoneWithin(CompletableFuture<Void> task, long millis) {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    task.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+                    return true;
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } catch (TimeoutException e) {
+            return false;
         } catch (ExecutionException e) {
             throw new CompletionException(e.getCause());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -373,11 +391,7 @@ final class Membership {
      * @return whether the processes of all ranks are about to end well although MPI_Finalize has not returned here
      */
     boolean leave(boolean well) {
-        if (heldUp && well) {
-            return provider.meet();
-        }
-        provider.leave(well, Duration.ofMillis(2 * finalizeMillis()));
-        return false;
+        return provider.leave(well, heldUp, Duration.ofMillis(2 * finalizeMillis()));
     }
 
     /** Whether every rank of the job has come to the end of MPI, so that one that is gone has not failed. */

@@ -15,6 +15,8 @@ final class MpiParent implements AutoCloseable {
     private static final Set<String> LAUNCHERS =
             Set.of("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "prte");
 
+    private static final Set<String> LAUNCHERS_OF_ONE_JOB = Set.of("mpirun", "mpiexec", "orterun", "prterun");
+
     /**
      * Java cannot send a signal other than TERM and KILL; a shell does when it reads a line, fifty times
      * within a second, because the launcher sleeps twice. The launcher's SIGTERM goes to this rank's whole
@@ -36,8 +38,17 @@ final class MpiParent implements AutoCloseable {
     }
 
     /** Its process; empty if the parent is no launcher of Open MPI. */
-    static Optional<Long> launcher() {
-        return ProcessHandle.current().parent().map(ProcessHandle::pid).filter(MpiParent::isLauncher);
+    private static Optional<Long> launcher() {
+        return parent(LAUNCHERS);
+    }
+
+    /** The same where it is the launcher of one job alone, and no daemon that may serve others too. */
+    static Optional<Long> launcherOfOneJob() {
+        return parent(LAUNCHERS_OF_ONE_JOB);
+    }
+
+    private static Optional<Long> parent(Set<String> names) {
+        return ProcessHandle.current().parent().map(ProcessHandle::pid).filter(pid -> isOneOf(names, pid));
     }
 
     /** Lets it go on with the end of the job at once. Once, and only for a rank that needs its time no longer. */
@@ -60,9 +71,9 @@ final class MpiParent implements AutoCloseable {
         }
     }
 
-    private static boolean isLauncher(long pid) {
+    private static boolean isOneOf(Set<String> names, long pid) {
         try {
-            return LAUNCHERS.contains(
+            return names.contains(
                     Files.readString(Path.of("/proc/" + pid + "/comm")).strip());
         } catch (IOException e) {
             return false; // gone, or a system without /proc

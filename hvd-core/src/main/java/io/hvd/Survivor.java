@@ -32,7 +32,7 @@ final class Survivor {
         /** As {@link Membership#threadsSpeak()}. */
         boolean threadsSpeak();
 
-        /** As {@link LauncherLimit#begin}. */
+        /** As {@link LauncherLimit#begin}: if the launcher does not end after its ranks, it is ended. */
         void limitLauncher(boolean first);
 
         /** Makes ready to wake mpirun from its sleeps; empty where it is not the parent. */
@@ -81,7 +81,7 @@ final class Survivor {
     }
 
     /** The launcher has to end after this host's ranks, whatever it waits for. */
-    void limitLauncher(Surroundings job) {
+    private void limitLauncher(Surroundings job) {
         job.limitLauncher(isFirst(job));
     }
 

@@ -103,6 +103,16 @@ class LauncherLimitTest {
         assertThat(endsWithin(60)).isTrue();
     }
 
+    /** Whoever reads it may take his time, and all that the ranks have printed is still to come. */
+    @Test
+    void afterAGoodEndOneThatWaitsForTheReaderOfItsOutputIsLeftAlone() throws Exception {
+        start("(exit 0) & exec head -c 10000000 /dev/zero");
+        limit(true);
+
+        assertThat(endsWithin(3)).isFalse();
+        assertThat(launcher.getInputStream().readAllBytes()).hasSize(10_000_000);
+    }
+
     /** The ranks' part may have been one of several. */
     @Test
     void afterAGoodEndOneThatHasOtherWorkIsLeftAlone() throws Exception {

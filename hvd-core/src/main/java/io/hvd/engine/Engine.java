@@ -57,9 +57,8 @@ public final class Engine {
     private final KnownCalls calls;
     private final Unfinished unfinished = new Unfinished(this::broken);
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
-    /** Of the program, for a result. */
     private final AtomicBoolean givenUp = new AtomicBoolean();
-
+    /** Program threads that are waiting for a result. */
     private final AtomicInteger waiting = new AtomicInteger();
 
     private volatile boolean closing;

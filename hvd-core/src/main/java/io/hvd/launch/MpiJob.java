@@ -92,7 +92,7 @@ final class MpiJob {
                 System.err.println(
                         "horovodrun: all ranks have ended and mpirun takes no notice of it, as when a foreign"
                                 + " connection to one of its ports keeps it busy; horovodrun ends it");
-                endMpirun(0);
+                killMpirun();
                 return ofRanks.getAsInt();
             }
         }
@@ -170,18 +170,25 @@ final class MpiJob {
             return;
         }
         if (mpirun.isAlive()) {
-            endMpirun(GRACE_SECONDS);
+            endMpirun();
         }
         endRanks();
     }
 
-    private synchronized void endMpirun(long graceSeconds) {
+    private synchronized void killMpirun() {
+        var leftovers = new Leftovers(mpirun.toHandle(), List.of(), builder.environment());
+        mpirun.destroyForcibly();
+        endsWithin(GRACE_SECONDS);
+        leftovers.delete();
+    }
+
+    private void endMpirun() {
         List<ProcessHandle> family = mpirun.descendants().toList();
         var leftovers = new Leftovers(mpirun.toHandle(), family, builder.environment());
         boolean ended = Terminal.isForeground() && endsWithin(TERMINAL_GRACE_SECONDS);
         if (!ended) {
             mpirun.destroy();
-            ended = endsWithin(graceSeconds);
+            ended = endsWithin(GRACE_SECONDS);
         }
         if (!ended) {
             mpirun.destroyForcibly();

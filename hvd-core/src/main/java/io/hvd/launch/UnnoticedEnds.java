@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.regex.Pattern;
 
 /**
  * Tells when mpirun takes no notice of the end of its ranks: all its children have ended and stay there as zombies. A
@@ -16,6 +17,9 @@ import java.util.OptionalInt;
 final class UnnoticedEnds {
     /** A sound mpirun takes a few milliseconds. */
     private static final long PATIENCE_NANOS = 5_000_000_000L;
+
+    /** In /proc/PID/syscall: write or writev, of x86-64 or of ARM, to standard output or error. */
+    private static final Pattern WRITES = Pattern.compile("(1|20|64|66) 0x[12] ");
 
     private static final char ZOMBIE = 'Z';
     /** Counted after the closing parenthesis of the command, in proc(5) fields 3 and 52. */
@@ -51,7 +55,7 @@ final class UnnoticedEnds {
         List<Long> now = new ArrayList<>();
         int code = 0;
         try {
-            if (isStopped()) {
+            if (isStopped() || isWriting()) {
                 ended = List.of();
                 return OptionalInt.empty();
             }
@@ -86,12 +90,24 @@ final class UnnoticedEnds {
         return "Tt".indexOf(stat(mpirun)[STATE].charAt(0)) >= 0;
     }
 
+    /** It waits for whoever reads its output; also where that is not to be seen. */
+    private boolean isWriting() throws IOException {
+        try (DirectoryStream<Path> threads = Files.newDirectoryStream(proc.resolve(mpirun + "/task"))) {
+            for (Path thread : threads) {
+                if (WRITES.matcher(Files.readString(thread.resolve("syscall"))).lookingAt()) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
     private String[] stat(long pid) throws IOException {
         String line = Files.readString(proc.resolve(pid + "/stat"));
         return line.substring(line.lastIndexOf(')') + 1).strip().split(" ");
     }
 
-    /** Of any of its threads. A kernel without the file has none to show. */
+    /** The children of all its threads. A kernel without the file has none to show. */
     private List<Long> children() throws IOException {
         List<Long> children = new ArrayList<>();
         try (DirectoryStream<Path> threads = Files.newDirectoryStream(proc.resolve(mpirun + "/task"))) {

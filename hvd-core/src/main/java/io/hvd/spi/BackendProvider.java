@@ -21,8 +21,8 @@ public interface BackendProvider {
     Backend open(HvdConfig config, List<Integer> ranks);
 
     /**
-     * Waits until every rank of the job is about to call {@link #finish}, which may take as long as a rank works on alone. If
-     * that is held up, once more until every rank's process is about to end, on the thread that ends it.
+     * Waits until every rank of the job is about to call {@link #finish}, which may take as long as a rank works on alone.
+     * Called again, it returns the same at once. On the communication thread.
      *
      * @return whether all of them are; false where a rank is gone, or there is no way to tell
      */
@@ -31,13 +31,16 @@ public interface BackendProvider {
     }
 
     /**
-     * This rank's process ends after {@link #finish}, which has not been held up here but may have been on another rank. On
-     * the thread that ends it.
+     * This rank's process is about to end, after {@link #finish}. On the thread that ends it.
      *
      * @param well whether with exit code zero
-     * @param limit how long it may stay for others
+     * @param waits whether it waits for all ranks to come here, because {@link #finish} has not returned
+     * @param limit how long it may stay for others that wait, if it does not wait itself
+     * @return whether it has waited, and the processes of all ranks are about to end well
      */
-    default void leave(boolean well, Duration limit) {}
+    default boolean leave(boolean well, boolean waits, Duration limit) {
+        return false;
+    }
 
     /** Ends for good what outlives a back end, after the last one was closed on every rank. */
     default void finish() {}

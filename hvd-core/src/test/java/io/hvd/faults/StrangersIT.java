@@ -7,6 +7,7 @@ import io.hvd.testing.Job;
 import io.hvd.testing.Mpirun;
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;
 import java.net.InetAddress;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -95,23 +97,28 @@ class StrangersIT {
     /**
      * Open MPI waits at its own ports for the rest of what a stranger has begun to say, in the ranks and in mpirun. The
      * job ends all the same, and with zero: but for plain mpirun that does nothing any more, and has to be ended by a rank.
-     * Its own exit code is then one, where horovodrun knows how the ranks have ended.
+     * Its exit code is not zero then, where horovodrun knows how the ranks have ended.
      */
     @ParameterizedTest
     @CsvSource({
-        "MPIRUN, RANKS, GET, 0",
-        "MPIRUN, MPIRUN, GET, 1",
-        "HOROVODRUN, RANKS, GET, 0",
-        "HOROVODRUN, MPIRUN, GET, 0",
-        "HOROVODRUN, MPIRUN, SILENCE, 0"
+        "MPIRUN, RANKS, GET, 1, 0",
+        "MPIRUN, MPIRUN, GET, 1, 137",
+        "HOROVODRUN, RANKS, GET, 1, 0",
+        "HOROVODRUN, MPIRUN, GET, 1, 0",
+        "HOROVODRUN, MPIRUN, SILENCE, 2, 0"
     })
     void aStrangerWhoStaysAtAPortOfOpenMpiDoesNotKeepTheJobFromItsEnd(
-            Launcher launcher, Doors whose, String said, int exitCode) throws Exception {
+            Launcher launcher, Doors whose, String said, int threads, int exitCode) throws Exception {
         Path over = folder.resolve("over");
         Path ranks = Files.createDirectory(folder.resolve("ranks"));
+        List<String> words = new ArrayList<>(List.of(over.toString(), ranks.toString()));
+        if (threads > 1) {
+            words.add(String.valueOf(threads));
+        }
+        String[] args = words.toArray(String[]::new);
         CompletableFuture<Job> running = CompletableFuture.supplyAsync(() -> launcher == Launcher.MPIRUN
-                ? Job.run(Mpirun.command(RANKS, StrangersProgram.class, over.toString(), ranks.toString()), Map.of())
-                : Job.horovodrun(RANKS, StrangersProgram.class, over.toString(), ranks.toString()));
+                ? Job.run(Mpirun.command(RANKS, StrangersProgram.class, args), Map.of())
+                : Job.horovodrun(RANKS, StrangersProgram.class, args));
         List<Closeable> strangers = new ArrayList<>();
         long told;
         try {
@@ -122,7 +129,8 @@ class StrangersIT {
                     .pid();
             for (long pid : whose == Doors.RANKS ? processes : List.of(mpirun)) {
                 for (int port : ports(pid, "tcp", "", LISTENS)) {
-                    strangers.add(call(port, (said.equals("GET") ? "GET / HTTP/1.0\r\n\r\n" : "").getBytes(US_ASCII)));
+                    stay(port, said.equals("GET") ? "GET / HTTP/1.0\r\n\r\n" : "")
+                            .ifPresent(strangers::add);
                 }
             }
             assertThat(strangers).as("at %s with %s", whose, launcher).isNotEmpty();
@@ -137,9 +145,13 @@ class StrangersIT {
         Job job = running.get();
         System.out.printf(
                 "%s, %s: %d after %.1f s%n", launcher, whose, job.exitCode(), (System.nanoTime() - told) / 1e9);
-        assertThat(job.exitCode()).as(job.output()).isEqualTo(exitCode);
+        if (exitCode == 0) {
+            assertThat(job.exitCode()).as(job.output()).isZero();
+        } else {
+            assertThat(job.exitCode()).as(job.output()).isIn(1, exitCode); // a signal is often enough to end mpirun
+        }
         if (whose == Doors.RANKS) { // an mpirun that does nothing any more does not pass on what they print either
-            assertThat(job.lines("all right in many steps")).hasSize(RANKS);
+            assertThat(job.lines("all right in many steps")).hasSize(RANKS * threads);
         }
         assertThat(job.output()).doesNotContain("Exception");
     }
@@ -161,6 +173,15 @@ class StrangersIT {
             assertThat(e).as("hung up on").hasMessageMatching("(?i).*(broken pipe|reset).*");
         }
         return List.of(silent, halfAHello, wrongSecretAndOversized, negative);
+    }
+
+    /** Empty if the port is closed by now, as one that was open for the start only. */
+    private static Optional<Socket> stay(int port, String said) throws IOException {
+        try {
+            return Optional.of(call(port, said.getBytes(US_ASCII)));
+        } catch (ConnectException e) {
+            return Optional.empty();
+        }
     }
 
     private static Socket call(int door, byte[] said) throws IOException {

@@ -36,9 +36,13 @@ class UnnoticedEndsTest {
     }
 
     private void awaitZombies(int count) throws IOException {
+        awaitZombies(count, "sleep");
+    }
+
+    private void awaitZombies(int count, String launcher) throws IOException {
         long zombies = 0;
         while (zombies < count
-                || !Files.readString(Path.of("/proc/" + parent.pid() + "/comm")).startsWith("sleep")) {
+                || !Files.readString(Path.of("/proc/" + parent.pid() + "/comm")).startsWith(launcher)) {
             zombies = 0;
             for (ProcessHandle process : ProcessHandle.allProcesses().toList()) {
                 try {
@@ -84,6 +88,19 @@ class UnnoticedEndsTest {
     void asLongAsOneLivesNothingIsWrong() throws IOException {
         UnnoticedEnds ends = parentOf("(exit 0) & sleep 100 &");
         awaitZombies(1);
+        ends.look(0);
+
+        assertThat(ends.look(10 * PATIENCE)).isEmpty();
+    }
+
+    @Test
+    void aLauncherThatWaitsForTheReaderOfItsOutputIsNotToBlame() throws IOException {
+        parent = new ProcessBuilder(List.of("sh", "-c", "(exit 0) & exec head -c 10000000 /dev/zero")).start();
+        UnnoticedEnds ends = new UnnoticedEnds(Path.of("/proc"), parent.pid(), PATIENCE);
+        awaitZombies(1, "head");
+        while (!Files.readString(Path.of("/proc/" + parent.pid() + "/wchan")).contains("pipe")) {
+            Thread.onSpinWait();
+        }
         ends.look(0);
 
         assertThat(ends.look(10 * PATIENCE)).isEmpty();

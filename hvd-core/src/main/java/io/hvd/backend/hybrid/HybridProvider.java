@@ -92,8 +92,8 @@ public final class HybridProvider implements BackendProvider {
     }
 
     @Override
-    public void leave(boolean well, Duration limit) {
-        crew.between.leave(well, limit);
+    public boolean leave(boolean well, boolean waits, Duration limit) {
+        return crew.between.leave(well, waits, limit);
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.hvd.spi.BackendProvider;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -28,7 +29,8 @@ public final class MpiProvider implements BackendProvider {
         engine.setDaemon(true);
         return engine;
     });
-    private MpiSession session;
+    private volatile MpiSession session;
+    private Optional<Boolean> met = Optional.empty();
     private boolean finished;
 
     private MpiProvider() {}
@@ -45,7 +47,7 @@ public final class MpiProvider implements BackendProvider {
         boolean meet();
 
         /** As {@link BackendProvider#leave}. */
-        void leave(boolean well, Duration limit);
+        boolean leave(boolean well, boolean waits, Duration limit);
 
         /** MPI_Finalize; every rank of the job must come here. */
         void finish();
@@ -80,14 +82,20 @@ public final class MpiProvider implements BackendProvider {
 
     @Override
     public boolean meet() {
-        return session != null && session.meet();
+        if (met.isEmpty()) { // several ranks of one process come here
+            met = Optional.of(session != null && session.meet());
+        }
+        return met.get();
     }
 
     @Override
-    public void leave(boolean well, Duration limit) {
-        if (session != null) {
-            session.leave(well, limit);
-        }
+    public boolean leave(boolean well, boolean waits, Duration limit) {
+        return session != null && session.leave(well, waits, limit);
+    }
+
+    /** Whether this process has taken part in a job of MPI's. Any thread. */
+    public boolean isStarted() {
+        return session != null;
     }
 
     @Override

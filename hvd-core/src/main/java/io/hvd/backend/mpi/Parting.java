@@ -9,28 +9,28 @@ import java.util.BitSet;
  * The ranks of a job meet at their end: when a context is closed, and before MPI_Finalize. Until then a rank may work on
  * alone for as long as it likes; afterwards nobody is to be waited for any more, and a limit can harm no healthy job.
  *
- * <p>They meet over the star of sockets that the engine has used, not over MPI: what holds MPI up must not hold this up.
+ * <p>They meet over sockets of their own and not over MPI: what holds MPI up must not hold this up.
  */
-public final class Parting implements ControlChannel.Inbox {
-    /** No message of an engine begins with it; one that has come too late to be read is passed over. */
-    private static final long MARK = 0x6876642d656e6431L;
-
-    private static final int BYTES = Long.BYTES + Integer.BYTES + 1;
+public final class Parting implements ControlChannel.Inbox, AutoCloseable {
+    private static final int BYTES = Integer.BYTES + 1;
     private static final byte HERE = 0;
     private static final byte ALL_HERE = 1;
     private static final byte NOT_ALL = 2;
 
-    private final ControlChannel star;
+    private final SocketControl star;
     private final int rank;
-    /** On rank 0 the number of the last meeting that each rank has come to; elsewhere of the last one that rank 0 has closed. */
+    /**
+     * On rank 0: by rank, the last meeting that it has come to, counted from one. Elsewhere it has one element: the last
+     * meeting that rank 0 has called complete, or incomplete.
+     */
     private final int[] reached;
 
     private final BitSet lost = new BitSet();
     private boolean complete = true;
     private int meeting;
 
-    /** @param star between rank 0 and the others, which no engine reads any more when they meet */
-    public Parting(ControlChannel star, int rank, int size) {
+    /** @param star between rank 0 and the others, used for nothing else */
+    public Parting(SocketControl star, int rank, int size) {
         this.star = star;
         this.rank = rank;
         this.reached = new int[rank == 0 ? size : 1];
@@ -64,7 +64,7 @@ public final class Parting implements ControlChannel.Inbox {
     }
 
     /**
-     * Comes to the meeting without a need for it: says how this rank's process ends. Rank 0, through which the others hear of
+     * Says how this rank's process ends, for others that may be waiting in {@link #meet}. Rank 0, through which they hear of
      * each other, stays until all have come, one has gone, or its time is over. Any thread, once the communication thread
      * comes here no more.
      *
@@ -104,20 +104,11 @@ public final class Parting implements ControlChannel.Inbox {
     }
 
     private void tell(int to, byte word) {
-        star.send(
-                to,
-                ByteBuffer.allocate(BYTES)
-                        .putLong(MARK)
-                        .putInt(meeting)
-                        .put(word)
-                        .flip());
+        star.send(to, ByteBuffer.allocate(BYTES).putInt(meeting).put(word).flip());
     }
 
     @Override
     public void message(int from, ByteBuffer message) {
-        if (message.remaining() != BYTES || message.getLong() != MARK) {
-            return;
-        }
         reached[from] = message.getInt();
         complete &= message.get() != NOT_ALL;
     }
@@ -125,5 +116,10 @@ public final class Parting implements ControlChannel.Inbox {
     @Override
     public void lost(int other, String why) {
         lost.set(other);
+    }
+
+    @Override
+    public void close() {
+        star.close();
     }
 }

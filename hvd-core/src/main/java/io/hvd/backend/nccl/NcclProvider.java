@@ -112,8 +112,8 @@ public final class NcclProvider implements BackendProvider {
     }
 
     @Override
-    public void leave(boolean well, Duration limit) {
-        host.leave(well, limit);
+    public boolean leave(boolean well, boolean waits, Duration limit) {
+        return host.leave(well, waits, limit);
     }
 
     @Override

@@ -46,8 +46,8 @@ public final class SharedProvider implements BackendProvider {
     }
 
     @Override
-    public void leave(boolean well, Duration limit) {
-        beneath.leave(well, limit);
+    public boolean leave(boolean well, boolean waits, Duration limit) {
+        return beneath.leave(well, waits, limit);
     }
 
     @Override

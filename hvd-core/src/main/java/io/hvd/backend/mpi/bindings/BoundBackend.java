@@ -36,6 +36,7 @@ final class BoundBackend implements Backend {
     private final int size;
     private final Topology topology;
     private final SocketControl control;
+    private final Parting parting;
     /** The same on all ranks. */
     private final Optional<CostModel> costModel;
 
@@ -47,9 +48,9 @@ final class BoundBackend implements Backend {
     /** Null as long as nobody has asked for it. */
     private BoundTransfers transfers;
 
-    /** Gets the control plane when this is closed. */
+    /** Gets the place where the ranks meet when this is closed. */
     interface Heir {
-        void take(SocketControl control, Parting met, int size) throws MPIException;
+        void take(Parting parting, int size) throws MPIException;
     }
 
     BoundBackend(Intracomm comm, ThreadLevel level, HvdConfig config, Heir heir) throws MPIException {
@@ -61,6 +62,7 @@ final class BoundBackend implements Backend {
         this.size = comm.getSize();
         this.topology = discover();
         this.control = SocketControl.connect(topology, config, this::exchange);
+        this.parting = new Parting(SocketControl.connect(topology, config, this::exchange), rank, size);
         this.costModel = AgreedModel.of(config.costModel(), rank, this::exchange);
         this.operators = Operators.agreed(new OperatorProof(new MpiOperator()), this::exchange);
         this.wait = NetworkWait.of(topology.localSize());
@@ -186,9 +188,9 @@ final class BoundBackend implements Backend {
     public void close() {
         try {
             // Nobody hangs up while another still has to read the last plan.
-            Parting parting = new Parting(control, rank, size);
             parting.meet();
-            heir.take(control, parting, size);
+            heir.take(parting, size);
+            control.close();
             further.forEach(SocketControl::close);
             if (transfers != null) {
                 transfers.close();

@@ -2,7 +2,6 @@ package io.hvd.backend.mpi.bindings;
 
 import io.hvd.backend.mpi.MpiProvider.MpiSession;
 import io.hvd.backend.mpi.Parting;
-import io.hvd.backend.mpi.SocketControl;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -39,12 +38,12 @@ public final class BoundSession implements MpiSession {
         }
     }
 
-    /** The control plane of a back end that is closed: the first of all ranks of the job stays for their last parting. */
-    private void keep(SocketControl control, Parting met, int size) throws MPIException {
+    /** The first back end of all ranks of the job leaves its own, for the end of MPI. */
+    private void keep(Parting ofBackend, int size) throws MPIException {
         if (parting == null && size == MPI.COMM_WORLD.getSize()) {
-            parting = met;
+            parting = ofBackend;
         } else {
-            control.close();
+            ofBackend.close();
         }
     }
 
@@ -54,10 +53,15 @@ public final class BoundSession implements MpiSession {
     }
 
     @Override
-    public void leave(boolean well, Duration limit) {
-        if (parting != null) {
-            parting.leave(well, limit);
+    public boolean leave(boolean well, boolean waits, Duration limit) {
+        if (parting == null) {
+            return false;
         }
+        if (well && waits) {
+            return parting.meet();
+        }
+        parting.leave(well, limit);
+        return false;
     }
 
     @Override
