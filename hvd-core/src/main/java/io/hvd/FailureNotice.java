@@ -65,7 +65,7 @@ final class FailureNotice {
         said.countDown();
     }
 
-    /** The same where the record has been left already. */
+    /** Prints a failure that has been recorded already. */
     void print(String why, String stack) {
         String head = "hvd: FAILED: " + sentence(why);
         print(stack.isEmpty() ? head : head + System.lineSeparator() + stack);
@@ -76,7 +76,7 @@ final class FailureNotice {
         leaveRecord(why, thread, stack, false, FailureRecord.UNKNOWN);
     }
 
-    /** The same where the program ends itself, for a reason that no stack explains. */
+    /** Records that the program ends itself, for a reason that no stack explains. */
     void recordOnly(String why, int exitCode) {
         leaveRecord(why, Thread.currentThread().getName(), "", false, exitCode);
     }

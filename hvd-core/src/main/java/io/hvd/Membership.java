@@ -63,7 +63,7 @@ final class Membership {
     private volatile boolean threadsSpeak;
     private volatile List<Device> devices = List.of();
 
-    /** Who must know how it goes with the job. */
+    /** Hears how it goes with the job. */
     interface Events {
         /** This rank knows its place among the others; told on the communication thread. */
         default void placed(Topology topology) {}
@@ -283,7 +283,7 @@ final class Membership {
         return failure.words();
     }
 
-    /** The same where one is to be expected: returns as soon as the engine has heard of it, or soon if it does not. */
+    /** Waits a moment for a failure that is to be expected, because the engine may be about to hear of it. */
     String awaitFailure() {
         return failure.await(ENGINE_FIRST_MILLIS);
     }

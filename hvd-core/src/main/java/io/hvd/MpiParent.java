@@ -42,7 +42,7 @@ final class MpiParent implements AutoCloseable {
         return parent(LAUNCHERS);
     }
 
-    /** The same where it is the launcher of one job alone, and no daemon that may serve others too. */
+    /** Its process if it launches one job alone; empty if it is a daemon, which may serve other jobs too. */
     static Optional<Long> launcherOfOneJob() {
         return parent(LAUNCHERS_OF_ONE_JOB);
     }

@@ -220,7 +220,7 @@ class StrangersIT {
         }
     }
 
-    /** Of a process, as the kernel knows them. @param host and state are in hexadecimal; empty for any */
+    /** The ports of a process, as the kernel knows them. @param host and state are in hexadecimal; empty for any */
     private static Set<Integer> ports(long pid, String protocol, String host, String state) throws IOException {
         Set<String> inodes = inodes(pid);
         Set<Integer> ports = new HashSet<>();

@@ -27,7 +27,7 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
         return horovodrun(ranks, environment, program(main, args));
     }
 
-    /** The same for any program. */
+    /** Runs any program on {@code ranks} ranks under horovodrun. */
     public static Job horovodrun(int ranks, Map<String, String> environment, List<String> program) {
         List<String> command = java();
         command.add("io.hvd.launch.Horovodrun");
@@ -36,7 +36,7 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
         return run(command, environment);
     }
 
-    /** The same for a job that takes its time. */
+    /** Runs a main class under horovodrun with a limit of its own, for a job that takes its time. */
     public static Job horovodrun(long limitSeconds, int ranks, Class<?> main, String... args) {
         return horovodrun(limitSeconds, ranks, Map.of(), main, args);
     }

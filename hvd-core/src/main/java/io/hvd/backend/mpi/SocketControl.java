@@ -43,7 +43,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
         return connect(topology, config, exchange, SelectorWait.Clock.REAL);
     }
 
-    /** The same by another clock. */
+    /** Connects as above, with another clock. */
     static SocketControl connect(
             Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange, SelectorWait.Clock clock) {
         String rank = "rank " + topology.rank() + " (" + topology.host() + ")";
@@ -195,7 +195,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
             }
         }
 
-        /** Of the next message. */
+        /** The length of the next message. */
         private int length() throws IOException {
             int length = incoming.getInt(incoming.position());
             if (length < 0 || length > MOST_BYTES) {
