@@ -108,7 +108,7 @@ public final class Hvd {
         return spawn(size, InitOptions.standard(), body);
     }
 
-    /** The same with process sets. @param options of all ranks; they cannot be some of a larger job's */
+    /** Runs ranks as threads, with process sets. @param options of all ranks; they cannot be some of a larger job's */
     public static <R> List<R> spawn(int size, InitOptions options, RankBody<R> body) {
         if (!options.ranks().isEmpty()) {
             throw new HvdException(

@@ -58,7 +58,7 @@ final class LaunchedCrew implements Crew {
     @Override
     public void begin(int thread, HvdContext context) {
         requireSlurmsProcesses(context.rank() / threads, context.size() / threads);
-        // Of the threads of a process that wait, one at most keeps a processor busy.
+        // At most one of the waiting threads of a process keeps a processor busy.
         Hvd.logStart(context, config, context.localSize() / threads);
     }
 

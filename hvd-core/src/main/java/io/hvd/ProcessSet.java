@@ -29,7 +29,10 @@ import java.util.TreeMap;
  * every collective, before anything travels.
  */
 public class ProcessSet {
-    /** Of all joins: a rank joins once at a time, and how often it has done other things before differs. */
+    /**
+     * The name of all joins. A rank joins once at a time, and how often it has done other things before differs between
+     * ranks.
+     */
     private static final String JOIN = "join.noname";
 
     private final Membership membership;

@@ -40,7 +40,7 @@ final class StartingSets {
         return sets;
     }
 
-    /** The same ranks ascending; refuses ranks that are named twice or do not exist. */
+    /** Sorts the ranks in ascending order; refuses ranks that are named twice or do not exist. */
     static List<Integer> members(String what, List<Integer> ranks, int size) {
         List<Integer> sorted = ranks.stream().sorted().toList();
         for (int i = 0; i < sorted.size(); i++) {

@@ -35,7 +35,7 @@ final class AllreduceTimes {
         this.progress = progress;
     }
 
-    /** Of the quickest launch. */
+    /** Seconds per byte of the quickest launch. */
     double gammaSecondsPerByte() {
         return gammaSecondsPerByte;
     }

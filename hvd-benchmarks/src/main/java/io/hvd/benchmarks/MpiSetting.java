@@ -38,7 +38,7 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
     /** The three that were seen to win somewhere. */
     static final List<MpiSetting> FEW = ALL.subList(0, 3);
 
-    /** The same over a network, where UCX is another matter; each sets something for every collective. */
+    /** The settings over a network, where UCX is another matter. Each sets something for every collective. */
     static final List<MpiSetting> NETWORK = List.of(
             DEFAULT,
             tuned(

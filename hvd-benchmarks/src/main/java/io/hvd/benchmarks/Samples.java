@@ -113,7 +113,7 @@ public final class Samples {
         return lines().stream().map(line -> SAID + rank + " " + line + "\n").collect(Collectors.joining());
     }
 
-    /** Of what the ranks of a job have said, among other lines. */
+    /** Reads the samples that the ranks of a job have printed among other lines. */
     static Samples ofSlowest(List<String> output, int ranks) {
         List<Samples> all = new ArrayList<>();
         for (int rank = 0; rank < ranks; rank++) {

@@ -16,7 +16,7 @@ import java.util.zip.ZipFile;
 
 /**
  * A short number for the classes in a jar or a folder: the same for the same classes, wherever they lie.
- * Of a jar only the directory is read, which has every entry's checksum.
+ * Only the directory of a jar is read, which has the checksum of every entry.
  */
 final class CodeDigest {
     private static final String OWN = "io/hvd/";

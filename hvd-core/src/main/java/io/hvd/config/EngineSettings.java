@@ -36,7 +36,7 @@ public record EngineSettings(
                 reader.flag(Setting.STRICT));
     }
 
-    /** The same with a fusion threshold for hosts that all have {@code localSize} ranks; see {@link #roundedUp}. */
+    /** These settings with a fusion threshold for hosts that all have {@code localSize} ranks; see {@link #roundedUp}. */
     public EngineSettings forRanksPerHost(int localSize) {
         return new EngineSettings(
                 roundedUp(fusionThresholdBytes, localSize),

@@ -143,7 +143,11 @@ public record HvdConfig(
         notes = List.copyOf(notes);
     }
 
-    /** The same for a program that spreads a model over several GPUs. @param gpus of each rank; 0 leaves it as it is */
+    /**
+     * This configuration for a program that spreads a model over several GPUs.
+     *
+     * @param gpus per rank; 0 leaves it as it is
+     */
     public HvdConfig withGpusPerRank(int gpus) {
         return gpus == 0
                 ? this

@@ -55,7 +55,7 @@ final class OtherVariables {
             "HOROVOD_GLOO_RENDEZVOUS_PORT",
             "HOROVOD_SECRET_KEY");
 
-    /** Of a Horovod on the same machine; hvd chooses at run time. */
+    /** Variables for building a Horovod, which may be on the same machine; hvd chooses at run time. */
     private static final Set<String> BUILD_TIME = Stream.of(
                     Stream.of("GLOO", "MPI", "PYTORCH", "TENSORFLOW", "MXNET")
                             .flatMap(part -> Stream.of("WITH_" + part, "WITHOUT_" + part)),

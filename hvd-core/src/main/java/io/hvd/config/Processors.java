@@ -33,7 +33,7 @@ public record Processors(int available, boolean told, boolean bound) {
         return told || bound;
     }
 
-    /** Of the processors, for each of so many ranks; at least one. */
+    /** How many processors each of so many ranks has; at least one. */
     public int share(int localSize) {
         return own() ? available : Math.max(1, available / localSize);
     }

@@ -156,7 +156,10 @@ public record RankFacts(SortedMap<String, String> values) {
                 .orElse("not packaged");
     }
 
-    /** Of one of bytedeco's jars, read from what Maven left in it: no class of it is touched, nothing native loaded. */
+    /**
+     * The version of one of bytedeco's jars, from what Maven has left in it. No class is touched and nothing native is
+     * loaded.
+     */
     private static Optional<String> versionOf(String artifact) {
         String file = "META-INF/maven/org.bytedeco/" + artifact + "/pom.properties";
         try (InputStream in = RankFacts.class.getClassLoader().getResourceAsStream(file)) {

@@ -26,7 +26,7 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
         return fastest(List.of(Algorithm.values()), new JobShape(ranks, hosts), bytes);
     }
 
-    /** The same for somebody who has these only. */
+    /** The fastest of some algorithms. */
     public Algorithm fastest(List<Algorithm> among, JobShape shape, long bytes) {
         Algorithm fastest = Algorithm.MPI;
         double least = Double.MAX_VALUE;

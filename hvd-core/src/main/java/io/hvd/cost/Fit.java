@@ -17,7 +17,10 @@ import java.util.stream.Collectors;
  */
 public final class Fit {
     private static final int MOST_PIECES = 3;
-    /** Of each kind of job: as few as tell a message's cost from a byte's, and one to contradict. */
+    /**
+     * How many sizes each kind of job needs: two tell the cost of a message from that of a byte, and one can contradict
+     * them.
+     */
     private static final int SIZES_PER_PIECE = 3;
     /** One more piece must leave so much of the error only. */
     private static final double WORTH_A_PIECE = 0.7;

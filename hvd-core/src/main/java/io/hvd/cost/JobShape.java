@@ -13,7 +13,7 @@ public record JobShape(int ranks, int hosts) {
         }
     }
 
-    /** Of the fullest host. */
+    /** The ranks of the fullest host. */
     public int perHost() {
         return (ranks + hosts - 1) / hosts;
     }

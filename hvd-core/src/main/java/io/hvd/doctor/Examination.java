@@ -45,7 +45,7 @@ final class Examination implements AutoCloseable {
         this.handedOn = handedOn;
     }
 
-    /** Of hosts that could not be examined. */
+    /** Findings about hosts that could not be examined. */
     List<Finding> failures() {
         return List.copyOf(failures);
     }

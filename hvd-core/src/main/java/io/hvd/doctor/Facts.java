@@ -21,7 +21,7 @@ record Facts(
         Names names,
         Network network) {
 
-    /** The same host, listening. */
+    /** The facts of this host with the ports at which it listens. */
     Facts at(List<Door> doors) {
         return new Facts(
                 mpi,

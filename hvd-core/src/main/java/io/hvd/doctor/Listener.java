@@ -118,7 +118,7 @@ final class Listener implements AutoCloseable {
         out.flush();
     }
 
-    /** Of the wall clock. */
+    /** The wall clock in microseconds. */
     static long clockMicros() {
         return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
     }

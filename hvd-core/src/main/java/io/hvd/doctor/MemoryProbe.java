@@ -13,7 +13,7 @@ import java.util.stream.LongStream;
 final class MemoryProbe {
 
     private static final Pattern TOTAL = Pattern.compile("MemTotal:\\s+(\\d+) kB");
-    /** Of control groups version 2 and 1, as a container sees them. */
+    /** The limits of control groups, version 2 and 1, as a container sees them. */
     private static final List<String> LIMITS =
             List.of("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes");
 

@@ -43,7 +43,7 @@ record Patient(
         return groups;
     }
 
-    /** The same without one of the hosts, and without what was measured. */
+    /** This patient without one of the hosts, and without what was measured. */
     Patient without(Host one) {
         List<Host> others = hosts.stream().filter(host -> host != one).toList();
         return new Patient(others, List.of(), heapBytes, nativeBytes, interfaces, ssh);

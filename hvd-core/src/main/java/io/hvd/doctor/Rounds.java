@@ -3,7 +3,10 @@ package io.hvd.doctor;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Who measures whom and when: every host towards every other once, and never two measurements at one host at a time. */
+/**
+ * Says which host measures which other one, and when: every host towards every other once, and never two measurements at
+ * one host at a time.
+ */
 final class Rounds {
 
     private Rounds() {}

@@ -115,7 +115,7 @@ final class Coordinator {
                 plans.add(id == ALL ? withSetsCarriedOut(plan) : plan);
             }
         }
-        // Who follows a static plan has to leave it first.
+        // Ranks that follow a static plan have to leave it first.
         if (closed.size() == size && !stopped && !sets.get(ALL).isLocked()) {
             stopped = true;
             plans.add(Plan.stopping());

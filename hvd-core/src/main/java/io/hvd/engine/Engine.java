@@ -208,7 +208,7 @@ public final class Engine {
         try {
             result.join();
         } catch (CompletionException failed) {
-            // Whoever asks for the result hears of it.
+            // The failure is thrown where the result is asked for.
         } finally {
             waiting.decrementAndGet();
             if (begun != 0) {

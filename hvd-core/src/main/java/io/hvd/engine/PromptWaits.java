@@ -8,7 +8,7 @@ package io.hvd.engine;
 final class PromptWaits {
     /** Between the last submission and the wait; less than what two hand-overs cost. */
     private static final long PROMPT_NANOS = 200_000;
-    /** So many steps in a row. */
+    /** How many steps in a row the program must have waited at once. */
     private static final int ENOUGH = 8;
 
     private volatile long submittedNanos;

@@ -111,7 +111,7 @@ final class StaticPlan {
         return runs.get(next);
     }
 
-    /** Of all tensors of the next batch. */
+    /** The device of all tensors of the next batch. */
     Device nextDevice() {
         return requests.get(next().get(0)).device();
     }

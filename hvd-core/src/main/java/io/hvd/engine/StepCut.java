@@ -85,7 +85,10 @@ final class StepCut {
         return end;
     }
 
-    /** Of a batch whose last operations these are; the program's own time is left out where both never work at once. */
+    /**
+     * The time at which a batch with these last operations begins, without the program's own time where both never work
+     * at once.
+     */
     private double begin(double before, Piece last) {
         return overlaps ? Math.max(before, last.nanos()) : before;
     }

@@ -12,11 +12,11 @@ import java.util.stream.Collectors;
  */
 final class StepFollower {
     private static final int NO_PLAN = 0;
-    /** So long a step's last batch is left to a program that does not wait after all. */
+    /** How long the last batch of a step is left for the program's own thread to run. */
     private static final long LEFT_TO_PROGRAM_NANOS = 5_000_000;
     /** A plan that has come no further than this is not worth being taken again. */
     private static final int FEW_STEPS = 3;
-    /** So long an operation may lie in an incomplete batch before it is negotiated. */
+    /** How long an operation may lie in an incomplete batch before it is negotiated. */
     private static final long PATIENCE_NANOS = 1_000_000_000;
 
     private final SetMember set;
@@ -232,7 +232,10 @@ final class StepFollower {
         return restHere();
     }
 
-    /** The same for a thread that has carried out what was due while the communication thread sleeps, for as long as that chose. */
+    /**
+     * As {@link #rest}, for a thread that has carried out what was due while the communication thread sleeps for the time that
+     * it has chosen itself.
+     */
     boolean restHere() {
         return queue.rest(
                 looksAgain && isLeftToProgram()

@@ -44,14 +44,14 @@ final class StepStudy {
         this.takesCores = takesCores;
     }
 
-    /** Of one of the plan's operations; any thread. */
+    /** The program asks for the result of one of the plan's operations; any thread. */
     void observed(String name) {
         if (looks < LOOKS.length) {
             observed.put(name, System.nanoTime());
         }
     }
 
-    /** Of times since the step's begin, over all steps seen. */
+    /** Sums of times since the beginning of the step, over all steps seen. */
     private static final class Sums {
         long submitted;
         /** What the program has submitted next after it had observed this one. */

@@ -23,7 +23,7 @@ final class StepWatch {
     private List<List<String>> preferred = List.of();
     /** The step's operations; a request that changes in anything gets another number. */
     private Set<Integer> preferredFor = Set.of();
-    /** Of the step that has settled last. */
+    /** The operations of the step that has settled last. */
     private Set<Integer> locked = Set.of();
 
     private int repeats;

@@ -35,7 +35,7 @@ final class TensorQueue {
     private boolean urgent;
     /** Whether the communication thread has been woken for what is fresh. */
     private boolean called;
-    /** So many fresh operations of the static plan are worth waking it. */
+    /** How many fresh operations of the static plan are worth waking the communication thread for. */
     private int enough = Integer.MAX_VALUE;
 
     private HvdException closed;

@@ -51,7 +51,7 @@ public record FailureRecord(
         boolean consequence,
         int exitCode) {
 
-    /** Of an exit code: the program called System.exit, or somebody else ends the process. */
+    /** The exit code is not known: the program called System.exit, or somebody else ends the process. */
     public static final int UNKNOWN = -1;
 
     /** Environment variable by which the launcher tells its ranks where to write; unset without a launcher. */
@@ -78,7 +78,7 @@ public record FailureRecord(
         stack = stack.substring(0, Math.min(LONGEST_STACK, stack.length()));
     }
 
-    /** The same failure, by a clock that is ahead of its rank's by so much. */
+    /** This failure by a clock that is ahead of its rank's by so much. */
     public FailureRecord by(Duration ahead) {
         return new FailureRecord(time.plus(ahead), rank, host, pid, thread, reason, stack, consequence, exitCode);
     }

@@ -15,15 +15,15 @@ public class HvdException extends RuntimeException {
         this.id = id;
     }
 
-    /** The same error with another stack. */
+    /** Repeats an error with another stack. */
     HvdException(HvdException original) {
         super(original.getMessage(), original);
         this.id = original.id;
     }
 
     /**
-     * The same error with the calling thread's stack, and this one as its cause: for everybody who waits
-     * for something that has failed on another thread.
+     * Repeats this error with the calling thread's stack, and with this one as its cause: for every thread that waits
+     * for something that has failed on another one.
      */
     public HvdException seenHere() {
         return new HvdException(this);

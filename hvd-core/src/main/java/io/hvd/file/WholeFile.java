@@ -45,7 +45,7 @@ public final class WholeFile {
         }
     }
 
-    /** The same for bytes that are there already. */
+    /** Writes bytes that are there already, in the same way. */
     public static void write(Path file, byte[] bytes, FileAttribute<?>... attributes) throws IOException {
         write(file, channel -> writeFully(channel, ByteBuffer.wrap(bytes)), attributes);
     }

@@ -205,7 +205,7 @@ enum Flag {
     /** Gives a variable of the ranks the value of the flag. */
     record ValueTo(Setting setting) implements Effect {}
 
-    /** The same, a million-fold and a bit more. */
+    /** Gives a variable of the ranks the value of the flag, which is in mebibytes, in bytes. */
     record MebibytesTo(Setting setting) implements Effect {}
 
     /** Gives a variable of the ranks a fixed value. */

@@ -35,7 +35,7 @@ import java.util.regex.Pattern;
 
 /**
  * Takes what ranks on other hosts hand in, and puts it into the folder in which the ranks of this host leave theirs.
- * Who does not know the token is not listened to, nor whoever sends more than a record or a result can have.
+ * A caller that does not know the token is not heard, nor one that sends more than a record or a result can have.
  */
 final class FrontDesk implements Closeable {
 
@@ -105,7 +105,7 @@ final class FrontDesk implements Closeable {
         return address;
     }
 
-    /** Whoever is being served gets a moment; when this returns, nobody is, and the folder may go. */
+    /** A caller that is being served gets a moment. When this returns none is, and the folder may go. */
     @Override
     public void close() throws IOException {
         lobby.close();

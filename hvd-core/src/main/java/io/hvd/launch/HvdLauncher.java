@@ -108,7 +108,7 @@ public final class HvdLauncher {
     }
 
     /**
-     * The same for a program that hands something back.
+     * Runs a program whose ranks hand something back.
      *
      * @return the results, by rank
      */

@@ -30,12 +30,12 @@ public final class JobFailedException extends HvdException {
         return rank;
     }
 
-    /** Of that rank; empty if it is not known. */
+    /** The host of that rank; empty if it is not known. */
     public String host() {
         return host;
     }
 
-    /** Of the first failure; -1 if the job was ended from here. */
+    /** The exit code of the first failure; -1 if the job was ended from here. */
     public int exitCode() {
         return exitCode;
     }

@@ -107,7 +107,7 @@ final class Launch implements AutoCloseable {
         job.end();
     }
 
-    /** The same, and deletes what it has left; safe at any time. */
+    /** Ends the job and deletes what it has left; safe at any time. */
     void end() {
         job.end();
         try {

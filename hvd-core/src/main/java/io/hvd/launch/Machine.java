@@ -36,7 +36,7 @@ public record Machine(
         return names.contains(host) || !address && names.contains(host.replaceFirst("\\..*", ""));
     }
 
-    /** Who has already settled the hosts of this job, so that mpirun asks there: a resource manager or a default hostfile. */
+    /** The source of this job's hosts that mpirun will ask: a resource manager or a default hostfile. */
     Optional<String> allocation() {
         Optional<String> slurm = SlurmAllocation.of(environment).map(SlurmAllocation::name);
         if (slurm.isPresent()) {

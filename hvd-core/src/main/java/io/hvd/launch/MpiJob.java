@@ -39,7 +39,7 @@ final class MpiJob {
     /** As mpirun does it. */
     private static final long RANK_GRACE_MILLIS = 1_000;
 
-    /** Whoever is killed may just have begun a child. */
+    /** A process that is killed may just have begun a child. */
     private static final int MOST_LOOKS = 3;
 
     private static final long LOOK_MILLIS = 500;

@@ -102,7 +102,7 @@ final class MpirunWords {
         }
     }
 
-    /** Who aborts may only have noticed the process that was killed before; of that mpirun speaks at the end. */
+    /** A rank that aborts may only have noticed the process that was killed before, which mpirun names at the end. */
     private void outrankAbort() {
         if (first.equals(firstAbort)) {
             first = Optional.empty();

@@ -26,7 +26,7 @@ final class SecretWords {
         return shown;
     }
 
-    /** The same for a text that holds one assignment or several: the first secret one hides all that follows. */
+    /** Hides secrets in a text that holds one assignment or several: the first secret one hides all that follows. */
     static String hidden(String text) {
         return ASSIGNMENT.matcher(text).replaceFirst("$1=***");
     }

@@ -14,7 +14,7 @@ import java.util.Optional;
  */
 record Surroundings(Map<String, String> environment, Optional<Path> directory, boolean reads, boolean takesResults) {
 
-    /** Of a launcher that does nothing else. */
+    /** The surroundings of a launcher that does nothing else. */
     static Surroundings of(Map<String, String> environment) {
         return new Surroundings(environment, Optional.empty(), true, false);
     }

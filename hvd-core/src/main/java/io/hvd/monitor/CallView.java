@@ -75,7 +75,7 @@ record CallView(
         return startedAgo != NOT_YET;
     }
 
-    /** The same call some time later, if nothing has happened since. */
+    /** This call some time later, if nothing has happened since. */
     CallView after(long millis) {
         return new CallView(
                 number,

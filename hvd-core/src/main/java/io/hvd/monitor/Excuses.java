@@ -27,7 +27,8 @@ record Excuses(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer
     }
 
     /**
-     * The same for a collective that all ranks have called and that does not end: what keeps it may be the communication
+     * The unexcused time of a collective that all ranks have called and that does not end: what keeps it may be the
+     * communication
      * thread of a rank that waits for one in a phase.
      */
     long unexcused(long millis) {

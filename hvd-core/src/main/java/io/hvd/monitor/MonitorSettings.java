@@ -13,7 +13,7 @@ import java.time.Duration;
 public record MonitorSettings(Duration warning, Duration limit, Path folder) {
     private static final long LONGEST_BEAT_MILLIS = 1_000;
     private static final long SHORTEST_BEAT_MILLIS = 50;
-    /** So many beats within the shortest patience, so that who is silent is known before somebody is blamed. */
+    /** How many beats come within the shortest patience, so that silent ranks are known before any rank is blamed. */
     private static final int BEATS_PER_PATIENCE = 5;
 
     public MonitorSettings {

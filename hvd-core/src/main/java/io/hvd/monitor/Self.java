@@ -29,7 +29,7 @@ public record Self(FlightRecorder recorder, Thread initialiser, Thread communica
                 machine());
     }
 
-    /** Who made the last collective, if that thread lives. */
+    /** The thread that has called the last collective, if it lives. */
     private Thread training() {
         List<Call> recent = recorder.recent();
         for (int i = recent.size() - 1; i >= 0; i--) {

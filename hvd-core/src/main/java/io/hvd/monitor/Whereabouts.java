@@ -24,7 +24,7 @@ final class Whereabouts {
         return at(live.training()) + " instead" + since(view.activity());
     }
 
-    /** The same in a few words. */
+    /** Says in a few words where a rank is. */
     static String brief(RankView view) {
         if (!view.answers()) {
             return view.state().words();

@@ -57,7 +57,10 @@ public final class HostAddress {
                 + candidates.stream().map(Candidate::name).toList());
     }
 
-    /** Who names an interface knows why, be it the loopback; a network may hold more than was thought of. */
+    /**
+     * Whether the user names an interface, which counts even if it is the loopback. A network may include one by
+     * accident.
+     */
     private static boolean isName(String asked) {
         return !asked.isEmpty() && !asked.contains("/");
     }

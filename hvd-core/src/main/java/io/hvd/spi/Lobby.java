@@ -28,10 +28,10 @@ import java.util.concurrent.locks.LockSupport;
  * <p>One thread asks for guests; any thread may close.
  */
 public final class Lobby implements AutoCloseable {
-    /** Of every secret. */
+    /** The length of every secret. */
     public static final int SECRET_BYTES = 16;
 
-    /** Who belongs here says so in its first packet. */
+    /** How long a caller has to say the secret. A rank of the job says it in its first packet. */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
@@ -50,7 +50,7 @@ public final class Lobby implements AutoCloseable {
     private volatile boolean closed;
 
     /**
-     * Who has said the secret.
+     * A caller that has said the secret.
      *
      * @param channel blocking; its owner is now who got the guest
      * @param said what came after the secret
@@ -228,7 +228,8 @@ public final class Lobby implements AutoCloseable {
     public void close() throws IOException {
         closed = true;
         selector.wakeup();
-        // Whoever selects holds this lock, so nobody is just coming through the door and missed among the keys.
+        // The thread that selects holds this lock. While it is held here, no connection is just being accepted and
+        // missing among the keys.
         synchronized (selector) {
             if (selector.isOpen()) {
                 List<SelectionKey> keys = List.copyOf(selector.keys());

@@ -23,12 +23,12 @@ public record Reduction(ReduceOp op, DType wire, double prescale, double postsca
         return new Scale(postscale, divisor);
     }
 
-    /** The same for elements that somebody else has scaled before. */
+    /** This reduction for elements that have been scaled already: without the factor before. */
     public Reduction prescaled() {
         return new Reduction(op, wire, 1, postscale, divisor);
     }
 
-    /** The same for elements that somebody else scales before and afterwards. */
+    /** This reduction for elements that are scaled elsewhere, before and afterwards: without factors. */
     public Reduction unscaled() {
         return new Reduction(op, wire, 1, 1);
     }

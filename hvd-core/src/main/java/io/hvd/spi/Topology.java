@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Who this rank is among all, among those of its node, and among those with the same place on other nodes.
+ * Where this rank stands among all, among those of its node, and among those with the same place on other nodes.
  *
  * @param rank 0 to {@code size - 1}
  * @param localRank place among the ranks of this node

@@ -22,9 +22,9 @@ public sealed interface HostMemory extends Memory permits HeapMemory, BufferMemo
         write(type, from, array, 0, count);
     }
 
-    /** The same into {@code array} from its element {@code at} on. */
+    /** Reads elements into {@code array} from its element {@code at} on. */
     void read(DType type, long from, Object array, int at, int count);
 
-    /** The same out of {@code array} from its element {@code at} on. */
+    /** Writes elements out of {@code array} from its element {@code at} on. */
     void write(DType type, long from, Object array, int at, int count);
 }

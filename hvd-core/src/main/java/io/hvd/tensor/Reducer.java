@@ -40,7 +40,7 @@ public final class Reducer {
     }
 
     /**
-     * The same, where one of the sources lies elsewhere, and what comes out of it goes there too.
+     * Reduces where one of the sources lies elsewhere, and the result goes there too.
      *
      * @param sources whatever {@code own} has in place of one of them
      * @param target null if it goes nowhere else
@@ -61,7 +61,7 @@ public final class Reducer {
 
     /** A source that is not a staging buffer: memory of the caller's, which need not be copied to one first. */
     public interface Own {
-        /** Of the sources, counted from 0; none is below 0. */
+        /** The number of the source, counted from 0; a negative one means none. */
         int place();
 
         /** Fills an array of the type's kind with {@code count} elements, the first of them number {@code first}. */

@@ -46,7 +46,7 @@ public final class Shape {
         return dims.clone();
     }
 
-    /** The same shape with another first dimension. */
+    /** This shape with another first dimension. */
     public Shape withFirst(long first) {
         long[] changed = dims.clone();
         changed[0] = first;

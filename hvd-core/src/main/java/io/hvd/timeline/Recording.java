@@ -53,7 +53,7 @@ final class Recording {
         return breakOff(remarks);
     }
 
-    /** The same where not all ranks have been heard: only the steps that all of them have reported count. */
+    /** Ends a recording of which not all ranks have been heard: only the steps that all of them have reported count. */
     List<String> breakOff(List<String> remarks) {
         List<String> lines = new ArrayList<>(verdict.lines());
         lines.addAll(remarks);

@@ -110,7 +110,7 @@ final class TimelineFile implements AutoCloseable {
         return next;
     }
 
-    /** The same events in a file of another length; {@link #at} stays where it is. */
+    /** Moves the events to a file of another length; {@link #at} stays where it is. */
     private void replace(long length) throws IOException {
         Path part = path.resolveSibling(path.getFileName() + ".part");
         Files.deleteIfExists(part); // of an earlier run, or a link that leads elsewhere

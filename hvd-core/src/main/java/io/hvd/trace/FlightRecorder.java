@@ -42,7 +42,7 @@ public final class FlightRecorder {
         return submittedFrom(CallSite.current(), operation);
     }
 
-    /** The same from a line that is known. */
+    /** Records a call whose line in the program is known already. */
     public Call submittedFrom(String site, Call.Operation operation) {
         long now = System.nanoTime();
         Call call = remember(operation, site, now);

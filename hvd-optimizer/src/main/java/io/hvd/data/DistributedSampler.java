@@ -131,7 +131,7 @@ public final class DistributedSampler implements Sampler {
             return this;
         }
 
-        /** The same on every rank. */
+        /** The seed, which must be the same on every rank. */
         public Builder seed(long seed) {
             this.seed = seed;
             return this;

@@ -20,7 +20,7 @@ public final class StateSize {
         return require(optimizer, bytes, LARGEST);
     }
 
-    /** The same for another limit. */
+    /** Requires that a state fits below another limit. */
     public static int require(String optimizer, long bytes, int most) {
         if (bytes > most) {
             throw new HvdException(

@@ -10,7 +10,7 @@ import java.util.function.IntToDoubleFunction;
  * before the first one is timed, and the JIT gets time to end what it has begun, for its threads want the same cores.
  */
 final class Duel {
-    /** Of warming up. What the JIT has compiled in one, another one may find to be wrong. */
+    /** The most phases of warming up. A later phase may invalidate what the JIT has compiled in an earlier one. */
     private static final int MOST_PHASES = 5;
 
     private static final long WARM_NANOS = 50_000_000L;
@@ -26,7 +26,8 @@ final class Duel {
     private static final long SETTLING_BYTES = 64 << 20;
 
     /**
-     * Of one side, after another. Each change of the name has hvd's ranks negotiate for ten steps, and they look after 32 more
+     * How often one side is called before the other one follows. Each change of the name has hvd's ranks negotiate for
+     * ten steps, and they look after 32 more
      * whether what they have found then is the best.
      */
     private static final int MOST_CALLS_OF_ITS_OWN = 50;

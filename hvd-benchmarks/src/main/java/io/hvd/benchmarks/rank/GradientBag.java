@@ -9,7 +9,7 @@ import java.util.List;
  * @param elements of each, from the first layer to the last
  */
 public record GradientBag(String name, List<Integer> elements) {
-    /** Of ResNet-50, and a lot of small ones. */
+    /** The gradients of ResNet-50, and 400 small ones. */
     public static final List<GradientBag> ALL = List.of(
             new GradientBag("resnet50", ResNet50.parameterSizes()),
             new GradientBag("400x4KiB", Collections.nCopies(400, 1024)));

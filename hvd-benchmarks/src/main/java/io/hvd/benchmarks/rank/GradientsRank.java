@@ -38,10 +38,10 @@ public final class GradientsRank {
     private static final long MOST_WARM_BYTES = 20L << 30;
     /** In which the JIT ends what it has begun. */
     private static final long PAUSE_MILLIS = 500;
-    /** Of a short step; the JIT, when it comes back, disturbs tens in a row. */
+    /** How often a short step is timed per round. When the JIT compiles again, it disturbs tens of steps in a row. */
     private static final int TIMINGS_PER_ROUND = 20;
 
-    /** Of a bag whose step takes a millisecond or so. */
+    /** The bytes of a bag whose step takes about a millisecond. */
     private static final long SHORT_STEP_BYTES = 10 << 20;
     /** After the pause. */
     private static final int SETTLING_STEPS = 5;

@@ -6,7 +6,7 @@ record Job(int rank, int size) {
         return new Job(number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 1));
     }
 
-    /** Of so many elements, one rank's piece; all pieces are of one length, so it may be rounded up. */
+    /** The length of one rank's piece of so many elements. All pieces have the same length, so it may be rounded up. */
     int piece(int elements) {
         return (elements + size - 1) / size;
     }

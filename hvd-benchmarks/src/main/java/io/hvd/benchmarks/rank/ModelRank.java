@@ -21,7 +21,7 @@ import java.util.List;
  * rounds.
  */
 public final class ModelRank {
-    /** Of a stage in shared memory. */
+    /** The bytes of a stage in shared memory. */
     private static final int GAMMA_BYTES = 128 << 10;
 
     /** The algorithm that is timed even if it is not what hvd would choose. */

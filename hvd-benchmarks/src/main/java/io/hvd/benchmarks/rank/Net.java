@@ -35,7 +35,7 @@ public enum Net {
         this.side = side;
     }
 
-    /** Of all its gradients. */
+    /** The bytes of all its gradients. */
     public long bytes() {
         return (long) Float.BYTES * parameters;
     }

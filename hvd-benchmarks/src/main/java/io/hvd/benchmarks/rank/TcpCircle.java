@@ -42,7 +42,7 @@ final class TcpCircle implements AutoCloseable {
         }
     }
 
-    /** So many to the next rank, while as many come from the one before. */
+    /** Sends this many bytes to the next rank and receives as many from the previous one. */
     void pass(long bytes) {
         CompletableFuture<Void> sent = CompletableFuture.runAsync(() -> send(bytes), sender);
         receive(bytes);

@@ -90,7 +90,10 @@ interface Trainer extends AutoCloseable {
         }
     }
 
-    /** The same, but no rank begins a step before all have ended the one before: what averaging cannot do without. */
+    /**
+     * Trains in the same way, but no rank begins a step before all have ended the one before: what averaging cannot do
+     * without.
+     */
     final class InStep implements Trainer {
         private final Plain alone;
         private final Meeting meeting;

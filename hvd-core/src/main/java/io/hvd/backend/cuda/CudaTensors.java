@@ -33,7 +33,7 @@ public final class CudaTensors {
         return Tensor.onDevice(new Visible(pointer).address(), device, handle, type, shape);
     }
 
-    /** The same with a stream of the runtime API. */
+    /** A tensor in GPU memory, with a stream of the runtime API. */
     public static Tensor of(Pointer pointer, Device device, cudaStream_t stream, DType type, Shape shape) {
         return of(pointer, device, new CUstream(stream), type, shape);
     }

@@ -52,7 +52,7 @@ public final class DriverCode {
         check(what, of(call));
     }
 
-    /** The same for a call that was made. */
+    /** Checks the code of a call that was made. */
     public static void check(String call, int code) {
         if (code != CUresult.CUDA_SUCCESS) {
             throw new HvdException(ErrorId.BACK_END, call + " failed: " + explain(code));

@@ -60,7 +60,8 @@ public final class SegmentKernels {
     }
 
     /**
-     * The same, and sets an int in GPU memory to 1 if any element was written that is infinite or no number: one that
+     * Converts and scales as above, and sets an int in GPU memory to 1 if any element was written that is infinite or
+     * no number: one that
      * was so before, became so when it was multiplied, or is too large for the type it was converted to. The int is
      * never set to 0. Integers are always finite.
      *

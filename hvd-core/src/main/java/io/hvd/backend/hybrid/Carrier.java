@@ -25,7 +25,7 @@ import java.util.function.Supplier;
  * needed elsewhere meanwhile. Everything among some of the threads goes by transfers.
  */
 final class Carrier {
-    /** So long it looks after transfers without a rest. */
+    /** How long it looks after transfers without a rest. */
     private static final long BUSY_NANOS = 1_000_000;
 
     private static final long SHORTEST_REST_NANOS = 20_000;

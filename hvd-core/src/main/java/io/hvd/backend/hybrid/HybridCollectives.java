@@ -78,7 +78,7 @@ final class HybridCollectives implements Collectives {
         return stream(inputs, outputs, how, true);
     }
 
-    /** Whoever vetoes is heard by the threads of its process at once, and by the others through their leaders. */
+    /** The threads of this process hear a veto at once, and those of the others through their leaders. */
     @Override
     public void vetoAllreduce(Device device, long elements, Reduction how) {
         hub.rendezvous().meet(false);

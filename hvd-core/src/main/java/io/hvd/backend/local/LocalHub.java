@@ -44,7 +44,7 @@ public final class LocalHub {
         return mailboxes.size();
     }
 
-    /** Of each rank's stage, and of the result. */
+    /** The length of each rank's stage, and of the result. */
     public int stageBytes() {
         return stageBytes;
     }
@@ -80,7 +80,7 @@ public final class LocalHub {
         return posted;
     }
 
-    /** The same for several tensors at once. */
+    /** The tensors of all ranks, where several travel at once. */
     public List<List<Tensor>> batches() {
         return batches;
     }

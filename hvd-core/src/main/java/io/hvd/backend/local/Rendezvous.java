@@ -20,7 +20,7 @@ public final class Rendezvous {
         meet(true);
     }
 
-    /** The same, and tells everybody whether all have agreed. */
+    /** Meets the others, and tells everybody whether all have agreed. */
     public synchronized boolean meet(boolean agree) {
         refuseIfBroken();
         long mine = round;

@@ -92,7 +92,7 @@ public final class Parting implements ControlChannel.Inbox, AutoCloseable {
         }
     }
 
-    /** Whoever has come may be gone by now. */
+    /** Whether all ranks have come; one that has come may be gone by now. */
     private boolean haveAllCome() {
         boolean all = true;
         for (int other = 0; other < reached.length; other++) {

@@ -85,7 +85,7 @@ final class HierarchicalAllreduce {
         return (elements + SegmentKernels.ALIGNMENT - 1) / SegmentKernels.ALIGNMENT * SegmentKernels.ALIGNMENT;
     }
 
-    /** Of a filling, so that a full one is cut without a rest. */
+    /** The elements of a filling, such that a full one is cut without a rest. */
     private long capacity(DType type) {
         long share = Math.min(gpu.capacity(type) / inside.size(), across.mostElements(type));
         return share / SegmentKernels.ALIGNMENT * SegmentKernels.ALIGNMENT * inside.size();

@@ -134,7 +134,7 @@ final class NcclCollectives implements Collectives {
         });
     }
 
-    /** Of every rank's piece. */
+    /** A part of every rank's piece. */
     private record Slice(long from, long length, long[] starts, long[] elements) {
         long count(int rank) {
             return Math.max(0, Math.min(length, elements[rank] - from));
@@ -278,7 +278,10 @@ final class NcclCollectives implements Collectives {
         nccl.abort();
     }
 
-    /** The same on every rank, since all of them have the same sizes and types. */
+    /**
+     * Whether NCCL works on the tensors directly; the same answer on every rank, since all have the same sizes and
+     * types.
+     */
     private static boolean isDirect(List<Tensor> inputs, Reduction how) {
         boolean unscaled = how.prescale() == 1 && how.scale().isOne();
         boolean asItIs = inputs.get(0).dtype() == how.wire()

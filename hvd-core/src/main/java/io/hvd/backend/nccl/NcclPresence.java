@@ -17,7 +17,7 @@ record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, String host
 
     private static NcclPresence process;
 
-    /** Of a process that names no host to NCCL. */
+    /** The presence in a process that names no host to NCCL. */
     NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
         this(calls, gpus, missing, "");
     }

@@ -20,7 +20,7 @@ sealed interface NodeCrossing {
         }
     }
 
-    /** Of a chunk; a whole number of vectors. */
+    /** The most elements of a chunk; a whole number of vectors. */
     long mostElements(DType type);
 
     /** Queues what can go ahead of the others. */
@@ -85,7 +85,7 @@ sealed interface NodeCrossing {
 
         private final RankGpu gpu;
         private final Collectives host;
-        /** Of the ranks of the node, whose work precedes the copy. */
+        /** The communicator of the ranks of the node, whose work precedes the copy. */
         private final NcclCommunicator inside;
 
         private final CudaMark[] arrived = new CudaMark[2];

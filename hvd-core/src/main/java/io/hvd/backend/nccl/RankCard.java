@@ -31,7 +31,7 @@ record RankCard(
         String error) {
     private static final String BETWEEN = " ";
 
-    /** The same after an attempt to open the GPUs. @param why not; empty if they are open */
+    /** This card after an attempt to open the GPUs. @param why they are not open; empty if they are */
     RankCard withUnreached(String why) {
         return new RankCard(machine, hostId, gpus, nccl, missing, why, ways, error);
     }

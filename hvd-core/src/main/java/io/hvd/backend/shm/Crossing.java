@@ -21,7 +21,10 @@ import java.util.concurrent.locks.LockSupport;
  * have, or handed to them. Communication thread.
  */
 final class Crossing {
-    /** So long the network goes on with what it has; whoever wakes up gets a core that others want. */
+    /**
+     * How long a thread rests while the network goes on with what it has. A thread that wakes up takes a core that
+     * others want.
+     */
     private static final long PAUSE_NANOS = 20_000;
 
     private final Collectives across;

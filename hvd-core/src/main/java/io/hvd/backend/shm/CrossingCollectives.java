@@ -75,7 +75,7 @@ final class CrossingCollectives extends SharedCollectives {
         }
     }
 
-    /** The same on every rank. */
+    /** Whether two levels pay for so many bytes; the same answer on every rank. */
     private boolean isWorth(long bytes) {
         return bytes >= WORTH_BYTES && movement.hasRoom();
     }

@@ -233,12 +233,12 @@ final class CrossingMovement {
         rounds.await(Counter.REDUCED, round);
     }
 
-    /** Of a chunk that all hosts are to have, what this rank carries. */
+    /** What this rank carries of a chunk that all hosts are to have. */
     private Slice slice(int count, DType type) {
         return SegmentPass.slice(count, type, segment, 0);
     }
 
-    /** Of all ranks' parts, what this rank carries. */
+    /** What this rank carries of all ranks' parts. */
     private Slice column(Shelf shelf) {
         return new Slice(shelf.start(segment.rank(), 0), shelf.count(segment.rank()));
     }

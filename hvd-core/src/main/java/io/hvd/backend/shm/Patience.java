@@ -116,7 +116,7 @@ final class Patience {
         return doubts(now);
     }
 
-    /** The same for a thread that has had other work to do instead. */
+    /** Counts a wait of a thread that has had other work to do instead. */
     boolean worked() {
         return doubts(now());
     }

@@ -15,7 +15,7 @@ final class Places {
     private static final int FEWEST_BYTES = 1 << 10;
     /** More leave the first cache by themselves. */
     private static final int MOST_BYTES = 32 << 10;
-    /** Of a stage, through which they move. */
+    /** The part of a stage through which the places move. */
     private static final int WINDOW_BYTES = 64 << 10;
 
     private final Place[] whole;
@@ -47,7 +47,7 @@ final class Places {
         return whole[Layout.parity(round)];
     }
 
-    /** The same for all ranks that give the same number; at least as long as that. */
+    /** The place of a round, at least so many bytes long; the same on all ranks that give the same number. */
     Place of(long round, int bytes) {
         if (bytes > MOST_BYTES || bytes > stageBytes / 2) {
             return whole(round);

@@ -57,7 +57,7 @@ final class Rounds {
         return segment.place(round).stages().get(segment.rank());
     }
 
-    /** The same for no more than so many bytes, of which all ranks know. */
+    /** The stage of the next round, which holds no more than so many bytes; all ranks know the number. */
     ByteBuffer next(int bytes) {
         begin();
         return segment.place(round, bytes).stages().get(segment.rank());
@@ -114,7 +114,7 @@ final class Rounds {
         }
     }
 
-    /** Whoever finds a rank dead tells the others of it, who may be waiting for him. */
+    /** A rank that finds another one dead tells the rest, which may be waiting for either of them. */
     private void look(Counter counter, int other, long of) {
         boolean ended = company.lives().hasEnded(other);
         if (segment.hasCome(counter, other, of)) {

@@ -72,7 +72,7 @@ final class Segment {
         return places.whole(round);
     }
 
-    /** The same where all ranks know that there are no more than so many bytes on each stage. */
+    /** The place for a round in which all ranks know that no stage holds more than so many bytes. */
     Place place(long round, int bytes) {
         return bytes <= Layout.BESIDE_COUNTER ? besideCounters.get(Layout.parity(round)) : places.of(round, bytes);
     }

@@ -87,7 +87,7 @@ final class SegmentPass {
         pack(from, count, NO_SLICE);
     }
 
-    /** The same but for this rank's own slice, which nobody else reads, and which {@link #finishOwn} takes from the source. */
+    /** Packs all but this rank's own slice, which nobody else reads, and which {@link #finishOwn} takes from the source. */
     void packForOthers(long from, int count) {
         pack(from, count, slice(count));
     }
@@ -202,7 +202,7 @@ final class SegmentPass {
         unpack(from, count, result(round, count), NO_SLICE, how.scale());
     }
 
-    /** The same of what the others have finished; this rank's own slice is there already. */
+    /** Unpacks what the others have finished; this rank's own slice is there already. */
     void unpackFinished(long round, long from, int count) {
         unpack(from, count, result(round, count), slice(count), scaleOnTheWayOut());
     }

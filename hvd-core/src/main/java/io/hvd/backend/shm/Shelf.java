@@ -46,7 +46,7 @@ final class Shelf {
         return starts[at(place, host) + 1] - start(place, host);
     }
 
-    /** Of all hosts. */
+    /** The elements of all hosts at a place. */
     int count(int place) {
         return starts[at(place + 1, 0)] - start(place, 0);
     }

@@ -64,7 +64,7 @@ final class Batch implements AutoCloseable {
         return new Outcome(lossSum, right);
     }
 
-    /** Of a whole batch. */
+    /** What a whole batch has come to. */
     record Outcome(double lossSum, long right) {}
 
     @Override

@@ -90,7 +90,7 @@ record MlpOptions(
         return widths;
     }
 
-    /** Of every rank when so many take part. */
+    /** The learning rate of every rank when so many take part. */
     double learningRate(int ranks) {
         return learningRate * ranks;
     }

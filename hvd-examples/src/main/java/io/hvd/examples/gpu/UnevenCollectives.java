@@ -54,7 +54,7 @@ final class UnevenCollectives {
     }
 
     private interface Rows {
-        /** Of this rank's tensor. */
+        /** The elements of this rank's tensor. */
         int count(int rows);
     }
 

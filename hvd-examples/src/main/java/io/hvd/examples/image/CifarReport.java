@@ -50,7 +50,7 @@ final class CifarReport {
                 100 * reading.top5().average());
     }
 
-    /** Of rank 0's share: how far the others are is not known before the end. */
+    /** Reports rank 0's share: how far the others are is not known before the end. */
     void evaluationStep(int step, int steps, Reading reading) {
         print(
                 "test step %d/%d of rank 0: batch %.3f s (%.3f), " + SHARES,

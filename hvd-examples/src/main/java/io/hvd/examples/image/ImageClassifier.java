@@ -46,7 +46,7 @@ public abstract class ImageClassifier extends Module {
         return dropout(x, probability, x.sizes().vec().get());
     }
 
-    /** The same, of whole channels. @param x (batch, channels, rows, columns) */
+    /** Drops whole channels. @param x (batch, channels, rows, columns) */
     final org.bytedeco.pytorch.Tensor dropoutOfChannels(org.bytedeco.pytorch.Tensor x, double probability) {
         return dropout(x, probability, x.size(0), x.size(1), 1, 1);
     }

@@ -46,7 +46,7 @@ final class OutputFiles {
         return this;
     }
 
-    /** The same for a text, which may also go to a device. */
+    /** Adds a text file, which may also be a device. */
     OutputFiles withText(String flag, Optional<Path> file) {
         file.ifPresent(path -> outputs.add(new Output(flag, path, true)));
         return this;

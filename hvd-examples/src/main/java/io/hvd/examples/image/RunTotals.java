@@ -29,7 +29,7 @@ public final class RunTotals {
         return steps.size();
     }
 
-    /** Of all ranks, each of which has seen as many. */
+    /** The samples per second of all ranks, each of which has seen as many. */
     double samplesPerSecond(int ranks) {
         return trainingSeconds > 0 ? samples * ranks / trainingSeconds : 0;
     }

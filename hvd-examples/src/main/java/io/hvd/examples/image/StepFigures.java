@@ -14,7 +14,7 @@ final class StepFigures {
     private static final int SAMPLES = 3;
     private static final int KINDS = 4;
 
-    /** Of the last step, then of all steps. */
+    /** The figures of the last step, then their sums over all steps. */
     private final double[] sums = new double[2 * KINDS];
 
     private double stepSeconds;

@@ -11,7 +11,7 @@ import java.util.List;
  * @param <S> a sample
  */
 public interface BatchLayout<S> {
-    /** The same at every call. */
+    /** The fields of a batch, the same at every call. */
     List<Field> fields();
 
     /**

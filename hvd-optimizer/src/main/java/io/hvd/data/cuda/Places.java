@@ -33,7 +33,7 @@ final class Places {
         this.bytes = (int) end;
     }
 
-    /** Of all fields of a full batch. */
+    /** The bytes of all fields of a full batch. */
     int bytes() {
         return bytes;
     }

@@ -119,7 +119,10 @@ final class AdjointHook extends FunctionPreHook {
         }
     }
 
-    /** Of several types it is the one that holds them all; LibTorch casts each part's gradient back. */
+    /**
+     * Joins tensors into one vector. Where their types differ, it has the type that holds them all; LibTorch casts each part's
+     * gradient back.
+     */
     private static Tensor flat(List<Tensor> tensors) {
         return torch.cat(new TensorVector(
                 tensors.stream().map(tensor -> tensor.reshape(-1)).toArray(Tensor[]::new)));

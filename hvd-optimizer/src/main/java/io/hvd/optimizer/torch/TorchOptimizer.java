@@ -35,7 +35,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<GradientHook.Receiver> receivers = new ArrayList<>();
     private final boolean sparseAsDense;
-    /** Of the GPUs that parameters are on. */
+    /** The streams of the GPUs that parameters are on. */
     private final Set<ExchangeStream> exchanges = new HashSet<>();
 
     private final TorchState state;

@@ -25,7 +25,7 @@ public final class TorchTensors {
     private TorchTensors() {}
 
     /**
-     * The same elements as an hvd tensor. It keeps the LibTorch tensor from becoming garbage, but is valid
+     * Gives the same elements as an hvd tensor. It keeps the LibTorch tensor from becoming garbage, but is valid
      * only until that is closed, by hand or by a PointerScope, or gets another storage. On a GPU, hvd's work on it
      * waits for what is queued on LibTorch's current stream of the calling thread.
      *
@@ -39,7 +39,7 @@ public final class TorchTensors {
     }
 
     /**
-     * The same for a tensor on a GPU that is filled on another stream than LibTorch's current one.
+     * Gives a tensor on a GPU that is filled on another stream than LibTorch's current one.
      *
      * @param stream handle of the CUDA stream that hvd's work waits for, and that waits for hvd's
      * @throws HvdException if the tensor is on the CPU, too
@@ -109,7 +109,7 @@ public final class TorchTensors {
         return aliases;
     }
 
-    /** Of our own: those in the dictionary go with it. */
+    /** Handles of our own for the tensors of a dictionary, whose own handles end with it. */
     static TreeMap<String, org.bytedeco.pytorch.Tensor> references(StringTensorDict named) {
         TreeMap<String, org.bytedeco.pytorch.Tensor> references = new TreeMap<>();
         StringTensorDictItemVector items = named.items();

@@ -19,7 +19,7 @@ record AllreduceChoice(AllreduceAlgorithm asked, int hosts, Optional<CostModel> 
     /** From here on a ring of two and three hosts was faster than MPI_Allreduce at 1 Gbit/s. */
     private static final long RING_BYTES = 256 << 10;
 
-    /** Who may move the data. */
+    /** The algorithms that may move the data. */
     private static final List<Algorithm> WAYS = List.of(Algorithm.MPI, Algorithm.RING);
 
     /**

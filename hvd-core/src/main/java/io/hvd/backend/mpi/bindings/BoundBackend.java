@@ -37,7 +37,7 @@ final class BoundBackend implements Backend {
     private final Topology topology;
     private final SocketControl control;
     private final Parting parting;
-    /** The same on all ranks. */
+    /** The cost model, which all ranks have alike. */
     private final Optional<CostModel> costModel;
 
     private final Operators operators;

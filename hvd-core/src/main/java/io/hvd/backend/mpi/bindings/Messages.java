@@ -23,7 +23,7 @@ final class Messages {
         return parts;
     }
 
-    /** The same, but one message even of an empty buffer: who gets it knows how far the other rank has come. */
+    /** Cuts as above, but gives one message even of an empty buffer: its receiver knows how far the other rank has come. */
     static List<ByteBuffer> cutOrEmpty(ByteBuffer buffer) {
         return buffer.capacity() == 0 ? List.of(buffer) : cut(buffer);
     }

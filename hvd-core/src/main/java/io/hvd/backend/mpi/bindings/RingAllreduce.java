@@ -72,7 +72,7 @@ final class RingAllreduce {
         run(cargo, 0, elements, how);
     }
 
-    /** The same, unless a rank calls {@link #veto} instead. @return false then; nothing is unloaded */
+    /** Runs as above, unless a rank calls {@link #veto} instead. @return false then; nothing is unloaded */
     boolean runUnlessVetoed(Cargo cargo, long elements, Reduction how) {
         int first = ballot(elements, how);
         ByteBuffer data = cargo.load(0, first);
