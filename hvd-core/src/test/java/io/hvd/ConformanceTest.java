@@ -49,7 +49,7 @@ class ConformanceTest {
                 .toList();
     }
 
-    /** Of all test classes, by their simple names. */
+    /** The sources of all test classes, by their simple names. */
     private static Map<String, String> sources() throws IOException {
         try (Stream<Path> files = Stream.of("hvd-core", "hvd-optimizer", "hvd-examples")
                 .map(module -> ROOT.resolve(module).resolve("src/test/java"))

@@ -103,7 +103,7 @@ class LauncherLimitTest {
         assertThat(endsWithin(60)).isTrue();
     }
 
-    /** Whoever reads it may take his time, and all that the ranks have printed is still to come. */
+    /** Its reader may take his time, and all that the ranks have printed is still to come. */
     @Test
     void afterAGoodEndOneThatWaitsForTheReaderOfItsOutputIsLeftAlone() throws Exception {
         start("(exit 0) & exec head -c 10000000 /dev/zero");

@@ -154,7 +154,7 @@ class SurvivorTest {
         assertThat(limits).containsExactly(true, false, true);
     }
 
-    /** Whoever is killed in between has left what the launcher shows. */
+    /** A rank that is killed in between has left what the launcher shows. */
     @Test
     void whatIsPrintedHasBeenRecordedBefore() {
         PrintStream before = System.err;

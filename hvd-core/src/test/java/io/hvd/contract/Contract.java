@@ -39,12 +39,12 @@ abstract class Contract {
         }
     }
 
-    /** The same body on every rank. */
+    /** Runs the same body on every rank. */
     final void onAll(RankBody<?> body) throws Exception {
         ranks.run(body);
     }
 
-    /** The same with so many ranks or more; a test about two ranks has nothing to say about one. */
+    /** Runs a body with so many ranks or more; a test about two ranks has nothing to say about one. */
     final void onAllOf(int atLeast, RankBody<?> body) throws Exception {
         if (ranks.size() >= atLeast) {
             ranks.run(body);

@@ -11,7 +11,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Who searches for the number of a finding has it in docs/doctor.md, with cause and command. */
+/** The number of every finding stands in docs/doctor.md, with cause and command. */
 final class DoctorPageTest {
 
     private static final Pattern ROW =

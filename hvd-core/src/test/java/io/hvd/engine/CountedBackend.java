@@ -24,7 +24,7 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
         final AtomicInteger messages = new AtomicInteger();
         /** Carried out by a static plan, counted on every rank. */
         final AtomicInteger batches = new AtomicInteger();
-        /** Of each rank, as its engine has told. */
+        /** Whether the program of each rank waits, as its engine has told. */
         final List<BooleanSupplier> waits = new ArrayList<>();
         /** Ranks that have begun to leave a static plan. */
         final AtomicInteger vetoes = new AtomicInteger();

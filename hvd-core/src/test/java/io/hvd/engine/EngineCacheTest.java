@@ -83,7 +83,7 @@ class EngineCacheTest {
         assertThat(failures).isEmpty();
     }
 
-    /** The same on every rank. */
+    /** The names of a step, the same on every rank. */
     private static List<String> someNames(int step) {
         Random random = new Random(step);
         List<String> names = new ArrayList<>(NAMES);

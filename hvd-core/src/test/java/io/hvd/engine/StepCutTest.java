@@ -137,7 +137,7 @@ class StepCutTest {
         }
     }
 
-    /** Of all ways to cut it. */
+    /** The least time of all ways to cut it. */
     private double quickest(List<Ready> step) {
         return IntStream.range(0, 1 << (step.size() - 1))
                 .mapToDouble(cuts -> cut.end(step, batches(step, cuts)))

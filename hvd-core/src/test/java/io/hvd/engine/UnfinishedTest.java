@@ -132,7 +132,7 @@ class UnfinishedTest {
         return List.of(sum(0, name), sum(1, name));
     }
 
-    /** So many collectives have returned, on all ranks together. */
+    /** Waits until so many collectives have returned, on all ranks together. */
     private void awaitWorks(int count) throws InterruptedException {
         while (worksBegun.get() < count) {
             TimeUnit.MILLISECONDS.sleep(1);

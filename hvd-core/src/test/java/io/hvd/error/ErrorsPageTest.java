@@ -10,7 +10,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Who searches for the number in a message finds it in docs/errors.md. */
+/** The number of every message stands in docs/errors.md. */
 class ErrorsPageTest {
     private static final Path PAGE = Path.of("..", "docs", "errors.md");
 

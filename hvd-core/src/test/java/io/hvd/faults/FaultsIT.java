@@ -290,7 +290,7 @@ class FaultsIT {
     }
 
     /**
-     * Of hvd's files none may stay: it makes {@code hvd-failures-*} in the temporary folder and nothing in shared
+     * None of hvd's files may stay: it makes {@code hvd-failures-*} in the temporary folder and nothing in shared
      * memory, where Open MPI leaves its {@code vader_segment.*} (5.0: {@code sm_segment.*}) after kill -9.
      */
     private Job kill(Job job) throws IOException {

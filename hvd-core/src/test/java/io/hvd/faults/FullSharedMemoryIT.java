@@ -33,7 +33,7 @@ class FullSharedMemoryIT {
         assertThat(output("64m")).contains("shared memory (512 KiB per rank) over mpi");
     }
 
-    /** Of a job that has ended well and left nothing there. */
+    /** The output of a job that has ended well and left nothing there. */
     private static String output(String room) {
         List<String> rank = new ArrayList<>(Job.program(io.hvd.launch.Horovodrun.class, "-np", "2"));
         rank.addAll(Job.program(FaultyProgram.class, "none", "-1"));

@@ -72,7 +72,7 @@ public final class MisuseProgram {
         System.out.println("WENT ON");
     }
 
-    /** Of the numbers 1 and 2, one from each rank. */
+    /** The sum of the numbers 1 and 2, one from each rank. */
     private static float sum(ProcessSet set, String name) {
         return set.allreduce(name, Tensor.of(1f + Hvd.rank()), AllreduceOptions.sum())
                 .item();

@@ -23,7 +23,7 @@ final class MpiJobTest {
     @TempDir
     private Path temporary;
 
-    /** Of the failure records. */
+    /** The folder of the failure records. */
     @TempDir
     private Path folder;
 

@@ -51,7 +51,7 @@ class HostAddressTest {
         assertThat(List.of(HostAddress.choose(all, ""))).isEqualTo(ETHERNET.addresses());
     }
 
-    /** Who names one knows why. */
+    /** An interface that the user names is taken, even the loopback. */
     @Test
     void theInterfaceThatIsNamedIsTakenWhateverItIs() throws IOException {
         List<Candidate> all = List.of(ETHERNET, LOOPBACK, DOWN, BRIDGES.get(0), INFINIBAND);

@@ -38,7 +38,7 @@ class HalfRunsTest {
         return type == DType.FLOAT16 ? HalfFloat.fromFloat16(half) : HalfFloat.fromBfloat16(half);
     }
 
-    /** Of NaNs the sign counts, and that they are some. */
+    /** NaNs are compared by their sign only. */
     private static void requireSame(DType type, float value, short found) {
         short expected = one(type, value);
         boolean nan = Float.isNaN(value);

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The timeline of four ranks under real mpirun, one of them late on purpose. */
 class TimelineIT {
-    /** Of the offset between two clocks, as the ranks measure it on a busy machine. */
+    /** The error of the offset between two clocks, as the ranks measure it on a busy machine. */
     private static final double CLOCK_ERROR_MICROS = 20_000;
 
     private static final double HOUR_MICROS = 3.6e9;

@@ -60,7 +60,7 @@ public record TraceFile(List<JsonObject> events) {
         return events.stream().map(event -> string(event, "name")).distinct().toList();
     }
 
-    /** Of those that are no metadata; a rank is process rank + 1. */
+    /** The ranks of the events that are no metadata; a rank is its process less one. */
     public List<Integer> ranks() {
         return events.stream()
                 .filter(event -> !string(event, "ph").equals("M"))

@@ -26,7 +26,7 @@ public record ResultLine(
 
     private static final String START = "RESULT ";
 
-    /** Of a job that must have ended well, with this as the last line of its output and as the only one of its kind. */
+    /** Reads the result of a job that must have ended well, with this as the last line of its output and as the only one of its kind. */
     public static ResultLine of(Job job) {
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines(START)).as(job.output()).hasSize(1);

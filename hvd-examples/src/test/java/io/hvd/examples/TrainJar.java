@@ -41,7 +41,7 @@ public final class TrainJar {
         return mpirun(Map.of(), ranks, flags);
     }
 
-    /** The same with variables that all ranks see. */
+    /** Runs train.jar with variables that all ranks see. */
     public static Job mpirun(Map<String, String> environment, int ranks, String... flags) {
         List<String> command = Mpirun.command(ranks);
         command.addAll(List.of("java", "-jar", JAR.getFileName().toString()));
@@ -54,7 +54,7 @@ public final class TrainJar {
         return alone(Map.of(), flags);
     }
 
-    /** The same with variables. */
+    /** Runs it alone, with variables. */
     public static Job alone(Map<String, String> environment, String... flags) {
         List<String> command =
                 new ArrayList<>(List.of("java", "-jar", JAR.getFileName().toString()));

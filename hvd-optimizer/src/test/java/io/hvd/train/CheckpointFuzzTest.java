@@ -221,7 +221,7 @@ class CheckpointFuzzTest {
                 .hasMessageContaining(file.toString());
     }
 
-    /** The same tensors as another program would write them. */
+    /** Writes the same tensors as another program would. */
     private static byte[] withoutWords(byte[] whole) {
         int length = (int) ByteBuffer.wrap(whole).order(ByteOrder.LITTLE_ENDIAN).getLong();
         String header = new String(whole, 8, length, StandardCharsets.UTF_8);

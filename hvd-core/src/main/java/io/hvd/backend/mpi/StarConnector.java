@@ -34,6 +34,8 @@ final class StarConnector implements AutoCloseable {
     private Lobby lobby;
 
     private InetSocketAddress address;
+    /** The other ranks' end of their connection, until it is made. */
+    private SocketChannel own;
 
     StarConnector(Topology topology, HvdConfig config) {
         this.topology = topology;
@@ -46,8 +48,15 @@ final class StarConnector implements AutoCloseable {
         void add(int rank, SocketChannel channel) throws IOException;
     }
 
-    /** What rank 0 has to tell the others before they connect; nothing elsewhere. */
+    /**
+     * Opens the sockets, so that a rank that has none left fails before another one waits for it.
+     *
+     * @return what rank 0 has to tell the others before they connect; nothing elsewhere
+     */
     byte[] invite() throws IOException {
+        if (topology.rank() > 0) {
+            own = SocketChannel.open();
+        }
         if (topology.rank() > 0 || topology.size() == 1) {
             return new byte[0];
         }
@@ -91,30 +100,28 @@ final class StarConnector implements AutoCloseable {
     }
 
     private void dial(Meeting meeting, Star star) throws IOException {
-        SocketChannel channel = SocketChannel.open();
-        try {
-            int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
-            channel.socket().connect(meeting.address, left);
-            ByteBuffer hello = ByteBuffer.allocate(Lobby.SECRET_BYTES + Integer.BYTES)
-                    .put(meeting.secret)
-                    .putInt(topology.rank())
-                    .flip();
-            while (hello.hasRemaining()) {
-                channel.write(hello);
-            }
-        } catch (IOException e) {
-            channel.close();
-            throw e;
+        int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
+        own.socket().connect(meeting.address, left);
+        ByteBuffer hello = ByteBuffer.allocate(Lobby.SECRET_BYTES + Integer.BYTES)
+                .put(meeting.secret)
+                .putInt(topology.rank())
+                .flip();
+        while (hello.hasRemaining()) {
+            own.write(hello);
         }
-        star.add(0, channel);
+        star.add(0, own);
+        own = null;
     }
 
-    /** Nobody is let in any more. */
+    /** Nobody is let in any more, and a connection that was not made is given up. */
     @Override
     public void close() {
         try {
             if (lobby != null) {
                 lobby.close();
+            }
+            if (own != null) {
+                own.close();
             }
         } catch (IOException e) {
             // It is being given up anyway.

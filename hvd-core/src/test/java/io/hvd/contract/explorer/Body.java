@@ -18,7 +18,7 @@ final class Body {
         BLOCKING,
         /** All are asked for, then all are awaited. */
         ASYNCHRONOUS,
-        /** The same in another order on each rank. */
+        /** The calls in another order on each rank. */
         SHUFFLED,
         /** Some are awaited before others are asked for. */
         OVERLAPPING

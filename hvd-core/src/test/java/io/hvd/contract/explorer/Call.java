@@ -327,7 +327,7 @@ final class Call {
         return Optional.empty();
     }
 
-    /** The same for the same results; NaNs are all alike. */
+    /** A digest of results, the same for the same ones; NaNs are all alike. */
     long digest() {
         long digest = 0;
         for (Tensor result : results) {

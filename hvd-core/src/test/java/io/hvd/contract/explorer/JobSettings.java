@@ -31,7 +31,7 @@ final class JobSettings {
             settings.put("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", String.valueOf(SHORT_STALL_SECONDS));
         }
         settings.put("HOROVOD_LOG_LEVEL", "error");
-        // Whoever runs a program again may want to see it with another setting.
+        // A program that is run again may be wanted with another setting.
         settings.replaceAll((name, value) -> System.getenv().getOrDefault(name, value));
         settings.put("HVD_REPORT_DIR", System.getProperty("java.io.tmpdir"));
         return settings;

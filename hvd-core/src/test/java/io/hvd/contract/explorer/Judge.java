@@ -82,7 +82,7 @@ final class Judge {
         }
     }
 
-    /** Whoever had come in time is not missing, and nobody else passes. */
+    /** A rank that has come in time is not missing, and no other one passes. */
     private void judgeBarrier(Op op) {
         if (op.kind() != Kind.LIMITED_BARRIER) {
             return;

@@ -68,7 +68,7 @@ final class Operations {
                 0));
     }
 
-    /** The same once more, with other values. */
+    /** Repeats a call with other values. */
     Op again(Op op) {
         return keep(op.again(ops.size(), draw.seed()));
     }

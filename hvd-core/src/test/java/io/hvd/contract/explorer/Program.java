@@ -41,7 +41,7 @@ record Program(
         return strands;
     }
 
-    /** The same without some strands, and without what cannot be without those. */
+    /** This program without some strands, and without what cannot be without those. */
     Program without(Collection<Integer> some) {
         Set<Integer> gone = new TreeSet<>(some);
         while (needs.entrySet().stream()
