@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.InitOptions;
@@ -189,8 +190,8 @@ class OverlapTest {
      * before it is decided, and when the second has, it is done.
      */
     private static void letEverythingSubmittedFinish(HvdContext hvd) {
-        hvd.allreduce("probe.1", Tensor.of(1f));
-        hvd.allreduce("probe.2", Tensor.of(1f));
+        hvd.allreduceInPlace("probe.1", Tensor.of(1f), AllreduceOptions.sum());
+        hvd.allreduceInPlace("probe.2", Tensor.of(1f), AllreduceOptions.sum());
     }
 
     /** Layers whose gradients are announced when the test says so. */

@@ -4,6 +4,7 @@ import static io.hvd.optimizer.Closeness.assertClose;
 import static io.hvd.optimizer.torch.Models.weights;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.optimizer.DistributedOptimizer;
 import java.util.List;
@@ -128,8 +129,8 @@ class TorchTrainingTest {
                     .bucketBytes(1)
                     .build();
             sum.backward();
-            hvd.allreduce("probe.1", io.hvd.tensor.Tensor.of(1f));
-            hvd.allreduce("probe.2", io.hvd.tensor.Tensor.of(1f));
+            hvd.allreduceInPlace("probe.1", io.hvd.tensor.Tensor.of(1f), AllreduceOptions.sum());
+            hvd.allreduceInPlace("probe.2", io.hvd.tensor.Tensor.of(1f), AllreduceOptions.sum());
             optimizer.step();
 
             assertThat(optimizer.lastStep().bytes()).isEqualTo(4 * parameters);
