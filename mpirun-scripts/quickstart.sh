@@ -11,7 +11,8 @@ jar=$root/hvd-examples/target/train.jar
 
 # Folders count as well: a file that was deleted or renamed leaves only its folder's time behind.
 is_built() {
-    [[ -f $jar && -z $(find "$root/pom.xml" "$root"/hvd-*/pom.xml "$root"/hvd-*/src/main -newer "$jar" -print -quit) ]]
+    local modules=("$root"/hvd-* "$root/mpirun-scripts")
+    [[ -f $jar && -z $(find "$root/pom.xml" "${modules[@]/%//pom.xml}" "${modules[@]/%//src/main}" -newer "$jar" -print -quit) ]]
 }
 
 build() {

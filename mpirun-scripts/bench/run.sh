@@ -12,7 +12,7 @@ bench_fail() {
 # bench NAME [flags]: one benchmark of bench.jar, with the JDK that built it and the Open MPI that hvd would take.
 bench() {
     local jar
-    jar=$(dirname "$bench_scripts")/hvd-benchmarks/target/bench.jar
+    jar=$(dirname "$bench_scripts")/hvd-examples/benchmarks/target/bench.jar
     [[ -f $jar ]] || bench_fail "nothing is built yet: run mvn -DskipTests package in $(dirname "$bench_scripts") first"
     use_jdk
     has mpirun || [[ -n ${HVD_OPENMPI_HOME:-} ]] || bench_fail "there is no mpirun; mpirun-scripts/setup.sh installs it"

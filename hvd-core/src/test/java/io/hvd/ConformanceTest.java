@@ -2,6 +2,7 @@ package io.hvd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.testing.Modules;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,7 +11,6 @@ import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Every test that docs/conformance.md names is there. */
@@ -50,24 +50,12 @@ class ConformanceTest {
     }
 
     /** The sources of all test classes, by their simple names. */
-    private static Map<String, String> sources() throws IOException {
-        try (Stream<Path> files = Stream.of("hvd-core", "hvd-optimizer", "hvd-examples")
-                .map(module -> ROOT.resolve(module).resolve("src/test/java"))
-                .flatMap(ConformanceTest::walk)) {
-            return files.filter(file -> file.toString().endsWith(".java"))
-                    .collect(Collectors.toMap(
-                            file -> file.getFileName().toString().replace(".java", ""),
-                            ConformanceTest::read,
-                            (one, other) -> one + other));
-        }
-    }
-
-    private static Stream<Path> walk(Path folder) {
-        try {
-            return Files.walk(folder);
-        } catch (IOException e) {
-            throw new java.io.UncheckedIOException(e);
-        }
+    private static Map<String, String> sources() {
+        return Modules.sources("src/test/java").stream()
+                .collect(Collectors.toMap(
+                        file -> file.getFileName().toString().replace(".java", ""),
+                        ConformanceTest::read,
+                        (one, other) -> one + other));
     }
 
     private static String read(Path file) {

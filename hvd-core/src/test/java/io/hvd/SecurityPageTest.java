@@ -2,13 +2,13 @@ package io.hvd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.testing.Modules;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** docs/security.md: every claim has a test, and every test that it names is there. */
@@ -43,20 +43,9 @@ class SecurityPageTest {
                 .allMatch(row -> TEST_CLASS.matcher(row).find());
     }
 
-    private static List<Path> sources(String testClass) throws IOException {
-        try (Stream<Path> modules = Files.list(Path.of(".."))) {
-            return modules.map(module -> module.resolve("src/test/java"))
-                    .filter(Files::isDirectory)
-                    .flatMap(root -> named(root, testClass + ".java"))
-                    .toList();
-        }
-    }
-
-    private static Stream<Path> named(Path root, String file) {
-        try (Stream<Path> all = Files.walk(root)) {
-            return all.filter(path -> path.endsWith(file)).toList().stream();
-        } catch (IOException e) {
-            throw new java.io.UncheckedIOException(e);
-        }
+    private static List<Path> sources(String testClass) {
+        return Modules.sources("src/test/java").stream()
+                .filter(file -> file.endsWith(testClass + ".java"))
+                .toList();
     }
 }

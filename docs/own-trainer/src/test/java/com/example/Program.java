@@ -27,7 +27,7 @@ final class Program {
         return run(List.of(JAVA, "-jar", jar.toString()));
     }
 
-    /** Under mpirun, through the launcher in hvd-core, which knows what mpirun needs on this machine. */
+    /** Under mpirun, through the launcher in hvd-launch, which knows what mpirun needs on this machine. */
     static String underMpirun(int ranks, Class<?> main, String... args) throws Exception {
         List<String> command = java("io.hvd.launch.Horovodrun", "-np", String.valueOf(ranks));
         command.addAll(java(main.getName(), args));

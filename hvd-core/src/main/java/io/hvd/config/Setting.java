@@ -65,11 +65,6 @@ public enum Setting {
             JOB,
             "auto, mpi or ring: how processes reduce; ring is hvd's own over messages to neighbours, auto takes it between"
                     + " hosts from the size on where it was seen to be faster"),
-    COST_MODEL(
-            "HVD_COST_MODEL",
-            "",
-            JOB,
-            "cost model of bench-model.sh by which ways of an allreduce are chosen; rank 0 reads it for all"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
     GPUS_PER_RANK(
             "HVD_GPUS_PER_RANK",

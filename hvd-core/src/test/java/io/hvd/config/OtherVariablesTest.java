@@ -41,6 +41,12 @@ class OtherVariablesTest {
         refused("HVD_ZZZZZZZZZZZZ", "1", "README");
     }
 
+    /** Jobs were given a cost model by it once; now the benchmarks alone read one. */
+    @Test
+    void aCostModelIsNoSettingOfAJob() {
+        refused("HVD_COST_MODEL", "cost-model.json", "there is no such setting");
+    }
+
     @Test
     void otherPeoplesVariablesAreNotLookedAt() {
         assertThat(HvdConfig.from(Map.of("PATH", "/bin", "_HOROVOD_SECRET_KEY", "x", "HVDX", "1", "HOROVODX", "1")))

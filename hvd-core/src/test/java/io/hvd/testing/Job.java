@@ -22,6 +22,9 @@ import java.util.concurrent.TimeUnit;
 public record Job(int exitCode, String output, double seconds, long endedMillis) {
     private static final long LIMIT_SECONDS = 300;
 
+    /** Is in hvd-launch, on which the modules whose tests call {@code horovodrun} depend. */
+    private static final String HOROVODRUN = "io.hvd.launch.Horovodrun";
+
     /** Runs a main class of the test class path on {@code ranks} ranks under horovodrun. */
     public static Job horovodrun(int ranks, Map<String, String> environment, Class<?> main, String... args) {
         return horovodrun(ranks, environment, program(main, args));
@@ -30,7 +33,7 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
     /** Runs any program on {@code ranks} ranks under horovodrun. */
     public static Job horovodrun(int ranks, Map<String, String> environment, List<String> program) {
         List<String> command = java();
-        command.add("io.hvd.launch.Horovodrun");
+        command.add(HOROVODRUN);
         command.addAll(List.of("-np", String.valueOf(ranks)));
         command.addAll(program);
         return run(command, environment);
@@ -44,7 +47,7 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
     public static Job horovodrun(
             long limitSeconds, int ranks, Map<String, String> environment, Class<?> main, String... args) {
         List<String> command = java();
-        command.add("io.hvd.launch.Horovodrun");
+        command.add(HOROVODRUN);
         command.addAll(List.of("-np", String.valueOf(ranks)));
         command.addAll(program(main, args));
         return run(command, environment, limitSeconds);

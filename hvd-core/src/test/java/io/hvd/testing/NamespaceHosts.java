@@ -2,7 +2,9 @@ package io.hvd.testing;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.net.URISyntaxException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -77,14 +79,17 @@ public record NamespaceHosts(Path folder) {
         return Job.run(words, Map.of());
     }
 
-    private static String path() {
-        try {
-            Path script =
-                    Path.of(NamespaceHosts.class.getResource("namespaces.sh").toURI());
-            script.toFile().setExecutable(true); // a copied resource may have lost it
-            return script.toString();
-        } catch (URISyntaxException e) {
-            throw new AssertionError(e);
+    /** The script is in a jar for the tests of other modules, so it is copied from there. */
+    private String path() {
+        Path script = folder.resolve("namespaces.sh");
+        if (!Files.exists(script)) {
+            try (InputStream in = NamespaceHosts.class.getResourceAsStream("namespaces.sh")) {
+                Files.copy(in, script);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            script.toFile().setExecutable(true);
         }
+        return script.toString();
     }
 }

@@ -2,9 +2,11 @@ package io.hvd.trace;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.testing.Modules;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -13,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class CallSiteTest {
-    private static final Set<String> LIBRARY = Set.of("hvd-core", "hvd-optimizer");
+    private static final Set<String> LIBRARY = Set.of("hvd-core", "hvd-optimizer", "mpirun-scripts");
 
     private static StackTraceElement frame(String packageName, String method) {
         return new StackTraceElement(packageName + ".Some", method, "Some.java", 1);
@@ -26,27 +28,15 @@ class CallSiteTest {
     /** Else a line of the library is taken for one of the program, or the other way round. */
     @Test
     void thePackagesOfTheLibraryAreOursAndThoseOfAllOtherModulesAreUsers() throws IOException {
-        Set<String> modules = new TreeSet<>();
-        for (Path root : sources("..")) {
-            String module = root.getName(root.getNameCount() - 4).toString();
-            modules.add(module);
-            Set<String> packages = packages(root);
+        List<String> modules = Modules.names();
+        for (String module : modules) {
+            Set<String> packages = packages(Path.of("..", module, "src/main/java"));
             assertThat(packages)
                     .as(module)
                     .isNotEmpty()
                     .allSatisfy(name -> assertThat(isOurs(name)).as(name).isEqualTo(LIBRARY.contains(module)));
         }
-        assertThat(modules).containsAll(LIBRARY).contains("hvd-examples", "hvd-benchmarks");
-    }
-
-    private static Set<Path> sources(String top) throws IOException {
-        try (Stream<Path> modules = Files.list(Path.of(top).toRealPath())) {
-            Set<Path> roots = new TreeSet<>();
-            modules.map(module -> module.resolve("src/main/java"))
-                    .filter(Files::isDirectory)
-                    .forEach(roots::add);
-            return roots;
-        }
+        assertThat(modules).containsAll(LIBRARY).contains("hvd-examples", "hvd-examples/benchmarks");
     }
 
     private static Set<String> packages(Path root) throws IOException {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.hvd.tensor.Tensor;
+import io.hvd.testing.HostsProgram;
 import io.hvd.testing.Job;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
@@ -77,8 +78,8 @@ class SlurmIT {
     }
 
     @Test
-    void srunMakesRanksOfItsTasksNodeByNode() throws ClassNotFoundException {
-        Job job = onFirstNode(TWO_ON_EACH, Job.program(Class.forName("io.hvd.launch.HostsProgram")));
+    void srunMakesRanksOfItsTasksNodeByNode() {
+        Job job = onFirstNode(TWO_ON_EACH, Job.program(HostsProgram.class));
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         for (int rank = 0; rank < 4; rank++) {

@@ -3,8 +3,6 @@ package io.hvd.backend.mpi.bindings;
 import io.hvd.backend.mpi.Parting;
 import io.hvd.backend.mpi.SocketControl;
 import io.hvd.config.HvdConfig;
-import io.hvd.cost.AgreedModel;
-import io.hvd.cost.CostModel;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
@@ -16,7 +14,6 @@ import io.hvd.tensor.ReduceKernel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.IntStream;
 import mpi.Comm;
 import mpi.Group;
@@ -37,9 +34,6 @@ final class BoundBackend implements Backend {
     private final Topology topology;
     private final SocketControl control;
     private final Parting parting;
-    /** The cost model, which all ranks have alike. */
-    private final Optional<CostModel> costModel;
-
     private final Operators operators;
     private final NetworkWait wait;
     private final MpiCollectives collectives;
@@ -63,7 +57,6 @@ final class BoundBackend implements Backend {
         this.topology = discover();
         this.control = SocketControl.connect(topology, config, this::exchange);
         this.parting = new Parting(SocketControl.connect(topology, config, this::exchange), rank, size);
-        this.costModel = AgreedModel.of(config.costModel(), rank, this::exchange);
         this.operators = Operators.agreed(new OperatorProof(new MpiOperator()), this::exchange);
         this.wait = NetworkWait.of(topology.localSize());
         this.collectives = new MpiCollectives(comm, wait, config.stageBytes(), choice(everybody()), operators);
@@ -87,9 +80,6 @@ final class BoundBackend implements Backend {
     @Override
     public String description() {
         return "mpi (" + MPI.getLibVersion().split(",")[0] + ", " + level
-                + costModel
-                        .map(model -> ", cost model of " + model.host().description())
-                        .orElse("")
                 + (operators.refused().isEmpty() ? "" : ", without its operators " + operators.refused()) + ")";
     }
 
@@ -136,7 +126,7 @@ final class BoundBackend implements Backend {
 
     private AllreduceChoice choice(List<Integer> members) {
         long hosts = members.stream().map(topology.nodes()::get).distinct().count();
-        return new AllreduceChoice(config.allreduceAlgorithm(), Math.toIntExact(hosts), costModel);
+        return new AllreduceChoice(config.allreduceAlgorithm(), Math.toIntExact(hosts));
     }
 
     @Override

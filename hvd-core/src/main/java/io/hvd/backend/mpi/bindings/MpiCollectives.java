@@ -1,6 +1,5 @@
 package io.hvd.backend.mpi.bindings;
 
-import io.hvd.cost.Algorithm;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Pieces;
@@ -155,7 +154,7 @@ final class MpiCollectives implements Collectives {
 
     private boolean goesRound(long elements, Reduction how) {
         long bytes = elements * how.wire().bytes();
-        return choice.of(stage.size, bytes) == Algorithm.RING;
+        return choice.goesRound(stage.size, bytes);
     }
 
     private Cargo packed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {

@@ -1,8 +1,0 @@
-package io.hvd.cost;
-
-/**
- * One tensor that a step averages.
- *
- * @param readySeconds after the step has begun
- */
-public record Gradient(long bytes, double readySeconds) {}

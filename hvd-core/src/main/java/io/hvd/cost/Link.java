@@ -1,9 +1,0 @@
-package io.hvd.cost;
-
-/**
- * Two ranks that exchange something.
- *
- * @param alphaSeconds for a message, however short
- * @param betaSecondsPerByte for each of its bytes
- */
-public record Link(double alphaSeconds, double betaSecondsPerByte) {}

@@ -1,4 +1,0 @@
-package io.hvd.cost;
-
-/** One allreduce that was measured. */
-public record Sample(Algorithm algorithm, JobShape shape, long bytes, double seconds) {}

@@ -1,0 +1,66 @@
+package io.hvd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Test;
+import org.w3c.dom.Element;
+import org.w3c.dom.Node;
+
+/** What a program that depends on hvd-core gets with it, as the pom.xml files say. */
+class DependenciesTest {
+    private record Dependency(String artifact, String scope, boolean optional) {
+        boolean comesAlong() {
+            return !optional && (scope.isEmpty() || scope.equals("compile") || scope.equals("runtime"));
+        }
+    }
+
+    @Test
+    void whoeverTakesHvdCoreGetsSlf4jAndNothingElse() throws Exception {
+        List<Dependency> managed = dependencies("../pom.xml");
+        List<Dependency> own = dependencies("pom.xml");
+
+        assertThat(own).extracting(Dependency::artifact).contains("slf4j-api", "mpi-java", "jcuda", "javacpp");
+        assertThat(own.stream()
+                        .map(dependency -> asManaged(dependency, managed))
+                        .filter(Dependency::comesAlong)
+                        .map(Dependency::artifact))
+                .containsExactly("slf4j-api");
+    }
+
+    /** A scope that a module does not name is the parent's, and so is whether it is optional. */
+    private static Dependency asManaged(Dependency own, List<Dependency> managed) {
+        return managed.stream()
+                .filter(parents -> own.scope().isEmpty() && !own.optional())
+                .filter(parents -> parents.artifact().equals(own.artifact()))
+                .findFirst()
+                .orElse(own);
+    }
+
+    private static List<Dependency> dependencies(String pom) throws Exception {
+        var nodes = DocumentBuilderFactory.newInstance()
+                .newDocumentBuilder()
+                .parse(Path.of(pom).toFile())
+                .getElementsByTagName("dependency");
+        List<Dependency> found = new ArrayList<>();
+        for (int i = 0; i < nodes.getLength(); i++) {
+            Element node = (Element) nodes.item(i);
+            found.add(new Dependency(
+                    text(node, "artifactId"), text(node, "scope"), text(node, "optional").equals("true")));
+        }
+        return found;
+    }
+
+    /** Empty where there is none. */
+    private static String text(Element dependency, String name) {
+        for (Node child = dependency.getFirstChild(); child != null; child = child.getNextSibling()) {
+            if (child.getNodeName().equals(name)) {
+                return child.getTextContent().strip();
+            }
+        }
+        return "";
+    }
+}

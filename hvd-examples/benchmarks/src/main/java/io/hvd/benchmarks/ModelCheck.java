@@ -1,0 +1,90 @@
+package io.hvd.benchmarks;
+
+import io.hvd.benchmarks.cost.Algorithm;
+import io.hvd.benchmarks.cost.CostModel;
+import io.hvd.benchmarks.cost.JobShape;
+import io.hvd.benchmarks.cost.Sample;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** A model beside measurements: how far off it is, and whether it would have chosen the fastest way. */
+record ModelCheck(CostModel model, List<Sample> samples) {
+
+    /** Each one that the model can say something about; {@code ours} is what it says. */
+    List<Result> results() {
+        List<Result> results = new ArrayList<>();
+        for (Sample sample : samples) {
+            JobShape shape = sample.shape();
+            model.seconds(sample.algorithm(), shape, sample.bytes())
+                    .ifPresent(predicted -> results.add(new Result(
+                                    "model-" + sample.algorithm().word(),
+                                    shape.ranks(),
+                                    sample.bytes(),
+                                    predicted * 1e6,
+                                    "measured",
+                                    sample.seconds() * 1e6,
+                                    Map.of())
+                            .with("hosts", Integer.toString(shape.hosts()))
+                            .with("relative_error", signed(predicted / sample.seconds() - 1))));
+        }
+        return results;
+    }
+
+    /** Fields of one line: how many, their median and largest error, and the choices. */
+    String summary() {
+        List<Double> errors = results().stream()
+                .map(result -> Math.abs(result.oursMicros() / result.opponentMicros() - 1))
+                .toList();
+        if (errors.isEmpty()) {
+            return "samples=0";
+        }
+        Spread spread = Spread.of(errors);
+        List<Double> losses = losses();
+        return String.format(
+                Locale.ROOT,
+                "samples=%d median_error=%.3f error_95=%.3f right_choices=%d/%d worst_choice_loss=%.3f",
+                spread.count(),
+                spread.median(),
+                spread.high(),
+                losses.stream().filter(loss -> loss == 0).count(),
+                losses.size(),
+                losses.stream().mapToDouble(Double::doubleValue).max().orElse(0));
+    }
+
+    /** For each job and size that went several ways: how much longer the one takes that the model chooses. */
+    private List<Double> losses() {
+        Map<String, List<Sample>> together = samples.stream()
+                .collect(Collectors.groupingBy(
+                        sample -> sample.shape() + " " + sample.bytes(), LinkedHashMap::new, Collectors.toList()));
+        return together.values().stream()
+                .filter(ways -> ways.size() > 1)
+                .map(this::loss)
+                .toList();
+    }
+
+    private double loss(Collection<Sample> ways) {
+        Sample any = ways.iterator().next();
+        List<Algorithm> among = ways.stream().map(Sample::algorithm).toList();
+        Algorithm chosen = model.fastest(among, any.shape(), any.bytes());
+        double best = ways.stream()
+                .min(Comparator.comparingDouble(Sample::seconds))
+                .orElseThrow()
+                .seconds();
+        double taken = ways.stream()
+                .filter(sample -> sample.algorithm() == chosen)
+                .findFirst()
+                .orElseThrow()
+                .seconds();
+        return taken / best - 1;
+    }
+
+    private static String signed(double share) {
+        return String.format(Locale.ROOT, "%+.3f", share);
+    }
+}

@@ -1,0 +1,42 @@
+package io.hvd.benchmarks;
+
+import io.hvd.benchmarks.cost.JobShape;
+import java.util.List;
+import java.util.Optional;
+import org.apache.commons.cli.ParseException;
+
+/**
+ * A job whose allreduces are timed.
+ *
+ * @param hosts as the launcher is told; empty for this host alone
+ */
+record ModelJob(JobShape shape, Optional<String> hosts) {
+    static ModelJob here(int ranks) {
+        return new ModelJob(new JobShape(ranks, 1), Optional.empty());
+    }
+
+    /** @param list such as {@code a:2,b:2} */
+    static ModelJob on(String list) throws ParseException {
+        int ranks = 0;
+        String[] hosts = list.split(",");
+        for (String host : hosts) {
+            if (!host.matches("[^:]+:[1-9]\\d{0,5}")) {
+                throw new ParseException("the host list \"" + list + "\" has \"" + host
+                        + "\", expected a name and its ranks, as in a:2");
+            }
+            ranks += Integer.parseInt(host.substring(host.indexOf(':') + 1));
+        }
+        return new ModelJob(new JobShape(ranks, hosts.length), Optional.of(list));
+    }
+
+    /** The launcher's words for it. */
+    List<String> words() {
+        String ranks = Integer.toString(shape.ranks());
+        return hosts.map(list -> List.of("-np", ranks, "-H", list)).orElse(List.of("-np", ranks));
+    }
+
+    @Override
+    public String toString() {
+        return shape.ranks() + " ranks" + hosts.map(list -> " on " + list).orElse("");
+    }
+}

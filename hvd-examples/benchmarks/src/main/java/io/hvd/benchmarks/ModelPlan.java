@@ -1,0 +1,149 @@
+package io.hvd.benchmarks;
+
+import io.hvd.config.Numerals;
+import io.hvd.benchmarks.cost.Step;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.commons.cli.ParseException;
+
+/**
+ * What the flags of the model's own ask for.
+ *
+ * @param calibration jobs that the model is made of
+ * @param check others, or the same with other sizes
+ * @param launcherWords more of them, such as the port of ssh
+ * @param coresShared whether the hosts are parts of one machine
+ * @param shortest whether the shortest of all rounds counts instead of the median
+ * @param out where the model goes
+ * @param predict a model to predict with, instead of measuring anything
+ */
+record ModelPlan(
+        List<ModelJob> calibration,
+        List<ModelJob> check,
+        List<Long> checkSizes,
+        List<String> launcherWords,
+        boolean coresShared,
+        boolean shortest,
+        Path out,
+        Optional<Path> predict,
+        Step step,
+        long gradientBytes,
+        int ranksPerHost) {
+
+    static Map<String, String> flags() {
+        Map<String, String> flags = new LinkedHashMap<>();
+        flags.put("hosts", "calibrate between hosts too: host lists for the launcher, such as a:1,b:1/a:2,b:2");
+        flags.put("check-ranks", "numbers of ranks on this host to check the model with; those of --ranks");
+        flags.put("check-hosts", "host lists to check the model with; those of --hosts");
+        flags.put("check-sizes", "sizes to check the model with, none of --sizes; every other one between those");
+        flags.put("launcher-flags", "more words for the launcher, such as \"-p 2222 -i key\"");
+        flags.put("cores-shared", "true if the hosts are parts of this machine");
+        flags.put("shortest", "true to take the shortest of all rounds instead of the median, on a busy machine");
+        flags.put("out", "file for the model; cost-model.json");
+        flags.put("predict", "a saved model: print steps of 2 to 256 ranks, measure nothing");
+        flags.put("compute-ms", "for --predict: what a step computes; 100");
+        flags.put("gradient-bytes", "for --predict: bytes of all gradients; 100M");
+        flags.put("backward-share", "for --predict: share of the computing in which gradients become ready; 0.67");
+        flags.put("tensors", "for --predict: number of gradients, of equal size; 32");
+        flags.put("ranks-per-host", "for --predict; 1");
+        return flags;
+    }
+
+    static ModelPlan of(Plan plan) throws ParseException {
+        Map<String, String> own = plan.own();
+        List<ModelJob> calibration = new ArrayList<>(onThisHost(plan.ranks()));
+        calibration.addAll(onHosts(own.getOrDefault("hosts", "")));
+        List<ModelJob> check = new ArrayList<>(
+                own.containsKey("check-ranks")
+                        ? onThisHost(Bench.numbers("check-ranks", own.get("check-ranks"), Numerals::wholeInt))
+                        : onThisHost(plan.ranks()));
+        check.addAll(onHosts(own.getOrDefault("check-hosts", own.getOrDefault("hosts", ""))));
+        String flags = own.getOrDefault("launcher-flags", "").strip();
+        double compute = decimal(own, "compute-ms", "100") / 1e3;
+        long bytes = Bench.numbers("gradient-bytes", own.getOrDefault("gradient-bytes", "100M"), Bench::size)
+                .get(0);
+        return new ModelPlan(
+                calibration,
+                check,
+                checkSizes(plan),
+                flags.isEmpty() ? List.of() : List.of(flags.split("\\s+")),
+                truth(own, "cores-shared"),
+                truth(own, "shortest"),
+                Path.of(own.getOrDefault("out", "cost-model.json")),
+                Optional.ofNullable(own.get("predict")).map(Path::of),
+                Step.even(
+                        compute,
+                        Math.min(1, decimal(own, "backward-share", "0.67")),
+                        bytes,
+                        whole(own, "tensors", "32")),
+                bytes,
+                whole(own, "ranks-per-host", "1"));
+    }
+
+    private static List<Long> checkSizes(Plan plan) throws ParseException {
+        String asked = plan.own().get("check-sizes");
+        if (asked == null) {
+            return everyOtherBetween(plan.sizes());
+        }
+        List<Long> sizes = Bench.numbers("check-sizes", asked, Bench::size);
+        for (long size : sizes) {
+            if (plan.sizes().contains(size)) {
+                throw new ParseException(
+                        "--check-sizes has " + size + ", of which the model is made: --sizes " + plan.sizesInWords());
+            }
+        }
+        return sizes;
+    }
+
+    /** Whole floats. */
+    private static List<Long> everyOtherBetween(List<Long> sizes) {
+        List<Long> between = new ArrayList<>();
+        for (int i = 0; i + 1 < sizes.size(); i += 2) {
+            long middle = (long) Math.sqrt((double) sizes.get(i) * sizes.get(i + 1));
+            between.add(middle / Float.BYTES * Float.BYTES);
+        }
+        return between;
+    }
+
+    private static List<ModelJob> onThisHost(List<Integer> ranks) {
+        return ranks.stream().map(ModelJob::here).toList();
+    }
+
+    private static List<ModelJob> onHosts(String lists) throws ParseException {
+        List<ModelJob> jobs = new ArrayList<>();
+        for (String list : lists.isEmpty() ? new String[0] : lists.split("/")) {
+            jobs.add(ModelJob.on(list));
+        }
+        return jobs;
+    }
+
+    private static int whole(Map<String, String> own, String flag, String otherwise) throws ParseException {
+        return Bench.numbers(flag, own.getOrDefault(flag, otherwise), Numerals::wholeInt)
+                .get(0);
+    }
+
+    private static double decimal(Map<String, String> own, String flag, String otherwise) throws ParseException {
+        String word = own.getOrDefault(flag, otherwise);
+        try {
+            double value = Numerals.decimal(word);
+            if (value > 0 && !Double.isInfinite(value)) {
+                return value;
+            }
+        } catch (NumberFormatException e) {
+            // answered below, like a number that is too small
+        }
+        throw new ParseException("--" + flag + " has \"" + word + "\", expected a number above 0");
+    }
+
+    private static boolean truth(Map<String, String> own, String flag) throws ParseException {
+        String word = own.getOrDefault(flag, "false");
+        if (!word.equals("true") && !word.equals("false")) {
+            throw new ParseException("--" + flag + " has \"" + word + "\", expected true or false");
+        }
+        return word.equals("true");
+    }
+}

@@ -1,0 +1,202 @@
+package io.hvd.benchmarks.cost;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * Makes a cost model of measurements: for each algorithm the pieces, their bounds and their parameters with the smallest
+ * sum of squared relative errors, so that a latency counts as much as the time of a large message.
+ */
+public final class Fit {
+    private static final int MOST_PIECES = 3;
+    /**
+     * How many sizes each kind of job needs: two tell the cost of a message from that of a byte, and one can contradict
+     * them.
+     */
+    private static final int SIZES_PER_PIECE = 3;
+    /** One more piece must leave so much of the error only. */
+    private static final double WORTH_A_PIECE = 0.7;
+    /** What is predicted changes what errors are relative to, which changes what is predicted. */
+    private static final int ROUNDS = 4;
+
+    private final CalibrationHost host;
+    private final Algorithm algorithm;
+    /** What of it is known already; null if nothing is. */
+    private final Curve inside;
+
+    private final List<Sample> samples;
+    private final List<Long> sizes;
+    private final Set<JobShape> shapes;
+
+    private Fit(CalibrationHost host, Algorithm algorithm, Curve inside, List<Sample> samples) {
+        this.host = host;
+        this.algorithm = algorithm;
+        this.inside = inside;
+        this.samples = samples;
+        this.sizes = samples.stream().map(Sample::bytes).distinct().sorted().toList();
+        this.shapes = samples.stream().map(Sample::shape).collect(Collectors.toSet());
+    }
+
+    /**
+     * The model that comes closest.
+     *
+     * @param samples of each algorithm and kind of job the same sizes, three or more
+     * @throws HvdException if there are too few
+     */
+    public static CostModel of(CalibrationHost host, List<Sample> samples) {
+        Map<Algorithm, List<Sample>> byAlgorithm = samples.stream()
+                .collect(Collectors.groupingBy(
+                        Sample::algorithm, () -> new EnumMap<>(Algorithm.class), Collectors.toList()));
+        Map<Algorithm, Curve> curves = new EnumMap<>(Algorithm.class);
+        byAlgorithm.forEach((algorithm, some) ->
+                curves.put(algorithm, new Fit(host, algorithm, inside(algorithm, curves), some).curve()));
+        return new CostModel(host, curves);
+    }
+
+    /** With two hosts only, what two levels take inside them could not be told from what they take between them. */
+    private static Curve inside(Algorithm algorithm, Map<Algorithm, Curve> fitted) {
+        if (algorithm != Algorithm.TWO_LEVEL) {
+            return null;
+        }
+        Curve shared = fitted.get(Algorithm.SHARED_MEMORY);
+        if (shared == null) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "there are measurements of two-level and none of shared-memory, expected both: calibrate on one host"
+                            + " too, with --ranks");
+        }
+        return shared;
+    }
+
+    /** Pieces from some size on. */
+    private record Candidate(List<Piece> pieces, double error) {
+        Candidate before(Candidate rest) {
+            List<Piece> all = new ArrayList<>(pieces);
+            all.addAll(rest.pieces);
+            return new Candidate(all, error + rest.error);
+        }
+    }
+
+    private Curve curve() {
+        Candidate best = split(0, 1, Form.FEW_BYTES)
+                .orElseThrow(() -> new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "too few measurements of " + algorithm.word() + " with " + shapes
+                                + " (ranks x hosts): found the sizes " + sizes + ", expected the same "
+                                + SIZES_PER_PIECE + " or more sizes of each"));
+        for (int pieces = 2; pieces <= MOST_PIECES; pieces++) {
+            Optional<Candidate> more = split(0, pieces, Form.FEW_BYTES);
+            if (more.isPresent() && more.get().error < WORTH_A_PIECE * best.error) {
+                best = more.get();
+            }
+        }
+        return new Curve(algorithm, shapes, best.pieces);
+    }
+
+    /** The best so many pieces for the sizes from one on; few bytes come before many. */
+    private Optional<Candidate> split(int from, int pieces, Form least) {
+        Candidate best = null;
+        for (Form form : Form.values()) {
+            int first = pieces == 1 ? sizes.size() - 1 : from + SIZES_PER_PIECE - 1;
+            for (int last = first; form.compareTo(least) >= 0 && last < sizes.size(); last++) {
+                Optional<Candidate> whole = whole(form, from, last, pieces);
+                if (whole.isPresent() && (best == null || whole.get().error < best.error)) {
+                    best = whole.get();
+                }
+            }
+        }
+        return Optional.ofNullable(best);
+    }
+
+    private Optional<Candidate> whole(Form form, int from, int last, int pieces) {
+        Optional<Candidate> head = piece(form, from, last);
+        return pieces == 1 || head.isEmpty()
+                ? head
+                : split(last + 1, pieces - 1, form).map(rest -> head.get().before(rest));
+    }
+
+    private Optional<Candidate> piece(Form form, int from, int last) {
+        if (from >= sizes.size()) {
+            return Optional.empty();
+        }
+        long least = sizes.get(from);
+        long most = sizes.get(last);
+        List<Sample> some = samples.stream()
+                .filter(sample -> sample.bytes() >= least && sample.bytes() <= most)
+                .toList();
+        if (!hasEnoughOfEach(some)) {
+            return Optional.empty();
+        }
+        LeastSquares.Solution found = solved(form, some);
+        double[] unknowns = found.unknowns();
+        Piece piece = new Piece(
+                form,
+                last + 1 == sizes.size() ? Long.MAX_VALUE : between(most, sizes.get(last + 1)),
+                new Link(unknowns[0], unknowns[2]),
+                unknowns[1],
+                new Link(unknowns[3], unknowns[4]));
+        return Optional.of(new Candidate(List.of(piece), found.error()));
+    }
+
+    private boolean hasEnoughOfEach(List<Sample> some) {
+        return shapes.stream()
+                .allMatch(shape -> some.stream()
+                                .filter(sample -> sample.shape().equals(shape))
+                                .map(Sample::bytes)
+                                .distinct()
+                                .count()
+                        >= SIZES_PER_PIECE);
+    }
+
+    /** Nobody has seen where between the two the protocol changes. */
+    private static long between(long size, long next) {
+        return (long) Math.sqrt((double) size * next);
+    }
+
+    /**
+     * Errors count relative to the larger of what is predicted and what was measured, so that too much is no worse than
+     * too little, and one disturbed measurement not more than any other wrong one.
+     */
+    private LeastSquares.Solution solved(Form form, List<Sample> some) {
+        double[][] rows = some.stream().map(sample -> row(form, sample)).toArray(double[][]::new);
+        double[] known =
+                some.stream().mapToDouble(sample -> known(form, sample)).toArray();
+        double[] measured = some.stream().mapToDouble(Sample::seconds).toArray();
+        double[] larger = measured.clone();
+        LeastSquares.Solution solution = null;
+        for (int round = 0; round < ROUNDS; round++) {
+            double[][] relative = new double[rows.length][];
+            double[] rest = new double[rows.length];
+            for (int i = 0; i < rows.length; i++) {
+                double each = larger[i];
+                relative[i] = Arrays.stream(rows[i]).map(term -> term / each).toArray();
+                rest[i] = (measured[i] - known[i]) / each;
+            }
+            solution = LeastSquares.solve(relative, rest);
+            for (int i = 0; i < rows.length; i++) {
+                larger[i] = Math.max(measured[i], known[i] + LeastSquares.product(rows[i], solution.unknowns()));
+            }
+        }
+        return solution;
+    }
+
+    private double[] row(Form form, Sample sample) {
+        Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
+        return new double[] {terms.inside(), terms.crowded(), terms.insideBytes(), terms.between(), terms.betweenBytes()
+        };
+    }
+
+    private double known(Form form, Sample sample) {
+        Terms terms = Terms.of(algorithm, form, sample.shape(), sample.bytes(), host);
+        return terms.reducedBytes() * host.gammaSecondsPerByte()
+                + (inside == null ? 0 : inside.seconds(sample.shape(), sample.bytes(), host));
+    }
+}

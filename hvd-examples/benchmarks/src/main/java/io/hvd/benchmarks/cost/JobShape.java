@@ -1,0 +1,29 @@
+package io.hvd.benchmarks.cost;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+
+/** How many ranks a job has, on how many hosts. */
+public record JobShape(int ranks, int hosts) {
+    public JobShape {
+        if (hosts < 1 || ranks < hosts) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    ranks + " ranks on " + hosts + " hosts, expected at least one host and a rank for each");
+        }
+    }
+
+    /** The ranks of the fullest host. */
+    public int perHost() {
+        return (ranks + hosts - 1) / hosts;
+    }
+
+    public boolean isEven() {
+        return ranks % hosts == 0;
+    }
+
+    @Override
+    public String toString() {
+        return ranks + "x" + hosts;
+    }
+}

@@ -1,0 +1,98 @@
+package io.hvd.benchmarks.cost;
+
+/**
+ * What the slowest rank of an allreduce has to do, one after the other: how often each of the costs comes.
+ *
+ * <p>With n ranks on h hosts, p of them on each, and B bytes, what travels inside a host is
+ *
+ * <pre>
+ *                        messages       bytes              bytes reduced
+ * shared memory, few     1              2 B                (p-1) B               each adds up all stages
+ * shared memory, many    2              2 B                (p-1)/p B             reduce-scatter, allgather
+ * MPI, few               r(p)           r(p) B             (r(p) + r(h)) B       recursive doubling
+ * MPI, many, and ring    2(n-1)         2(n-1)/n B         (n-1)/n B             segmented ring
+ * two levels             none: the curve of shared memory comes on top
+ * </pre>
+ *
+ * and between hosts, where a host has one way out for all its ranks,
+ *
+ * <pre>
+ * MPI, few               r(h)           r(h) p B
+ * MPI, many, and ring    2(n-1)         2(n-1)/n B         one rank of each host sends to another one
+ * two levels, few        r(h)           r(h) B             the first rank of each host
+ * two levels, many       2(h-1)         2(h-1)/h B         each rank its slice, of which it reduces (h-1)/h B/p
+ * </pre>
+ *
+ * with r(n) = log2 n rounds, and two more where n is no power of two. The formulas of the doubling and of the ring are
+ * those of R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in MPICH", 2005,
+ * sections 4.4 and 4.5, and P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+ * workstations", 2009. Ranks that share cores take turns: then bytes inside a host and reductions take as many times as
+ * long as there are ranks for each core, and every message waits for a core, which is {@code crowded}.
+ */
+record Terms(
+        double inside, double crowded, double insideBytes, double between, double betweenBytes, double reducedBytes) {
+    static Terms of(Algorithm algorithm, Form form, JobShape shape, double bytes, CalibrationHost host) {
+        if (shape.ranks() == 1) {
+            return new Terms(0, 0, 0, 0, 0, 0);
+        }
+        Terms alone =
+                switch (algorithm) {
+                    case SHARED_MEMORY -> shared(form, shape.perHost(), bytes);
+                    case TWO_LEVEL -> twoLevel(form, shape, bytes);
+                    case MPI -> form == Form.FEW_BYTES ? doubling(shape, bytes) : ring(shape, bytes);
+                    case RING -> ring(shape, bytes);
+                };
+        return alone.crowdedBy(host.load(shape));
+    }
+
+    private static Terms shared(Form form, int ranks, double bytes) {
+        return form == Form.FEW_BYTES
+                ? new Terms(1, 0, 2 * bytes, 0, 0, (ranks - 1) * bytes)
+                : new Terms(2, 0, 2 * bytes, 0, 0, (ranks - 1) * bytes / ranks);
+    }
+
+    private static Terms twoLevel(Form form, JobShape shape, double bytes) {
+        double hosts = shape.hosts();
+        if (form == Form.FEW_BYTES) {
+            double rounds = rounds(shape.hosts());
+            return new Terms(0, 0, 0, rounds, rounds * bytes, rounds * bytes);
+        }
+        double share = (hosts - 1) / hosts * bytes;
+        return new Terms(0, 0, 0, 2 * (hosts - 1), 2 * share, share / shape.perHost());
+    }
+
+    private static Terms doubling(JobShape shape, double bytes) {
+        double inside = rounds(shape.perHost());
+        double between = rounds(shape.hosts());
+        return new Terms(
+                inside, 0, inside * bytes, between, between * shape.perHost() * bytes, (inside + between) * bytes);
+    }
+
+    /** All of its steps take as long as the slowest link. */
+    private static Terms ring(JobShape shape, double bytes) {
+        double ranks = shape.ranks();
+        double steps = 2 * (ranks - 1);
+        double travels = steps / ranks * bytes;
+        double reduced = (ranks - 1) / ranks * bytes;
+        return shape.hosts() == 1
+                ? new Terms(steps, 0, travels, 0, 0, reduced)
+                : new Terms(0, 0, shape.perHost() == 1 ? 0 : travels, steps, travels, reduced);
+    }
+
+    private static double rounds(int ranks) {
+        int whole = 31 - Integer.numberOfLeadingZeros(ranks);
+        return Integer.bitCount(ranks) == 1 ? whole : whole + 2;
+    }
+
+    private Terms crowdedBy(double load) {
+        return load <= 1
+                ? this
+                : new Terms(
+                        inside,
+                        (inside + between) * load,
+                        insideBytes * load,
+                        between,
+                        betweenBytes,
+                        reducedBytes * load);
+    }
+}

@@ -1,0 +1,317 @@
+package io.hvd.benchmarks;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.assertj.core.data.Percentage.withPercentage;
+
+import io.hvd.benchmarks.cost.Algorithm;
+import io.hvd.benchmarks.cost.CalibrationHost;
+import io.hvd.benchmarks.cost.Fit;
+import io.hvd.benchmarks.cost.JobShape;
+import io.hvd.benchmarks.cost.ModelFile;
+import io.hvd.benchmarks.cost.Sample;
+import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The benchmarks themselves, with as little to do as possible: what they say can be read. */
+class BenchmarksIT {
+    private static final Path ROOT = Path.of("..", "..").toAbsolutePath().normalize();
+
+    @Test
+    void allreduceUnderMpirunEndsWithLinesThatCanBeRead() {
+        List<Result> results = allreduce("segmented");
+
+        assertThat(results.stream().map(Result::bench).distinct())
+                .containsExactlyInAnyOrder("allreduce-raw", "allreduce-heap");
+        assertThat(results.stream().map(Result::bytes).distinct()).containsExactly(4L, 4096L, 1L << 20);
+        assertThat(results).allSatisfy(result -> {
+            assertThat(result.ranks()).isEqualTo(2);
+            assertThat(result.oursMicros()).isPositive();
+            assertThat(result.opponentMicros()).isPositive();
+        });
+        assertThat(opponents(results))
+                .containsExactlyInAnyOrder(
+                        "mpi.jar-N[segmented-ring-256k]",
+                        "mpi.jar-N[best:segmented-ring-256k]",
+                        "pack+mpi.jar-N[best:segmented-ring-256k]+unpack");
+    }
+
+    @Test
+    @Tag("long")
+    void besideTheUsualSettingTheEngineIsTimedAndGloo() {
+        List<Result> results = allreduce("default");
+
+        assertThat(results.stream().map(Result::bench).distinct())
+                .containsExactlyInAnyOrder("allreduce-raw", "allreduce-heap", "allreduce-engine", "allreduce-fp16");
+        assertThat(opponents(results))
+                .containsExactlyInAnyOrder(
+                        "mpi.jar-N[default]",
+                        "mpi.jar-N[best:default]",
+                        "pack+mpi.jar-N[default]+unpack",
+                        "pack+mpi.jar-N[best:default]+unpack",
+                        "hvd[uncompressed]",
+                        "gloo-torch-N[not-bound]");
+    }
+
+    @Test
+    void theNetworkIsTimedWithPlainTcpBesideIt() {
+        List<Result> results = results(
+                "network",
+                "--hosts",
+                "localhost:2",
+                "--sizes",
+                "4K,1M",
+                "--rounds",
+                "2",
+                "--only",
+                "default",
+                "--launcher",
+                "../../mpirun-scripts/horovodrun");
+
+        assertThat(results.stream().map(Result::bytes).distinct()).containsExactly(4096L, 1L << 20);
+        assertThat(results.stream().map(Result::bench).distinct())
+                .containsExactlyInAnyOrder(
+                        "network-float32",
+                        "network-fp16",
+                        "network-broadcast",
+                        "network-allgather",
+                        "network-reducescatter");
+        assertThat(opponents(results))
+                .containsExactlyInAnyOrder(
+                        "mpi.jar-N[default]",
+                        "mpi.jar-N[best:default]",
+                        "tcp[both-ways]",
+                        "hvd[shared_memory_over_mpi][float32]");
+    }
+
+    @Test
+    @Tag("long")
+    void gradientsAreAveragedByAllWays() {
+        List<Result> results =
+                results("gradients", "--ranks", "2", "--rounds", "1", "--repeat", "1", "--only", "400x4KiB");
+
+        assertThat(results).hasSize(10).allMatch(result -> result.bytes() == 400 * 4096);
+    }
+
+    @Test
+    @Tag("long")
+    void trainingIsComparedWithAllWays() {
+        List<Result> results =
+                results("training", "--ranks", "1,2", "--rounds", "10", "--repeat", "2", "--only", "mnist");
+
+        assertThat(opponents(results))
+                .containsExactlyInAnyOrder(
+                        "torch-N[without-hvd]",
+                        "torch-N[2-processes-without-communication]",
+                        "torch-N[2-processes-without-communication,in-step]",
+                        "torch-N[ddp-reducer,gloo]",
+                        "hvd[1-rank,ratio=efficiency]");
+    }
+
+    @Test
+    @Tag("long")
+    void theEngineIsTimedWithRanksAsThreads() {
+        List<Result> results = results("scale", "--ranks", "2,5", "--sizes", "1,3", "--rounds", "5", "--repeat", "1");
+
+        assertThat(results.stream().map(result -> result.ranks() + " " + result.bytes()))
+                .containsExactly("2 256", "5 256", "2 768", "5 768");
+    }
+
+    @Test
+    @Tag("long")
+    void startsAreTimed() {
+        List<Result> results =
+                results("start", "--ranks", "2", "--repeat", "1", "--launcher", "../../mpirun-scripts/horovodrun");
+
+        assertThat(results.stream().map(Result::bench)).containsExactly("start-init", "start-step", "start-step");
+        assertThat(results.get(0).oursMicros()).isBetween(1e4, results.get(1).oursMicros());
+    }
+
+    @Test
+    @Tag("long")
+    void kernelsAreTimed() {
+        List<Result> results = results("kernels", "--quick", "--rounds", "1", "--sizes", "4K");
+
+        assertThat(results).hasSize(4 * 3 + 7).allMatch(result -> result.bytes() == 4096);
+    }
+
+    @Test
+    @Tag("long")
+    void theCostModelIsFittedSavedAndHeldAgainstOtherSizes(@TempDir Path folder) {
+        String model = folder.resolve("model.json").toString();
+        List<Result> checks = results(
+                "model",
+                "--ranks",
+                "2",
+                "--sizes",
+                "64,4K,64K,256K",
+                "--check-sizes",
+                "1K,128K",
+                "--rounds",
+                "2",
+                "--repeat",
+                "1",
+                "--out",
+                model,
+                "--launcher",
+                "../../mpirun-scripts/horovodrun");
+
+        assertThat(checks.stream().map(result -> result.bench() + " " + result.bytes()))
+                .containsExactlyInAnyOrder(
+                        "model-mpi 1024",
+                        "model-mpi 131072",
+                        "model-shared-memory 1024",
+                        "model-shared-memory 131072",
+                        "model-ring 1024",
+                        "model-ring 131072");
+        assertThat(checks).allSatisfy(check -> {
+            assertThat(check.oursMicros()).isPositive();
+            assertThat(Double.parseDouble(check.more().get("relative_error")))
+                    .isCloseTo(check.oursMicros() / check.opponentMicros() - 1, within(0.01));
+        });
+
+        Job refused = Job.run(Job.program(Bench.class, "model", "--predict", model), Map.of());
+        assertThat(refused.exitCode()).as("it has seen one host only").isEqualTo(1);
+        assertThat(refused.output())
+                .contains("2 ranks on 2 hosts", "[2x1]", "--hosts")
+                .doesNotContain("Exception");
+        List<Result> steps = results("model", "--predict", model, "--ranks-per-host", "256");
+        assertThat(steps).hasSize(8).allSatisfy(step -> assertThat(step.ratio()).isBetween(0.0, 1.0));
+    }
+
+    @Test
+    void stepsArePredictedFromASavedModelWithoutALauncher(@TempDir Path folder) throws IOException {
+        Path model = folder.resolve("model.json");
+        JobShape seen = new JobShape(2, 2);
+        // 10 us for a message, 1 ns for a byte
+        CalibrationHost host = new CalibrationHost("made-up", 4, false, 0);
+        List<Sample> samples = LongStream.of(1000, 1_000_000, 100_000_000)
+                .mapToObj(bytes -> new Sample(Algorithm.RING, seen, bytes, 2 * 10e-6 + bytes * 1e-9))
+                .toList();
+        ModelFile.write(Fit.of(host, samples), model);
+
+        List<Result> steps = results(
+                "model",
+                "--predict",
+                model.toString(),
+                "--compute-ms",
+                "10",
+                "--gradient-bytes",
+                "20000000",
+                "--tensors",
+                "1",
+                "--launcher",
+                "there-is-none");
+
+        assertThat(steps.stream().map(Result::ranks)).containsExactly(2, 4, 8, 16, 32, 64, 128, 256);
+        // The only tensor is ready when the computing ends, and goes round the ring: 2 (n-1) (10 us + 20 MB / n).
+        assertThat(steps)
+                .allSatisfy(step -> assertThat(step.oursMicros())
+                        .isCloseTo(
+                                10_000 + 2 * (step.ranks() - 1) * (10 + 20_000.0 / step.ranks()), withPercentage(0.1)));
+        assertThat(steps.get(7).ratio()).isLessThan(steps.get(0).ratio());
+    }
+
+    @Test
+    void aFileThatIsNoModelIsNamed(@TempDir Path folder) throws IOException {
+        Path model = Files.writeString(folder.resolve("model.json"), "{\"format\": 3}");
+
+        Job job = Job.run(Job.program(Bench.class, "model", "--predict", model.toString()), Map.of());
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output())
+                .contains("model.json, field format: found 3, expected a text")
+                .doesNotContain("\tat ");
+    }
+
+    /** Ranks that go on would disturb what is measured next. */
+    @Test
+    void anEndedBenchmarkTakesItsRanksWithIt() throws Exception {
+        Process bench = new ProcessBuilder(Job.program(
+                        Bench.class,
+                        "allreduce",
+                        "--ranks",
+                        "2",
+                        "--sizes",
+                        "4",
+                        "--rounds",
+                        "100000",
+                        "--only",
+                        "ucx"))
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
+        List<ProcessHandle> started = List.of();
+        while (started.size() < 3) { // mpirun and two ranks
+            assertThat(bench.isAlive()).isTrue();
+            Thread.sleep(20);
+            started = bench.descendants().toList();
+        }
+        bench.destroy();
+
+        assertThat(bench.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        for (ProcessHandle process : started) {
+            process.onExit().get(20, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void whatMeasuresNothingSaysWhy() {
+        Job job = Job.run(Job.program(Bench.class, "allreduce", "--only", "nonsense"), Map.of());
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output()).contains("nothing was measured: what is wanted is nowhere called \"nonsense\"");
+    }
+
+    @Test
+    void aMistakeIsNamedAndEndsWithTwo() {
+        Job job = Job.run(Job.program(Bench.class, "allreduce", "--ranks", "two"), Map.of());
+
+        assertThat(job.exitCode()).isEqualTo(2);
+        assertThat(job.output()).contains("--ranks has \"two\"").doesNotContain("Exception");
+    }
+
+    /** --help comes last, so all flags before it have been understood. */
+    @Test
+    void theScriptsUnderstandTheReadmesLines() throws IOException {
+        List<String> commands = Files.readAllLines(ROOT.resolve("README.md")).stream()
+                .filter(line -> line.startsWith("mpirun-scripts/bench-"))
+                .toList();
+        assertThat(commands).hasSize(8);
+        for (String command : commands) {
+            Job job = Job.run(List.of("sh", "-c", "cd '" + ROOT + "' && " + command + " --help"), Map.of());
+            assertThat(job.exitCode()).as(command + "\n" + job.output()).isZero();
+            assertThat(job.output()).contains("--quick", "--ranks", "--sizes", "--rounds", "--repeat");
+        }
+    }
+
+    private static List<Result> allreduce(String setting) {
+        return results(
+                "allreduce", "--ranks", "2", "--sizes", "4,4K,1M", "--rounds", "2", "--repeat", "1", "--only", setting);
+    }
+
+    private static Set<String> opponents(List<Result> results) {
+        return results.stream()
+                .map(result -> result.opponent().replaceAll("\\d+\\.\\d+\\.\\d+", "N"))
+                .collect(Collectors.toSet());
+    }
+
+    private static List<Result> results(String... args) {
+        Job job = Job.run(Job.program(Bench.class, args), Map.of());
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("MACHINE ")).hasSize(1);
+        return job.output().lines().map(Result::parse).flatMap(Optional::stream).toList();
+    }
+}
