@@ -49,7 +49,9 @@ class DependenciesTest {
         for (int i = 0; i < nodes.getLength(); i++) {
             Element node = (Element) nodes.item(i);
             found.add(new Dependency(
-                    text(node, "artifactId"), text(node, "scope"), text(node, "optional").equals("true")));
+                    text(node, "artifactId"),
+                    text(node, "scope"),
+                    text(node, "optional").equals("true")));
         }
         return found;
     }

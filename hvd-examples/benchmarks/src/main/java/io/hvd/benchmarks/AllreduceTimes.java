@@ -1,9 +1,9 @@
 package io.hvd.benchmarks;
 
-import io.hvd.benchmarks.rank.ModelRank;
-import io.hvd.config.Setting;
 import io.hvd.benchmarks.cost.Algorithm;
 import io.hvd.benchmarks.cost.Sample;
+import io.hvd.benchmarks.rank.ModelRank;
+import io.hvd.config.Setting;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;

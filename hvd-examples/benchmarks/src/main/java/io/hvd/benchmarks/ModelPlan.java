@@ -1,7 +1,7 @@
 package io.hvd.benchmarks;
 
-import io.hvd.config.Numerals;
 import io.hvd.benchmarks.cost.Step;
+import io.hvd.config.Numerals;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -116,6 +116,7 @@ class ReportTest {
 
     @Test
     void theProjectsPageHasRoom() throws IOException {
-        assertThat(Files.readString(Path.of("..", "..", "docs", "benchmarks.md"))).contains(Report.BEGIN, Report.END);
+        assertThat(Files.readString(Path.of("..", "..", "docs", "benchmarks.md")))
+                .contains(Report.BEGIN, Report.END);
     }
 }

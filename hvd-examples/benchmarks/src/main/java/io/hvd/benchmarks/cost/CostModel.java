@@ -8,10 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/**
- * What each algorithm costs on this machine and network, so far as it was measured there. Ranks with the same model come
- * to the same decisions.
- */
+/** What each algorithm costs on this machine and network, so far as it was measured there. */
 public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
     public CostModel {
         curves = curves.isEmpty() ? Map.of() : Collections.unmodifiableMap(new EnumMap<>(curves));
