@@ -1,8 +1,10 @@
 package io.hvd;
 
-import io.hvd.engine.Engine.Submission;
-import io.hvd.engine.Outcome;
+import io.hvd.engine.Engine;
+import io.hvd.engine.PendingOp;
+import io.hvd.engine.PreparedOps;
 import io.hvd.engine.Request;
+import io.hvd.engine.Slot;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.OpKind;
@@ -15,7 +17,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -26,6 +27,7 @@ final class CollectiveCalls {
     private final int id;
     private final List<Integer> ranks;
     private final int globalRank;
+    private final boolean isMember;
     private final WireTypes wireTypes;
     /** How many operations of each kind have had no name so far. */
     private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
@@ -37,6 +39,7 @@ final class CollectiveCalls {
         this.id = id;
         this.ranks = ranks;
         this.globalRank = membership.topology().rank();
+        this.isMember = ranks.contains(globalRank);
         this.wireTypes = membership.wireTypes(ranks);
     }
 
@@ -50,14 +53,20 @@ final class CollectiveCalls {
         registered = false;
     }
 
-    Handle submit(Submission one, boolean hurry) {
-        requireMember(() -> one.request().kind() + " of \"" + one.request().name() + "\"");
-        return handle(one, membership.open(one.request().kind().toString()).submit(one, hurry));
+    Handle submit(PendingOp one, boolean hurry) {
+        if (!isUsable()) {
+            refuse(one.request().kind() + " of \"" + one.name() + "\"");
+        }
+        membership.open(one.request().kind()).submit(one, hurry);
+        return handle(one);
     }
 
-    Submission submission(Request request, Tensor input, Tensor output) {
-        Request placed = input == null ? request : request.on(membership.place(request.name(), input.device()));
-        return new Submission(id, ranks, placed, input, output);
+    PendingOp operation(Request request, Tensor input, Tensor output) {
+        return membership.engine().operation(id, ranks, placed(request, input), input, output);
+    }
+
+    private Request placed(Request request, Tensor input) {
+        return input == null ? request : request.on(membership.place(request.name(), input.device()));
     }
 
     String nameOr(String name, String operation) {
@@ -68,33 +77,83 @@ final class CollectiveCalls {
                                 .getAndIncrement();
     }
 
-    List<Handle> submit(List<Submission> all, boolean hurry) {
+    List<Handle> submit(List<PendingOp> all, boolean hurry) {
         requireMember(() -> "a group of collectives");
-        List<CompletableFuture<Outcome>> results =
-                membership.open("a group of collectives").submit(all, hurry);
-        List<Handle> handles = new ArrayList<>(results.size());
-        for (int i = 0; i < results.size(); i++) {
-            handles.add(handle(all.get(i), results.get(i)));
+        membership.open("a group of collectives").submit(all, hurry);
+        List<Handle> handles = new ArrayList<>(all.size());
+        for (int i = 0; i < all.size(); i++) {
+            handles.add(handle(all.get(i)));
         }
         return handles;
     }
 
-    private Handle handle(Submission submission, CompletableFuture<Outcome> result) {
-        Request request = submission.request();
-        boolean mustBeRead = request.kind() == OpKind.ALLREDUCE && submission.output() != submission.input();
-        return new Handle(
-                id, request.name(), result, membership.engine(), mustBeRead ? membership.unreadResults() : null);
+    private Handle handle(PendingOp op) {
+        boolean mustBeRead = op.request().kind() == OpKind.ALLREDUCE && !op.isInPlace();
+        return new Handle(op, membership.engine(), mustBeRead ? membership.unreadResults() : null);
     }
 
     Handle reduction(String name, OpKind kind, Tensor input, Tensor output, AllreduceOptions options, boolean hurry) {
-        return submit(submission(reductionRequest(name, kind, input, options, 0), input, output), hurry);
+        return submit(reducing(name, kind, input, output, options, 0), hurry);
     }
 
-    Request reductionRequest(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
+    /** Where the last operation of that name asked for the same, its request is taken again, and with it all checks. */
+    private PendingOp reducing(
+            String name, OpKind kind, Tensor input, Tensor output, AllreduceOptions options, int root) {
+        Objects.requireNonNull(input, "tensor");
+        if (name == null) {
+            requireReduces(null, kind, input, options); // a call that fails must not count on this rank alone
+        }
+        Engine engine = membership.engine();
+        Slot slot = engine.slot(id, nameOr(name, kind.toString()));
+        Request last = slot.lastRequest();
+        DType wire = wireTypes.of(input, options.compression());
+        Request request = last != null
+                        && last.isReduction(kind, input, root)
+                        && last.how().is(options.op(), wire, options.prescale(), options.postscale())
+                ? last
+                : placed(reductionRequest(slot.name(), kind, input, options, root), input);
+        return engine.operation(slot, ranks, request, input, output);
+    }
+
+    /** @param name as the ranks know it */
+    private Request reductionRequest(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
         requireReduces(name, kind, input, options);
         DType wire = wireTypes.of(input, options.compression());
         Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
-        return Request.reduction(nameOr(name, kind.toString()), kind, input, how, root);
+        return Request.reduction(name, kind, input, how, root);
+    }
+
+    /** In-place allreduces that are announced together. @param tensors by name */
+    List<Handle> allreducing(Map<String, Tensor> tensors, AllreduceOptions options) {
+        List<PendingOp> all = new ArrayList<>(tensors.size());
+        tensors.forEach((name, tensor) -> all.add(reducing(name, OpKind.ALLREDUCE, tensor, tensor, options, 0)));
+        return submit(all, true);
+    }
+
+    PreparedAllreduce preparing(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
+        if (names.size() != tensors.size()) {
+            throw bad(OpKind.ALLREDUCE, null, names.size() + " names are given for " + tensors.size() + " tensors");
+        }
+        requireMember(() -> "a prepared allreduce of " + names);
+        List<Request> requests = new ArrayList<>();
+        for (int i = 0; i < names.size(); i++) {
+            String name = Objects.requireNonNull(names.get(i), "name");
+            requests.add(placed(reductionRequest(name, OpKind.ALLREDUCE, tensors.get(i), options, 0), tensors.get(i)));
+        }
+        Engine engine = membership.open("a prepared allreduce");
+        PreparedOps prepared = engine.prepare();
+        for (int i = 0; i < names.size(); i++) {
+            engine.prepare(prepared, id, ranks, requests.get(i), tensors.get(i));
+        }
+        return new PreparedAllreduce(this, engine, prepared);
+    }
+
+    /** @throws HvdException if nothing of this set can be started on this rank at the moment */
+    void start(List<PreparedOps> all) {
+        if (!isUsable()) {
+            refuse("a prepared allreduce of " + all.get(0).names());
+        }
+        membership.open(OpKind.ALLREDUCE).start(all);
     }
 
     private void requireReduces(String name, OpKind kind, Tensor input, AllreduceOptions options) {
@@ -125,36 +184,36 @@ final class CollectiveCalls {
         // All of them before the group gets its name: a call that fails here must not count on this rank alone.
         inputs.forEach(input -> requireReduces(name, kind, input, options));
         Group group = new Group(nameOr(name, "grouped_" + kind), inputs.size());
-        List<Submission> all = new ArrayList<>();
+        List<PendingOp> all = new ArrayList<>();
         for (int i = 0; i < inputs.size(); i++) {
             Request request = reductionRequest(group.next(), kind, inputs.get(i), options, 0);
-            all.add(submission(request.in(group.asked()), inputs.get(i), outputs == null ? null : outputs.get(i)));
+            all.add(operation(request.in(group.asked()), inputs.get(i), outputs == null ? null : outputs.get(i)));
         }
         return submit(all, true);
     }
 
     Handle gathering(String name, Tensor input, boolean hurry) {
         requireRows(name, OpKind.ALLGATHER, input);
-        return submit(submission(Request.allgather(nameOr(name, "allgather"), input), input, null), hurry);
+        return submit(operation(Request.allgather(nameOr(name, "allgather"), input), input, null), hurry);
     }
 
     List<Handle> groupedGathering(String name, List<Tensor> inputs) {
         inputs.forEach(input -> requireRows(name, OpKind.ALLGATHER, input));
         Group group = new Group(nameOr(name, "grouped_allgather"), inputs.size());
-        List<Submission> all = inputs.stream()
-                .map(input -> submission(Request.allgather(group.next(), input).in(group.asked()), input, null))
+        List<PendingOp> all = inputs.stream()
+                .map(input -> operation(Request.allgather(group.next(), input).in(group.asked()), input, null))
                 .toList();
         return submit(all, true);
     }
 
     Handle broadcasting(String name, Tensor input, Tensor output, int root, boolean hurry) {
         int place = requireRoot(OpKind.BROADCAST, name, root);
-        return submit(submission(Request.broadcast(nameOr(name, "broadcast"), input, place), input, output), hurry);
+        return submit(operation(Request.broadcast(nameOr(name, "broadcast"), input, place), input, output), hurry);
     }
 
     Handle exchanging(String name, Tensor input, long[] splits) {
         List<Long> rows = Arrays.stream(splits).boxed().toList();
-        return submit(submission(Request.alltoall(nameOr(name, "alltoall"), input, rows), input, null), true);
+        return submit(operation(Request.alltoall(nameOr(name, "alltoall"), input, rows), input, null), true);
     }
 
     Handle scattering(String name, Tensor input, AllreduceOptions options, boolean hurry) {
@@ -165,13 +224,13 @@ final class CollectiveCalls {
     Handle reducing(String name, Tensor input, AllreduceOptions options, int root, boolean hurry) {
         int place = requireRoot(OpKind.REDUCE, name, root);
         Tensor output = root == globalRank ? outputLike(input) : null;
-        return submit(submission(reductionRequest(name, OpKind.REDUCE, input, options, place), input, output), hurry);
+        return submit(reducing(name, OpKind.REDUCE, input, output, options, place), hurry);
     }
 
     Handle collecting(String name, Tensor input, int root, boolean hurry) {
         int place = requireRoot(OpKind.GATHER, name, root);
         requireRows(name, OpKind.GATHER, input);
-        return submit(submission(Request.gather(nameOr(name, "gather"), input, place), input, null), hurry);
+        return submit(operation(Request.gather(nameOr(name, "gather"), input, place), input, null), hurry);
     }
 
     /** @param given looked at on the root only */
@@ -181,7 +240,7 @@ final class CollectiveCalls {
         if (mine != null) {
             requireRows(name, OpKind.SCATTER, mine);
         }
-        return submit(submission(Request.scatter(nameOr(name, "scatter"), mine, place), mine, null), hurry);
+        return submit(operation(Request.scatter(nameOr(name, "scatter"), mine, place), mine, null), hurry);
     }
 
     Handle transfer(OpKind half, Tensor tensor, int from, int to, int peer, int tag) {
@@ -192,23 +251,30 @@ final class CollectiveCalls {
         }
         String name = "rank " + from + " to rank " + to + ", tag " + tag;
         Request request = Request.transfer(name, half, tensor, place).on(membership.place(name, tensor.device()));
-        return submit(new Submission(id, List.of(from, to), request, tensor, null), true);
+        return submit(membership.engine().operation(id, List.of(from, to), request, tensor, null), true);
     }
 
     /** @param call in words */
     void requireMember(Supplier<String> call) {
+        if (!isUsable()) {
+            refuse(call.get());
+        }
+    }
+
+    private boolean isUsable() {
+        return registered && isMember;
+    }
+
+    private void refuse(String call) {
         if (!registered) {
             throw new HvdException(
                     ErrorId.UNKNOWN_PROCESS_SET,
-                    call.get() + " on rank " + globalRank + ": process set " + id + " of ranks " + ranks
+                    call + " on rank " + globalRank + ": process set " + id + " of ranks " + ranks
                             + " is not registered; it has been removed");
         }
-        if (!ranks.contains(globalRank)) {
-            throw new HvdException(
-                    ErrorId.NOT_A_MEMBER,
-                    call.get() + " on rank " + globalRank + ", which is not in process set " + id + " of ranks "
-                            + ranks);
-        }
+        throw new HvdException(
+                ErrorId.NOT_A_MEMBER,
+                call + " on rank " + globalRank + ", which is not in process set " + id + " of ranks " + ranks);
     }
 
     int requireRoot(OpKind kind, String name, int root) {

@@ -2,48 +2,42 @@ package io.hvd;
 
 import io.hvd.engine.Engine;
 import io.hvd.engine.Outcome;
+import io.hvd.engine.PendingOp;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A collective on its way. Its tensors belong to hvd until {@link #synchronize()} returns. */
 public final class Handle {
-    private final int set;
-    private final String name;
-    private final CompletableFuture<Outcome> result;
+    private final PendingOp op;
     private final Engine engine;
     /** Null where the result need not be read: it is a tensor of the caller's. */
     private final UnreadResults unread;
 
-    private final AtomicBoolean expected = new AtomicBoolean();
+    private volatile boolean expected;
     private volatile boolean observed;
 
-    /** @param set number of the process set */
-    Handle(int set, String name, CompletableFuture<Outcome> result, Engine engine, UnreadResults unread) {
-        this.set = set;
-        this.name = name;
-        this.result = result;
+    Handle(PendingOp op, Engine engine, UnreadResults unread) {
+        this.op = op;
         this.engine = engine;
         this.unread = unread;
     }
 
     public String name() {
-        return name;
+        return op.name();
     }
 
     /** True when {@link #synchronize()} would not wait; in contrast to {@link #poll()} it hurries nothing on, for statistics. */
     public boolean isDone() {
-        return result.isDone();
+        return op.isDone();
     }
 
     /** True when {@link #synchronize()} would not wait. Whoever polls is taken to wait: what is not announced yet is announced. */
     public boolean poll() {
-        if (!result.isDone()) {
-            engine.hurry(set, name);
+        if (!op.isDone()) {
+            engine.hurry(op);
         }
-        boolean done = result.isDone();
+        boolean done = op.isDone();
         if (done) {
             observe(false);
         }
@@ -59,8 +53,9 @@ public final class Handle {
      */
     public Tensor synchronize() {
         Tensor tensor = outcome().tensor();
-        if (unread != null && expected.compareAndSet(false, true)) {
-            unread.expect(tensor, name);
+        if (unread != null && !expected) {
+            expected = true;
+            unread.expect(tensor, op.name());
         }
         return tensor;
     }
@@ -82,17 +77,17 @@ public final class Handle {
     private void observe(boolean waits) {
         if (!observed) {
             observed = true;
-            engine.observed(set, name, waits);
+            engine.observed(op, waits);
         }
     }
 
     private Outcome outcome() {
         observe(true);
-        if (!result.isDone()) {
-            engine.await(set, name, result);
+        if (!op.isDone()) {
+            engine.await(op);
         }
         try {
-            return result.join();
+            return op.join();
         } catch (CompletionException e) {
             if (e.getCause() instanceof HvdException known) {
                 throw known.seenHere();
@@ -103,7 +98,7 @@ public final class Handle {
 
     /** Calls back on hvd's thread, or on one that waits for a result, when the result is there or the operation has failed; must not wait. */
     public void whenDone(Runnable action) {
-        result.whenComplete((value, error) -> {
+        op.whenDone(() -> {
             observe(false);
             action.run();
         });

@@ -135,7 +135,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         requireDynamicSets("addProcessSet");
         List<Integer> members = StartingSets.members("process set", ranks, size());
         Request request = Request.addProcessSet(calls().nameOr(null, "add_process_set"), members);
-        int id = calls().submit(calls().submission(request, null, null), true).number();
+        int id = calls().submit(calls().operation(request, null, null), true).number();
         ProcessSet set = new ProcessSet(membership(), id, members);
         sets.put(id, set);
         return set;
@@ -145,7 +145,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     public void removeProcessSet(ProcessSet set) {
         requireDynamicSets("removeProcessSet");
         Request request = Request.removeProcessSet(calls().nameOr(null, "remove_process_set"), set.id());
-        calls().submit(calls().submission(request, null, null), true).synchronize();
+        calls().submit(calls().operation(request, null, null), true).synchronize();
         set.calls().unregister();
         sets.remove(set.id());
     }

@@ -280,7 +280,8 @@ final class JobGuard implements Membership.Events {
                 endWellWithoutMpi();
             }
             if (MpiProvider.ofThisProcess().isStarted() && membership.topology().localRank() == 0) {
-                LauncherLimit.beginAfterTheRanks();
+                Topology topology = membership.topology();
+                LauncherLimit.beginAfterTheRanks(topology.localSize() == topology.size());
             }
             return;
         }

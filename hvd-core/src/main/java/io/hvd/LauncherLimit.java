@@ -25,7 +25,8 @@ final class LauncherLimit {
      * Its words are the launcher's process, the limit in tenths of a second, the folder in which the launcher keeps the
      * files of its session, and from when the limit counts. A process is known by its number and its start time: in
      * {@code /proc/PID/stat} the state is the first and the start time the twentieth word after the name, which may contain
-     * blanks itself.
+     * blanks itself. It counts from {@code now}, or from when the {@code ranks} have ended, on several hosts or on this {@code
+     * host} alone.
      */
     private static final String SCRIPT = """
             trap '' HUP INT TERM
@@ -49,10 +50,10 @@ final class LauncherLimit {
                 return 1
             }
 
-            # Whether it has children here, and all are zombies.
+            # Whether all its children here are zombies. It may have none, if it has none elsewhere either.
             takes_no_notice() {
                 children=$(cat "/proc/$pid"/task/*/children)
-                [ -n "$children" ] || return 1
+                [ -n "$children" ] || [ "$from" = host ] || return 1
                 for child in $children $pid; do
                     read -r line <"/proc/$child/stat" || return 1
                     case ${line##*) } in
@@ -112,7 +113,7 @@ final class LauncherLimit {
                 done
             } 2>/dev/null
 
-            if [ "$from" = ranks ]; then
+            if [ "$from" != now ]; then
                 await_neglect
             elif ends_within "$tenths"; then
                 exit 0
@@ -135,27 +136,43 @@ final class LauncherLimit {
      */
     static void begin(boolean first) {
         MpiParent.launcherOfOneJob()
-                .ifPresent(pid -> begin(pid, first ? STANDARD : STANDARD.plus(APART), temporaryFolder(), false));
+                .ifPresent(pid -> begin(pid, first ? STANDARD : STANDARD.plus(APART), temporaryFolder(), From.NOW));
     }
 
     /**
      * For a job that has ended well: begins when all processes that the launcher has started on this host have ended and
      * are still there as zombies, which a sound launcher takes notice of at once. As long as one lives, such as a program
      * of another kind in the same job, there is no limit; nor where the launcher waits for whoever reads its output.
+     *
+     * @param ofOneHost whether all ranks are on this host: then a launcher that has taken notice and stays is ended, too
      */
-    static void beginAfterTheRanks() {
-        MpiParent.launcherOfOneJob().ifPresent(pid -> begin(pid, STANDARD, temporaryFolder(), true));
+    static void beginAfterTheRanks(boolean ofOneHost) {
+        MpiParent.launcherOfOneJob()
+                .ifPresent(
+                        pid -> begin(pid, STANDARD, temporaryFolder(), ofOneHost ? From.ENDS_OF_ONE_HOST : From.ENDS));
+    }
+
+    /** When a limit begins to count. */
+    enum From {
+        NOW("now"),
+        /** When the processes on this host have ended. */
+        ENDS("ranks"),
+        /** When the processes on this host have ended, which are all that the launcher has ever started. */
+        ENDS_OF_ONE_HOST("host");
+
+        private final String word;
+
+        From(String word) {
+            this.word = word;
+        }
     }
 
     /** @param folder in which the launcher keeps the files of its session */
-    static void begin(long pid, Duration limit, Path folder, boolean afterTheRanks) {
+    static void begin(long pid, Duration limit, Path folder, From from) {
         try {
             List<String> line = new ArrayList<>(List.of("sh", "-c", SCRIPT, "hvd-launcher-limit"));
-            line.addAll(List.of(
-                    String.valueOf(pid),
-                    String.valueOf(limit.toMillis() / 100),
-                    folder.toString(),
-                    afterTheRanks ? "ranks" : "now"));
+            line.addAll(
+                    List.of(String.valueOf(pid), String.valueOf(limit.toMillis() / 100), folder.toString(), from.word));
             if (Files.isExecutable(Path.of("/usr/bin/setsid"))) {
                 line.add(0, "/usr/bin/setsid"); // what ends a rank's process group or session does not end this
             }

@@ -15,6 +15,7 @@ import io.hvd.monitor.Phase;
 import io.hvd.monitor.Self;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
+import io.hvd.spi.OpKind;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
 import io.hvd.timeline.Timeline;
@@ -219,6 +220,13 @@ final class Membership {
     Engine open(String call) {
         if (!open) {
             throw new NotInitialisedException(call);
+        }
+        return engine;
+    }
+
+    Engine open(OpKind call) {
+        if (!open) {
+            throw new NotInitialisedException(call.toString());
         }
         return engine;
     }

@@ -1,7 +1,6 @@
 package io.hvd;
 
 import io.hvd.config.RankFacts;
-import io.hvd.engine.Engine.Submission;
 import io.hvd.engine.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -110,10 +109,20 @@ public class ProcessSet {
      * @return one handle per tensor, in the map's order
      */
     public List<Handle> allreduceInPlaceAsync(Map<String, Tensor> tensors, AllreduceOptions options) {
-        List<Submission> all = new ArrayList<>(tensors.size());
-        tensors.forEach((name, tensor) -> all.add(
-                calls.submission(calls.reductionRequest(name, OpKind.ALLREDUCE, tensor, options, 0), tensor, tensor)));
-        return calls.submit(all, true);
+        return calls.allreducing(tensors, options);
+    }
+
+    /**
+     * Prepares an in-place allreduce of tensors that travel again and again, such as a bucket of gradients, as
+     * {@code MPI_Allreduce_init} does: what a call needs is made once, so that starting it makes no object per tensor and
+     * looks nothing up. The ranks find the tensors by name, as those of the other allreduces, so they may prepare them in
+     * other groups or call {@link #allreduceInPlace} for some of them.
+     *
+     * @param names the same on every rank for the same tensors, none of them twice
+     * @param tensors one for each name, which every start reads and overwrites
+     */
+    public PreparedAllreduce prepareAllreduce(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
+        return calls.preparing(names, tensors, options);
     }
 
     /**
@@ -316,7 +325,7 @@ public class ProcessSet {
     }
 
     public Handle barrierAsync() {
-        return calls.submit(calls.submission(Request.barrier(calls.nameOr(null, "barrier"), 0), null, null), true);
+        return calls.submit(calls.operation(Request.barrier(calls.nameOr(null, "barrier"), 0), null, null), true);
     }
 
     /**
@@ -331,7 +340,7 @@ public class ProcessSet {
             throw calls.bad(OpKind.BARRIER, null, "the limit is " + atMost + ", expected at least a millisecond");
         }
         Request request = Request.barrier(calls.nameOr(null, "monitored_barrier"), atMost.toMillis());
-        calls.submit(calls.submission(request, null, null), true).synchronize();
+        calls.submit(calls.operation(request, null, null), true).synchronize();
     }
 
     /**
@@ -347,7 +356,7 @@ public class ProcessSet {
     /** @param divisor what averages are divided by meanwhile; the same on every rank */
     public int join(JoinDivisor divisor) {
         try {
-            return calls.submit(calls.submission(Request.join(JOIN, divisor), null, null), true)
+            return calls.submit(calls.operation(Request.join(JOIN, divisor), null, null), true)
                     .number();
         } finally {
             // The ranks have called a different number of operations; from here on they count alike again.

@@ -2,6 +2,7 @@ package io.hvd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.LauncherLimit.From;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,8 +34,8 @@ class LauncherLimitTest {
         launcher = new ProcessBuilder(List.of("sh", "-c", script)).start();
     }
 
-    private void limit(boolean afterTheRanks) {
-        LauncherLimit.begin(launcher.pid(), SHORT, folder, afterTheRanks);
+    private void limit(From from) {
+        LauncherLimit.begin(launcher.pid(), SHORT, folder, from);
     }
 
     /** Exit codes differ between shells; that it ends is what counts. */
@@ -60,7 +61,7 @@ class LauncherLimitTest {
         Path elsewhere = session("elsewhere/pid." + pid);
         Files.createSymbolicLink(planted, folder.resolve("elsewhere"));
 
-        limit(false);
+        limit(From.NOW);
 
         assertThat(endsWithin(60)).isTrue();
         for (Path session : gone) {
@@ -75,7 +76,7 @@ class LauncherLimitTest {
     @Test
     void oneThatListensToNothingIsKilled() throws Exception {
         start("trap '' INT TERM; while :; do sleep 0.1; done");
-        limit(false);
+        limit(From.NOW);
 
         assertThat(endsWithin(60)).isTrue();
     }
@@ -89,7 +90,7 @@ class LauncherLimitTest {
             Thread.onSpinWait();
         }
         ProcessHandle connection = launcher.children().findAny().orElseThrow();
-        limit(false);
+        limit(From.NOW);
 
         assertThat(endsWithin(60)).isTrue();
         connection.onExit().get(30, TimeUnit.SECONDS);
@@ -98,7 +99,7 @@ class LauncherLimitTest {
     @Test
     void afterAGoodEndOneThatTakesNoNoticeOfItsRanksIsEnded() throws Exception {
         start("(exit 0) & exec sleep 100");
-        limit(true);
+        limit(From.ENDS);
 
         assertThat(endsWithin(60)).isTrue();
     }
@@ -107,7 +108,7 @@ class LauncherLimitTest {
     @Test
     void afterAGoodEndOneThatWaitsForTheReaderOfItsOutputIsLeftAlone() throws Exception {
         start("(exit 0) & exec head -c 10000000 /dev/zero");
-        limit(true);
+        limit(From.ENDS);
 
         assertThat(endsWithin(3)).isFalse();
         assertThat(launcher.getInputStream().readAllBytes()).hasSize(10_000_000);
@@ -117,15 +118,31 @@ class LauncherLimitTest {
     @Test
     void afterAGoodEndOneThatHasOtherWorkIsLeftAlone() throws Exception {
         start("(exit 0) & sleep 100 & exec sleep 100");
-        limit(true);
+        limit(From.ENDS);
 
         assertThat(endsWithin(3)).isFalse();
     }
 
     @Test
-    void afterAGoodEndOneThatHasTakenNoticeIsLeftAlone() throws Exception {
+    void afterAGoodEndOneThatHasTakenNoticeIsLeftAloneSinceItMayHaveRanksElsewhere() throws Exception {
         start("exec sleep 100");
-        limit(true);
+        limit(From.ENDS);
+
+        assertThat(endsWithin(3)).isFalse();
+    }
+
+    @Test
+    void afterAGoodEndOnOneHostOneThatHasTakenNoticeAndStaysIsEnded() throws Exception {
+        start("exec sleep 100");
+        limit(From.ENDS_OF_ONE_HOST);
+
+        assertThat(endsWithin(60)).isTrue();
+    }
+
+    @Test
+    void afterAGoodEndOnOneHostOneThatHasOtherWorkIsLeftAlone() throws Exception {
+        start("(exit 0) & sleep 100 & exec sleep 100");
+        limit(From.ENDS_OF_ONE_HOST);
 
         assertThat(endsWithin(3)).isFalse();
     }

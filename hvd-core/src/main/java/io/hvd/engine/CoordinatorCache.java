@@ -56,27 +56,27 @@ final class CoordinatorCache {
     /**
      * Goes through the batches of a plan as every rank will when it arrives.
      *
-     * @param slots of the operations to be remembered, by name
+     * @param tallies of the operations to be remembered, by name
      * @return the same batches; an operation whose number has gone meanwhile is named in full
      */
-    List<Batch> planned(List<Batch> batches, Map<String, Slot> slots) {
+    List<Batch> planned(List<Batch> batches, Map<String, Tally> tallies) {
         plans++;
         List<Batch> stamped = new ArrayList<>();
         for (Batch batch : batches) {
             List<Op> ops = batch.ops().stream()
-                    .map(op -> batch.remember() ? stamp(op, slots.get(op.name())) : Op.named(op.name()))
+                    .map(op -> batch.remember() ? stamp(op, tallies.get(op.name())) : Op.named(op.name()))
                     .toList();
             stamped.add(batch.withOps(ops));
         }
         return stamped;
     }
 
-    private Op stamp(Op op, Slot slot) {
+    private Op stamp(Op op, Tally tally) {
         if (op.isKnown() && cache.get(op.number()) != null) {
             cache.used(op.number());
             return op;
         }
-        cache.put(op.name(), List.copyOf(slot.requests())).ifPresent(gone -> {
+        cache.put(op.name(), List.copyOf(tally.requests())).ifPresent(gone -> {
             evicted |= !gone.name().equals(op.name());
             retired.add(new Retired(gone.number(), plans));
             retiredRequests.put(gone.number(), gone.value());

@@ -3,7 +3,6 @@ package io.hvd.engine;
 import io.hvd.spi.Activities;
 import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -20,27 +19,27 @@ final class DataLog implements Activities {
 
     /** The data plane takes up a batch for which all members have come; stand-ins of a joined rank leave no trace. */
     void start(List<PendingOp> ops) {
-        List<Call> calls = begin(ops);
-        calls.forEach(call -> recorder.started(call, batch));
-    }
-
-    /** The data plane takes up a step of the static plan, and meets the other members there. */
-    void enter(List<PendingOp> ops) {
-        List<Call> calls = begin(ops);
-        if (recorder.isHeard()) {
-            calls.forEach(call -> recorder.entered(call, batch));
-        }
-    }
-
-    private List<Call> begin(List<PendingOp> ops) {
-        List<Call> calls = new ArrayList<>(ops.size());
-        for (PendingOp op : ops) {
-            if (op.call() != null) {
-                calls.add(op.call());
+        begin(ops);
+        for (int i = 0; i < ops.size(); i++) {
+            if (ops.get(i).call() != null) {
+                recorder.started(ops.get(i).call(), batch);
             }
         }
-        batch = calls.isEmpty() ? null : calls.get(0);
-        return calls;
+    }
+
+    /** The data plane takes up a step of the static plan, in which nobody has joined, and meets the other members there. */
+    void enter(List<PendingOp> ops) {
+        begin(ops);
+        for (int i = 0; recorder.isHeard() && i < ops.size(); i++) {
+            recorder.entered(ops.get(i).call(), batch);
+        }
+    }
+
+    private void begin(List<PendingOp> ops) {
+        batch = null;
+        for (int i = 0; batch == null && i < ops.size(); i++) {
+            batch = ops.get(i).call();
+        }
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.hvd.engine;
 
 import io.hvd.engine.Plan.Batch;
+import io.hvd.engine.StaticPlan.PlannedBatch;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
@@ -48,39 +49,39 @@ final class Execution {
         return data.refuses(known.kind(), known.device(), known.dtype(), how());
     }
 
-    /** @return what each operation brings, as soon as {@link #completion} is done */
-    List<Outcome> run() {
-        return guarded(() -> switch (first.kind()) {
-            case ALLREDUCE -> {
-                data.allreduce(inputs(), outputs(), how());
-                yield results();
+    /** The operations have their results as soon as {@link #completion} is done. */
+    void run() {
+        guarded(() -> {
+            switch (first.kind()) {
+                case ALLREDUCE -> data.allreduce(inputs(), outputs(), how());
+                case BROADCAST -> data.broadcast(inputs(), outputs(), first.root());
+                case BARRIER -> {
+                    // The ranks have met in the negotiation.
+                }
+                case JOIN ->
+                    ops.get(0).bring(Outcome.of(Math.toIntExact(batch.sizes().get(0))));
+                default -> ops.get(0).bring(runAlone(ops.get(0)));
             }
-            case BROADCAST -> {
-                data.broadcast(inputs(), outputs(), first.root());
-                yield results();
-            }
-            case BARRIER -> List.of(Outcome.NOTHING);
-            case JOIN -> List.of(Outcome.of(Math.toIntExact(batch.sizes().get(0))));
-            default -> List.of(runAlone(ops.get(0)));
+            return null;
         });
     }
 
     /**
      * A batch of a static plan.
      *
-     * @return as {@link #run} does; nothing if a rank has vetoed it, and then nothing has happened
+     * @return false if a rank has vetoed it, and then nothing has happened
      */
-    Optional<List<Outcome>> runUnlessVetoed() {
-        return guarded(() ->
-                data.allreduceUnlessVetoed(inputs(), outputs(), how()) ? Optional.of(results()) : Optional.empty());
+    boolean runUnlessVetoed(PlannedBatch planned) {
+        return guarded(() -> {
+            makeOutputs();
+            return data.allreduceUnlessVetoed(planned.inputs(), planned.outputs(), how());
+        });
     }
 
-    private List<Outcome> results() {
-        List<Outcome> results = new ArrayList<>(ops.size());
-        for (PendingOp op : ops) {
-            results.add(Outcome.of(op.output()));
+    private void makeOutputs() {
+        for (int i = 0; i < ops.size(); i++) {
+            output(ops.get(i));
         }
-        return results;
     }
 
     /** What the run has left to a device, or null. */
@@ -117,11 +118,13 @@ final class Execution {
      * Tells those who wait: of the first operation last. A program waits in the order in which it has submitted, and so
      * wakes up once for all of a batch.
      */
-    void complete(List<Outcome> outcomes) {
-        for (int i = 1; i < ops.size(); i++) {
-            ops.get(i).complete(outcomes.get(i));
-        }
-        ops.get(0).complete(outcomes.get(0));
+    void complete() {
+        PendingOp.complete(ops);
+    }
+
+    /** A device is still at work on it: the list of its operations, which the next step uses again, is copied. */
+    Execution kept() {
+        return new Execution(set, List.copyOf(ops), batch, broken);
     }
 
     void fail(Throwable cause) {

@@ -13,9 +13,9 @@ final class FusionPlanner {
     private FusionPlanner() {}
 
     /** Operations that may be carried out as one. */
-    record Fused(List<Slot> slots) {
+    record Fused(List<Tally> tallies) {
         Request first() {
-            return slots.get(0).first();
+            return tallies.get(0).first();
         }
     }
 
@@ -24,9 +24,9 @@ final class FusionPlanner {
      * @param thresholdBytes most that a fused batch may carry; a single larger operation still runs
      *     alone, and with 0 all do
      */
-    static List<Fused> fuse(List<Slot> ready, long thresholdBytes) {
+    static List<Fused> fuse(List<Tally> ready, long thresholdBytes) {
         // Ranks that have joined stand in for all of a batch or for none of it: scale factors go by batch.
-        return fuse(ready, thresholdBytes, Slot::first, Slot::isMissingTheSame).stream()
+        return fuse(ready, thresholdBytes, Tally::first, Tally::isMissingTheSame).stream()
                 .map(Fused::new)
                 .toList();
     }

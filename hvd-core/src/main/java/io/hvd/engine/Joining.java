@@ -43,19 +43,19 @@ final class Joining {
     }
 
     /** What an average is divided by; a rank may have asked for it before it joined. */
-    int divisor(Slot slot) {
+    int divisor(Tally tally) {
         if (joined.isEmpty()) {
             return members.size();
         }
         JoinDivisor divisor = joined.values().iterator().next().divisor();
-        return divisor == JoinDivisor.ACTIVE ? slot.asked() : members.size();
+        return divisor == JoinDivisor.ACTIVE ? tally.asked() : members.size();
     }
 
     /** Only where neutral elements can stand in for a rank it may be missing; who asked before it joined is not missing. */
-    Optional<String> refuses(Slot slot) {
-        Request first = slot.first();
+    Optional<String> refuses(Tally tally) {
+        Request first = tally.first();
         boolean served = first.kind() == OpKind.ALLREDUCE && first.device().isCpu() || first.kind() == OpKind.BARRIER;
-        if (slot.missing().isEmpty() || (served && conflict.isEmpty())) {
+        if (tally.missing().isEmpty() || (served && conflict.isEmpty())) {
             return Optional.empty();
         }
         if (served) {

@@ -16,10 +16,10 @@ final class LateRanks {
     private final List<Batch> refusals = new ArrayList<>();
 
     /** The others wait no longer. */
-    Batch gaveUp(Slot slot, String error) {
-        expected.put(slot.name(), new TreeSet<>(slot.missing()));
-        errors.put(slot.name(), error);
-        return Batch.refuse(slot.name(), Verdict.TIMED_OUT, error, slot.askers());
+    Batch gaveUp(Tally tally, String error) {
+        expected.put(tally.name(), new TreeSet<>(tally.missing()));
+        errors.put(tally.name(), error);
+        return Batch.refuse(tally.name(), Verdict.TIMED_OUT, error, tally.askers());
     }
 
     /** True if a request comes too late; its refusal is in the next plan. */

@@ -28,8 +28,8 @@ final class Negotiation {
     private final EngineSettings settings;
     private final Arrivals arrivals;
     private final Predicate<Device> vetoes;
-    private final Map<String, Slot> waiting = new LinkedHashMap<>();
-    private final List<Slot> ready = new ArrayList<>();
+    private final Map<String, Tally> waiting = new LinkedHashMap<>();
+    private final List<Tally> ready = new ArrayList<>();
     private final CoordinatorCache cache;
     private final Joining joining;
     private final GroupGate groups = new GroupGate();
@@ -38,7 +38,7 @@ final class Negotiation {
     private final StepWatch steps;
     private final TreeSet<Integer> closed = new TreeSet<>();
     /** What the plan in the making runs, by name. */
-    private final Map<String, Slot> deciding = new HashMap<>();
+    private final Map<String, Tally> deciding = new HashMap<>();
 
     private int epoch;
     /** What ranks have asked for that know already that a static plan has been left, of which rank 0 has not heard. */
@@ -142,7 +142,7 @@ final class Negotiation {
         }
         batches.addAll(late.refusals());
         releaseWhatJoinedRanksNeedNotAskFor();
-        List<Slot> agreed = new ArrayList<>();
+        List<Tally> agreed = new ArrayList<>();
         decide(agreed, spoiled, batches);
         fuse(agreed, batches);
         joining.finished().ifPresent(end -> {
@@ -157,8 +157,8 @@ final class Negotiation {
     /** Nanoseconds until {@link #next} has something to say without a new announcement. */
     long nanosUntilDue(long now) {
         return waiting.values().stream()
-                .filter(slot -> slot.first().hasLimit())
-                .mapToLong(slot -> Math.max(0, deadline(slot) - now))
+                .filter(tally -> tally.first().hasLimit())
+                .mapToLong(tally -> Math.max(0, deadline(tally) - now))
                 .min()
                 .orElse(Long.MAX_VALUE);
     }
@@ -170,8 +170,8 @@ final class Negotiation {
      */
     void postpone(long listened, long now) {
         waiting.values().stream()
-                .filter(slot -> slot.first().hasLimit() && deadline(slot) <= now && listened < deadline(slot))
-                .forEach(slot -> slot.postpone(now - Math.max(listened, slot.since())));
+                .filter(tally -> tally.first().hasLimit() && deadline(tally) <= now && listened < deadline(tally))
+                .forEach(tally -> tally.postpone(now - Math.max(listened, tally.since())));
     }
 
     private void want(int rank, Request request, int number, long now) {
@@ -183,11 +183,11 @@ final class Negotiation {
         if (late.isTooLate(rank, request)) {
             return;
         }
-        Slot slot = waiting.computeIfAbsent(request.name(), name -> new Slot(members.size(), now));
-        slot.set(rank, request, number);
-        if (slot.isComplete(joining.joined())) {
+        Tally tally = waiting.computeIfAbsent(request.name(), name -> new Tally(members.size(), now));
+        tally.set(rank, request, number);
+        if (tally.isComplete(joining.joined())) {
             waiting.remove(request.name());
-            ready.add(slot);
+            ready.add(tally);
         }
     }
 
@@ -195,11 +195,11 @@ final class Negotiation {
         if (joining.joined().isEmpty()) {
             return;
         }
-        for (Iterator<Slot> all = waiting.values().iterator(); all.hasNext(); ) {
-            Slot slot = all.next();
-            if (slot.isComplete(joining.joined())) {
+        for (Iterator<Tally> all = waiting.values().iterator(); all.hasNext(); ) {
+            Tally tally = all.next();
+            if (tally.isComplete(joining.joined())) {
                 all.remove();
-                ready.add(slot);
+                ready.add(tally);
             }
         }
     }
@@ -210,107 +210,107 @@ final class Negotiation {
             return new Refusal(refused.verdict(), refused.error());
         }
 
-        Batch of(Slot slot) {
-            return Batch.refuse(slot.name(), verdict, why, slot.askers());
+        Batch of(Tally tally) {
+            return Batch.refuse(tally.name(), verdict, why, tally.askers());
         }
     }
 
     /** @param spoiled groups of which something has been refused */
-    private void decide(List<Slot> agreed, Map<String, Refusal> spoiled, List<Batch> batches) {
-        Map<Slot, Refusal> errors = new HashMap<>();
-        for (Slot slot : ready) {
-            error(slot).map(why -> new Refusal(Verdict.MISMATCH, why)).ifPresent(error -> {
-                errors.put(slot, error);
-                slot.groups().forEach(group -> spoiled.putIfAbsent(group, error));
+    private void decide(List<Tally> agreed, Map<String, Refusal> spoiled, List<Batch> batches) {
+        Map<Tally, Refusal> errors = new HashMap<>();
+        for (Tally tally : ready) {
+            error(tally).map(why -> new Refusal(Verdict.MISMATCH, why)).ifPresent(error -> {
+                errors.put(tally, error);
+                tally.groups().forEach(group -> spoiled.putIfAbsent(group, error));
             });
         }
-        for (Slot slot : ready) {
-            Optional<Refusal> error = Optional.ofNullable(errors.get(slot)).or(() -> spoiledBy(spoiled, slot));
+        for (Tally tally : ready) {
+            Optional<Refusal> error = Optional.ofNullable(errors.get(tally)).or(() -> spoiledBy(spoiled, tally));
             if (error.isPresent()) {
-                batches.add(error.get().of(slot));
-            } else if (slot.first().group().isNone()) {
-                agreed.add(slot);
+                batches.add(error.get().of(tally));
+            } else if (tally.first().group().isNone()) {
+                agreed.add(tally);
             } else {
-                groups.arrived(slot).ifPresent(group -> fuseGroup(group, batches));
+                groups.arrived(tally).ifPresent(group -> fuseGroup(group, batches));
             }
         }
         ready.clear();
         refuseTheRestOf(spoiled, batches);
     }
 
-    private Optional<String> error(Slot slot) {
-        return slot.op().isKnown() && joining.joined().isEmpty()
+    private Optional<String> error(Tally tally) {
+        return tally.op().isKnown() && joining.joined().isEmpty()
                 ? Optional.empty()
-                : Mismatch.find(slot.requests(), members).or(() -> joining.refuses(slot));
+                : Mismatch.find(tally.requests(), members).or(() -> joining.refuses(tally));
     }
 
     /** What some ranks only have put into a group that is refused can never become complete. */
     private void refuseTheRestOf(Map<String, Refusal> spoiled, List<Batch> batches) {
-        spoiled.forEach((group, refusal) -> groups.forget(group).forEach(slot -> batches.add(refusal.of(slot))));
-        for (Iterator<Slot> all = waiting.values().iterator(); !spoiled.isEmpty() && all.hasNext(); ) {
-            Slot slot = all.next();
-            spoiledBy(spoiled, slot).ifPresent(refusal -> {
+        spoiled.forEach((group, refusal) -> groups.forget(group).forEach(tally -> batches.add(refusal.of(tally))));
+        for (Iterator<Tally> all = waiting.values().iterator(); !spoiled.isEmpty() && all.hasNext(); ) {
+            Tally tally = all.next();
+            spoiledBy(spoiled, tally).ifPresent(refusal -> {
                 all.remove();
-                batches.add(refusal.of(slot));
+                batches.add(refusal.of(tally));
             });
         }
     }
 
-    private static Optional<Refusal> spoiledBy(Map<String, Refusal> errors, Slot slot) {
-        return slot.groups().stream()
+    private static Optional<Refusal> spoiledBy(Map<String, Refusal> errors, Tally tally) {
+        return tally.groups().stream()
                 .filter(errors::containsKey)
                 .map(errors::get)
                 .findFirst();
     }
 
-    private void fuse(List<Slot> agreed, List<Batch> batches) {
-        List<Slot> fusable = new ArrayList<>();
-        for (Slot slot : agreed) {
-            switch (slot.first().kind()) {
-                case ALLREDUCE, BROADCAST -> fusable.add(slot);
-                default -> batches.add(batch(List.of(slot)));
+    private void fuse(List<Tally> agreed, List<Batch> batches) {
+        List<Tally> fusable = new ArrayList<>();
+        for (Tally tally : agreed) {
+            switch (tally.first().kind()) {
+                case ALLREDUCE, BROADCAST -> fusable.add(tally);
+                default -> batches.add(batch(List.of(tally)));
             }
         }
         FusionPlanner.fuse(fusable, settings.fusionThresholdBytes())
-                .forEach(fused -> batches.add(batch(fused.slots())));
+                .forEach(fused -> batches.add(batch(fused.tallies())));
     }
 
     /** A group travels as one, however large, as far as its types allow. */
-    private void fuseGroup(List<Slot> slots, List<Batch> batches) {
-        boolean fusable = slots.get(0).first().kind() == OpKind.ALLREDUCE;
+    private void fuseGroup(List<Tally> tallies, List<Batch> batches) {
+        boolean fusable = tallies.get(0).first().kind() == OpKind.ALLREDUCE;
         long threshold = !fusable ? 0 : settings.groupFusion() ? Long.MAX_VALUE : settings.fusionThresholdBytes();
-        FusionPlanner.fuse(slots, threshold).forEach(fused -> batches.add(batch(fused.slots())));
+        FusionPlanner.fuse(tallies, threshold).forEach(fused -> batches.add(batch(fused.tallies())));
     }
 
-    private Batch batch(List<Slot> slots) {
-        Slot slot = slots.get(0);
-        Request first = slot.first();
-        slots.forEach(each -> deciding.put(each.name(), each));
+    private Batch batch(List<Tally> tallies) {
+        Tally tally = tallies.get(0);
+        Request first = tally.first();
+        tallies.forEach(each -> deciding.put(each.name(), each));
         boolean someDoNotAsk = !joining.joined().isEmpty();
         List<Request> templates = List.of();
         if (first.kind() == OpKind.SCATTER) {
-            templates = List.of(slot.requests().get(first.root()));
+            templates = List.of(tally.requests().get(first.root()));
         } else if (someDoNotAsk
                 || first.kind() == OpKind.ADD_PROCESS_SET
                 || first.kind() == OpKind.REMOVE_PROCESS_SET) {
-            templates = slots.stream().map(Slot::first).toList();
+            templates = tallies.stream().map(Tally::first).toList();
         }
         return new Batch(
-                slots.stream().map(Slot::op).toList(),
+                tallies.stream().map(Tally::op).toList(),
                 first.kind().isTransfer() ? Verdict.RUN_IF_ASKED : Verdict.RUN,
                 "",
-                sizes(slot),
+                sizes(tally),
                 templates,
-                joining.divisor(slot),
+                joining.divisor(tally),
                 !someDoNotAsk && CoordinatorCache.takes(first.kind()));
     }
 
-    private static List<Long> sizes(Slot slot) {
-        return switch (slot.first().kind()) {
+    private static List<Long> sizes(Tally tally) {
+        return switch (tally.first().kind()) {
             case ALLGATHER, GATHER ->
-                slot.requests().stream().map(request -> request.shape().dim(0)).toList();
+                tally.requests().stream().map(request -> request.shape().dim(0)).toList();
             case ALLTOALL ->
-                slot.requests().stream()
+                tally.requests().stream()
                         .map(Request::splits)
                         .flatMap(Collection::stream)
                         .toList();
@@ -355,21 +355,22 @@ final class Negotiation {
     }
 
     private void giveUpOnLateRanks(long now, List<Batch> batches) {
-        for (Iterator<Slot> all = waiting.values().iterator(); all.hasNext(); ) {
-            Slot slot = all.next();
-            if (slot.first().hasLimit() && deadline(slot) <= now) {
+        for (Iterator<Tally> all = waiting.values().iterator(); all.hasNext(); ) {
+            Tally tally = all.next();
+            if (tally.first().hasLimit() && deadline(tally) <= now) {
                 all.remove();
-                List<Integer> missing = slot.missing();
+                List<Integer> missing = tally.missing();
                 batches.add(late.gaveUp(
-                        slot,
-                        "barrier \"" + slot.name() + "\": after " + slot.first().argument() + " ms ranks "
-                                + RankSet.format(global(missing)) + " had not come"));
+                        tally,
+                        "barrier \"" + tally.name() + "\": after "
+                                + tally.first().argument() + " ms ranks " + RankSet.format(global(missing))
+                                + " had not come"));
             }
         }
     }
 
-    private static long deadline(Slot slot) {
-        return slot.since() + TimeUnit.MILLISECONDS.toNanos(slot.first().argument());
+    private static long deadline(Tally tally) {
+        return tally.since() + TimeUnit.MILLISECONDS.toNanos(tally.first().argument());
     }
 
     private void refuseWhatWaitsForClosedRanks(List<Batch> batches) {
@@ -377,18 +378,18 @@ final class Negotiation {
             return;
         }
         Map<String, Refusal> spoiled = new HashMap<>();
-        for (Iterator<Slot> all = waiting.values().iterator(); all.hasNext(); ) {
-            Slot slot = all.next();
+        for (Iterator<Tally> all = waiting.values().iterator(); all.hasNext(); ) {
+            Tally tally = all.next();
             List<Integer> gone =
-                    slot.missing().stream().filter(closed::contains).toList();
+                    tally.missing().stream().filter(closed::contains).toList();
             if (!gone.isEmpty()) {
                 all.remove();
                 Refusal refusal = new Refusal(
                         Verdict.RANK_GONE,
-                        "tensor \"" + slot.name() + "\" can never be complete: ranks " + RankSet.format(global(gone))
+                        "tensor \"" + tally.name() + "\" can never be complete: ranks " + RankSet.format(global(gone))
                                 + " have closed their context without submitting it");
-                batches.add(refusal.of(slot));
-                slot.groups().forEach(group -> spoiled.putIfAbsent(group, refusal));
+                batches.add(refusal.of(tally));
+                tally.groups().forEach(group -> spoiled.putIfAbsent(group, refusal));
             }
         }
         refuseTheRestOf(spoiled, batches);

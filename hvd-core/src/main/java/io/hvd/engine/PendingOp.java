@@ -3,57 +3,116 @@ package io.hvd.engine;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
+import io.hvd.trace.Recorded;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
  * An operation on its way: what was asked, where the elements lie, and who waits. Some operations make
- * their output themselves, once they know its size.
+ * their output themselves, once they know its size. An operation of a {@link PreparedOps prepared collective} is begun again
+ * when it has ended.
  */
-final class PendingOp {
-    private final int set;
+public final class PendingOp implements Recorded, Awaited {
+    private static final Object SUCCESS = new Object();
+    private static final AtomicReferenceFieldUpdater<PendingOp, Object> END =
+            AtomicReferenceFieldUpdater.newUpdater(PendingOp.class, Object.class, "end");
+
+    /** Null for a stand-in. */
+    private Slot slot;
+
     private final Request request;
+    private final Slot.Asked asked;
     private final Tensor input;
-    private Tensor output;
+    private final boolean bringsOutput;
     private final Call call;
     private final FlightRecorder recorder;
-    private final CompletableFuture<Outcome> result = new CompletableFuture<>();
+    /** Null for an operation that is submitted once. */
+    private final PreparedOps owner;
+
+    private Tensor output;
+    private List<Long> received = List.of();
+    private int number;
+    /** Null while it is under way; then {@link #SUCCESS} or why it has failed. */
+    private volatile Object end;
+    /** Made by the first who waits or wants to be called back. */
+    private volatile CompletableFuture<Void> watcher;
+
+    // The queue's, under its lock.
+    /** Neighbours in the order of submission. */
+    PendingOp previous;
+
+    PendingOp next;
+    /** Not announced yet. */
+    boolean fresh;
+    /** A thread of the program waits for it. */
+    boolean isAwaited;
+    /** When the answer to an operation with a limit is overdue. */
+    long overdueNanos;
 
     /**
-     * @param set number of the process set
      * @param output null where the operation makes it
+     * @param owner null for an operation that is submitted once
      */
-    PendingOp(int set, Request request, Tensor input, Tensor output, Call call, FlightRecorder recorder) {
-        this.set = set;
+    PendingOp(Slot slot, Slot.Asked asked, Tensor input, Tensor output, FlightRecorder recorder, PreparedOps owner) {
+        this(slot, asked, asked.request(), input, output, new Call(), recorder, owner);
+    }
+
+    private PendingOp(
+            Slot slot,
+            Slot.Asked asked,
+            Request request,
+            Tensor input,
+            Tensor output,
+            Call call,
+            FlightRecorder recorder,
+            PreparedOps owner) {
+        this.slot = slot;
+        this.asked = asked;
         this.request = request;
         this.input = input;
         this.output = output;
+        this.bringsOutput = output != null;
         this.call = call;
         this.recorder = recorder;
+        this.owner = owner;
     }
 
     /** What a rank that has joined carries out in place of another rank's operation; nobody waits for it. */
-    static PendingOp standIn(int set, Request template) {
+    static PendingOp standIn(Request template) {
         Request request = Neutral.unscaled(template);
         Tensor neutral = Neutral.tensor(request);
-        return new PendingOp(set, request, neutral, neutral, null, null);
+        return new PendingOp(null, null, request, neutral, neutral, null, null, null);
     }
 
-    /** What tells operations apart: the same name in two process sets is two operations. */
-    record Key(int set, String name) {}
+    /** Makes it ready to be submitted once more; it has ended. */
+    void again() {
+        end = null;
+        watcher = null;
+        if (!bringsOutput) {
+            output = null;
+        }
+    }
 
-    Key key() {
-        return new Key(set, request.name());
+    Slot slot() {
+        return slot;
+    }
+
+    /** Under the queue's lock: the slot that it had is not found by its name any more. */
+    void move(Slot found) {
+        slot = found;
     }
 
     int set() {
-        return set;
+        return slot.set();
     }
 
-    Request request() {
+    public Request request() {
         return request;
     }
 
-    String name() {
+    public String name() {
         return request.name();
     }
 
@@ -61,27 +120,46 @@ final class PendingOp {
         return input;
     }
 
-    Tensor output() {
+    public Tensor output() {
         return output;
     }
 
-    /** Where the result goes after all; on the communication thread. */
+    /** Whether the result is written over the input. */
+    public boolean isInPlace() {
+        return output == input;
+    }
+
+    /** Where the result goes after all; for whoever has the turn. */
     void provide(Tensor made) {
         output = made;
     }
 
-    /** The line that asked for it. */
-    String site() {
-        return call.site();
+    /** What the operation has come to, besides the output; for whoever has the turn. */
+    void bring(Outcome outcome) {
+        output = outcome.tensor();
+        received = outcome.received();
+        number = outcome.number();
     }
 
-    CompletableFuture<Outcome> result() {
-        return result;
+    @Override
+    public String site() {
+        return asked.site();
     }
 
     /** As the recorder knows it; null for a stand-in. */
-    Call call() {
+    @Override
+    public Call call() {
         return call;
+    }
+
+    @Override
+    public Call.Operation operation() {
+        return asked.operation();
+    }
+
+    @Override
+    public boolean isDone() {
+        return end != null;
     }
 
     /** The engine has taken it from the queue. */
@@ -89,19 +167,75 @@ final class PendingOp {
         recorder.announced(call, negotiated);
     }
 
-    void complete(Outcome outcome) {
-        end("");
-        result.complete(outcome);
+    /** All of these have succeeded; the recorder hears it first, and of the operations the first one ends last. */
+    static void complete(List<PendingOp> ops) {
+        FlightRecorder told = ops.get(0).recorder;
+        if (told != null) {
+            told.ended(ops);
+        }
+        for (int i = 1; i < ops.size(); i++) {
+            ops.get(i).end(SUCCESS);
+        }
+        ops.get(0).end(SUCCESS);
     }
 
     void fail(Throwable cause) {
-        end(cause.toString());
-        result.completeExceptionally(cause);
+        if (call != null) {
+            recorder.ended(call, cause.toString());
+        }
+        end(cause);
     }
 
-    private void end(String error) {
-        if (call != null) {
-            recorder.ended(call, error);
+    private void end(Object how) {
+        if (!END.compareAndSet(this, null, how)) {
+            return;
         }
+        CompletableFuture<Void> watching = watcher;
+        if (watching != null) {
+            watching.complete(null);
+        }
+        if (owner != null) {
+            owner.ended(how == SUCCESS ? null : (Throwable) how);
+        }
+    }
+
+    @Override
+    public void await() {
+        if (end == null) {
+            watcher().join();
+        }
+    }
+
+    /** Calls back when it has ended, in whatever way, on the thread that ends it. */
+    public void whenDone(Runnable action) {
+        watcher().thenRun(action);
+    }
+
+    private CompletableFuture<Void> watcher() {
+        CompletableFuture<Void> made;
+        synchronized (this) {
+            if (watcher == null) {
+                watcher = new CompletableFuture<>();
+            }
+            made = watcher;
+        }
+        if (end != null) {
+            made.complete(null);
+        }
+        return made;
+    }
+
+    /**
+     * Waits for what it brings.
+     *
+     * @throws CompletionException with the cause of its failure
+     */
+    public Outcome join() {
+        await();
+        Object how = end;
+        if (how != SUCCESS) {
+            throw new CompletionException((Throwable) how);
+        }
+        return new Outcome(output, received, number);
     }
 }

@@ -163,6 +163,17 @@ public record Request(
         return shape().elements() * how.wire().bytes();
     }
 
+    /** Whether it is such a reduction of a tensor like this one in the host's memory, and of no group. */
+    public boolean isReduction(OpKind asked, Tensor tensor, int root) {
+        return kind == asked
+                && argument == root
+                && group.isNone()
+                && dtype() == tensor.dtype()
+                && device().isCpu()
+                && tensor.device().isCpu()
+                && shape().equals(tensor.shape());
+    }
+
     /** True if both may share one fused operation. */
     boolean fusesWith(Request other) {
         return kind == other.kind

@@ -7,9 +7,7 @@ import io.hvd.engine.Plan.Op;
 import io.hvd.spi.Collectives;
 import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /** This rank's place in one process set: what it remembers of the plans, and the way its data goes. */
 final class SetMember {
@@ -18,7 +16,7 @@ final class SetMember {
     private final int self;
     private final Collectives data;
     private final boolean strict;
-    private final ResponseCache<Remembered> cache;
+    private final ResponseCache<Slot> cache;
     private long seen;
     private int epoch;
     private StaticPlan steps;
@@ -39,9 +37,6 @@ final class SetMember {
         this.strict = settings.strict();
         this.cache = new ResponseCache<>(strict ? 0 : settings.cacheCapacity());
     }
-
-    /** What a known operation was like here, and the sizes that go with it. */
-    private record Remembered(Request request, List<Long> sizes) {}
 
     int id() {
         return id;
@@ -86,10 +81,7 @@ final class SetMember {
         List<Request> fresh = new ArrayList<>();
         List<String> sites = new ArrayList<>();
         for (PendingOp op : ops) {
-            int number = cache.find(op.name())
-                    .filter(entry -> entry.value().request().equals(op.request()))
-                    .map(ResponseCache.Entry::number)
-                    .orElse(Op.UNKNOWN);
+            int number = op.slot().numberOf(op.request());
             if (number == Op.UNKNOWN) {
                 fresh.add(op.request());
                 if (strict) {
@@ -122,34 +114,40 @@ final class SetMember {
         List<Long> sizes = batch.sizes();
         for (Op op : batch.ops()) {
             if (op.isKnown()) {
-                ResponseCache.Entry<Remembered> entry = cache.get(op.number());
+                ResponseCache.Entry<Slot> entry = cache.get(op.number());
                 cache.used(op.number());
                 sizes = entry.value().sizes();
                 ops.add(new Op(entry.name(), op.number()));
             } else {
-                Request request = queue.find(id, op.name()).orElseThrow().request();
-                cache.put(op.name(), new Remembered(request, batch.sizes()));
+                PendingOp asked = queue.find(id, op.name()).orElseThrow();
+                remember(asked.slot(), asked.request(), batch.sizes());
                 ops.add(op);
             }
         }
         return batch.withOps(ops).withSizes(sizes);
     }
 
+    private void remember(Slot slot, Request request, List<Long> sizes) {
+        cache.put(slot.name(), slot).ifPresent(gone -> gone.value().forget(gone.number()));
+        cache.find(slot.name()).ifPresent(entry -> slot.remember(entry.number(), request, sizes));
+    }
+
     /** From here on the step is carried out without plans; what was announced meanwhile belongs to it. */
     void lock(List<List<String>> batches, List<PendingOp> announced) {
         epoch++;
-        Map<String, Request> requests = new HashMap<>();
-        for (List<String> batch : batches) {
-            batch.forEach(name ->
-                    requests.put(name, cache.find(name).orElseThrow().value().request()));
-        }
-        steps = new StaticPlan(batches, requests, size());
-        announced.forEach(op -> steps.submitted(op.request()));
+        List<List<Slot>> slots = batches.stream()
+                .map(names -> names.stream()
+                        .map(name -> cache.find(name).orElseThrow().value())
+                        .toList())
+                .toList();
+        steps = new StaticPlan(slots, size());
+        announced.forEach(steps::submitted);
     }
 
     /** Back to negotiating. */
     void unlock() {
         epoch++;
+        steps.end();
         steps = null;
     }
 }

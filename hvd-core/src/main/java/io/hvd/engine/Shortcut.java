@@ -1,8 +1,6 @@
 package io.hvd.engine;
 
 import io.hvd.spi.ControlChannel;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Lets a thread that is going to wait anyway carry out a static plan's next batches itself while the communication
@@ -12,28 +10,31 @@ import java.util.concurrent.locks.ReentrantLock;
  * alone leaves a plan and ends the job; whoever else comes upon a reason for it wakes it.
  */
 final class Shortcut {
-    private final ReentrantLock turn = new ReentrantLock();
+    private final Turn turn;
+    private final HeldPlan plan;
     private final StepFollower steps;
     private boolean vetoed;
     private Throwable broken;
 
-    Shortcut(StepFollower steps) {
+    Shortcut(Turn turn, HeldPlan plan, StepFollower steps) {
+        this.turn = turn;
+        this.plan = plan;
         this.steps = steps;
     }
 
     /** The communication thread begins to work. It keeps the turn when it ends: nobody works in the data plane after it. */
     void begin() {
-        turn.lock();
+        turn.take();
     }
 
     /** The communication thread sleeps until there is something to do. */
     void sleep(ControlChannel control, long nanos, CoordinatorLine coordinator) {
-        turn.unlock();
+        turn.giveBack();
         try {
             control.receive(nanos, coordinator);
             coordinator.listened();
         } finally {
-            turn.lock();
+            turn.take();
         }
     }
 
@@ -48,22 +49,22 @@ final class Shortcut {
     }
 
     /** A thread that is going to wait for this result carries out what is due, up to it. */
-    Taken take(CompletableFuture<Outcome> result) {
-        // Nor may a callback, which runs within such a step, begin another one.
-        if (!steps.follows() || turn.isHeldByCurrentThread() || turn.hasQueuedThreads() || !turn.tryLock()) {
+    Taken take(Awaited result) {
+        // A callback, which runs within such a step, has the turn already and must not begin another one.
+        if (!plan.holds() || !turn.tryTake()) {
             return Taken.NOTHING;
         }
         try {
-            if (!steps.follows() || !steps.takeInHere()) {
+            if (!plan.holds() || !steps.takeInHere()) {
                 return Taken.NOTHING;
             }
             return carriesOut(result) ? Taken.ALL : Taken.PART;
         } finally {
-            turn.unlock();
+            turn.giveBack();
         }
     }
 
-    private boolean carriesOut(CompletableFuture<Outcome> result) {
+    private boolean carriesOut(Awaited result) {
         while (!result.isDone() && steps.isDueHere()) {
             try {
                 if (!steps.next()) {

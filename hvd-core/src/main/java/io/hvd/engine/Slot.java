@@ -1,98 +1,145 @@
 package io.hvd.engine;
 
-import java.util.ArrayList;
-import java.util.Collections;
+import io.hvd.engine.Plan.Op;
+import io.hvd.trace.Call;
+import io.hvd.trace.CallSite;
 import java.util.List;
-import java.util.Set;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
-/** What the ranks of a process set have asked for under one name so far. */
-final class Slot {
-    private final List<Request> requests;
-    private long since;
-    /** The number in the response cache under which all have asked, as long as they have. */
-    private int number;
+/**
+ * A name in a process set as this rank uses it, from its first operation on: what was asked for last, from which line of
+ * the program, under which number the response cache knows it, and where it stands in the static plan. An operation finds
+ * its slot once, and a prepared one keeps it, so that nothing is looked up by name afterwards.
+ */
+public final class Slot {
+    static final int NOT_PLANNED = -1;
 
-    private Request first;
-    private int asked;
+    private final int set;
+    private final String name;
+    private volatile Asked asked;
 
-    /** @param since when the first rank asked, in nanoseconds of any clock */
-    Slot(int size, long since) {
-        this.requests = new ArrayList<>(Collections.nCopies(size, null));
-        this.since = since;
+    // The queue's, under its lock.
+    /** Null when nothing of that name is under way. */
+    PendingOp pending;
+    /** How many prepared collectives keep this slot. */
+    int keepers;
+    /** No longer found by its name: whoever has found it before must look again. */
+    boolean retired;
+
+    // Written by whoever has the turn.
+    /** In the response cache, or {@link Op#UNKNOWN}. */
+    private volatile int number = Op.UNKNOWN;
+
+    private Request remembered;
+    private List<Long> sizes = List.of();
+
+    private volatile int batch = NOT_PLANNED;
+    private int place;
+
+    Slot(int set, String name) {
+        this.set = set;
+        this.name = name;
     }
 
-    /** @param known number in the response cache, or {@link Plan.Op#UNKNOWN} */
-    void set(int rank, Request request, int known) {
-        number = first == null || number == known ? known : Plan.Op.UNKNOWN;
-        first = first == null ? request : first;
-        asked += requests.set(rank, request) == null ? 1 : 0;
+    /** What has been asked for under this name, and where. */
+    record Asked(Request request, Call.Operation operation, String site) {}
+
+    int set() {
+        return set;
     }
 
-    /** What the first rank has asked for. */
-    Request first() {
-        return first;
+    public String name() {
+        return name;
     }
 
-    String name() {
-        return first.name();
+    /** What was asked for last; null before the first time. It saves the caller from making the same request again. */
+    public Request lastRequest() {
+        Asked last = asked;
+        return last == null ? null : last.request();
     }
 
-    long since() {
-        return since;
-    }
-
-    /** The time until now does not count. */
-    void postpone(long nanos) {
-        since += nanos;
-    }
-
-    /** By rank; null where a rank has not asked. */
-    List<Request> requests() {
-        return requests;
-    }
-
-    Plan.Op op() {
-        return new Plan.Op(name(), number);
-    }
-
-    /** @param excused ranks that need not ask */
-    boolean isComplete(Set<Integer> excused) {
-        return first.kind().isTransfer() ? asked == 2 : missing().stream().allMatch(excused::contains);
-    }
-
-    /** Names of the groups that ranks have put it into; more than one, or not the same for all, is a mismatch. */
-    Set<String> groups() {
-        return requests.stream()
-                .filter(request -> request != null && !request.group().isNone())
-                .map(request -> request.group().name())
-                .collect(Collectors.toSet());
-    }
-
-    boolean isMissingTheSame(Slot other) {
-        return asked == other.asked && (asked == requests.size() || missing().equals(other.missing()));
-    }
-
-    /** Number of ranks that have asked. */
-    int asked() {
-        return asked;
-    }
-
-    List<Integer> askers() {
-        return IntStream.range(0, requests.size())
-                .filter(rank -> requests.get(rank) != null)
-                .boxed()
-                .toList();
-    }
-
-    List<Integer> missing() {
-        if (first.kind().isTransfer()) {
-            return asked == 2 ? List.of() : List.of(first.root());
+    /**
+     * The program asks for something under this name. To find the line that calls costs more than all the rest of a
+     * submission, so a call that asks for the same as the last one is taken to come from the same line.
+     *
+     * @param members global ranks that take part
+     * @param everyLine whether the line is looked for each time all the same
+     */
+    Asked ask(Request request, List<Integer> members, boolean everyLine) {
+        Asked last = asked;
+        if (last != null
+                && !everyLine
+                && (last.request() == request || last.request().equals(request))) {
+            return last;
         }
-        return IntStream.range(0, requests.size())
-                .filter(rank -> requests.get(rank) == null)
-                .boxed()
-                .toList();
+        Asked now = new Asked(request, operation(request, members), CallSite.current());
+        asked = now;
+        return now;
+    }
+
+    private Call.Operation operation(Request request, List<Integer> members) {
+        String detail = request.kind().isTransfer()
+                        || request.shape().rank() > 0
+                        || request.shape().elements() > 0
+                ? request.dtype() + request.shape().toString()
+                : "";
+        return new Call.Operation(request.kind().toString(), name, detail, set, members);
+    }
+
+    /** The response cache takes up what is asked for here. */
+    void remember(int itsNumber, Request request, List<Long> itsSizes) {
+        number = itsNumber;
+        remembered = request;
+        sizes = itsSizes;
+    }
+
+    /** The response cache has no room for it any more. */
+    void forget(int itsNumber) {
+        if (number == itsNumber) {
+            number = Op.UNKNOWN;
+            remembered = null;
+            sizes = List.of();
+        }
+    }
+
+    boolean isRemembered() {
+        return number != Op.UNKNOWN;
+    }
+
+    /** The number under which every rank knows this request, or {@link Op#UNKNOWN}. */
+    int numberOf(Request request) {
+        return remembered == request || (remembered != null && remembered.equals(request)) ? number : Op.UNKNOWN;
+    }
+
+    /** As the response cache has it. */
+    Request remembered() {
+        return remembered;
+    }
+
+    /** The sizes that go with the remembered request, see {@link Plan.Batch}. */
+    List<Long> sizes() {
+        return sizes;
+    }
+
+    /** From here on the operation belongs to that batch of the static plan. */
+    void plan(int itsBatch, int placeInBatch) {
+        place = placeInBatch;
+        batch = itsBatch;
+    }
+
+    void leavePlan() {
+        batch = NOT_PLANNED;
+    }
+
+    /** Any thread may ask. */
+    boolean isPlanned() {
+        return batch != NOT_PLANNED;
+    }
+
+    int batch() {
+        return batch;
+    }
+
+    int placeInBatch() {
+        return place;
     }
 }

@@ -3,71 +3,154 @@ package io.hvd.engine;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Verdict;
 import io.hvd.tensor.Device;
-import java.util.ArrayList;
+import io.hvd.tensor.Tensor;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * A step that every rank carries out on its own, batch by batch, without asking anybody: the ranks
  * meet in the data plane. A rank that is asked for anything else must veto the next batch, which takes
- * all ranks back to negotiating.
+ * all ranks back to negotiating. Every operation counts down what its batch lacks; nothing is looked up.
  */
 final class StaticPlan {
-    private final List<List<String>> batches;
-    /** The batches, to be carried out. */
-    private final List<Batch> runs;
-
-    private final Map<String, Integer> batchOf = new HashMap<>();
-    private final Map<String, Request> requests;
-    private final List<Set<String>> here = new ArrayList<>();
+    private final List<List<String>> names;
+    private final PlannedBatch[] batches;
     private int next;
     private boolean left;
 
     /**
-     * @param requests this rank's, by name, as they have been in every step
+     * Takes the slots into the plan, until it {@link #end ends}.
+     *
+     * @param batches the slots of each batch, whose requests are remembered
      * @param ranks that take part
      */
-    StaticPlan(List<List<String>> batches, Map<String, Request> requests, int ranks) {
-        this.runs = batches.stream()
-                .map(names -> new Batch(
-                        names.stream().map(Plan.Op::named).toList(),
-                        Verdict.RUN,
-                        "",
-                        List.of(),
-                        List.of(),
-                        ranks,
-                        false))
+    StaticPlan(List<List<Slot>> batches, int ranks) {
+        this.names = batches.stream()
+                .map(batch -> batch.stream().map(Slot::name).toList())
                 .toList();
-        this.batches = batches;
-        this.requests = requests;
-        for (int i = 0; i < batches.size(); i++) {
-            here.add(new HashSet<>());
-            for (String name : batches.get(i)) {
-                batchOf.put(name, i);
+        this.batches = IntStream.range(0, batches.size())
+                .mapToObj(number -> new PlannedBatch(number, batches.get(number), ranks))
+                .toArray(PlannedBatch[]::new);
+    }
+
+    /** Operations that come together in every step, and those of this step that have come. */
+    static final class PlannedBatch {
+        private final Slot[] slots;
+        private final Request[] requests;
+        private final PendingOp[] ops;
+        private final Tensor[] inputs;
+        private final Tensor[] outputs;
+        /** The device of all tensors. */
+        private final Device device;
+
+        private final long elements;
+        private final Batch run;
+        private int missing;
+
+        private PlannedBatch(int number, List<Slot> members, int ranks) {
+            slots = members.toArray(Slot[]::new);
+            requests = members.stream().map(Slot::remembered).toArray(Request[]::new);
+            ops = new PendingOp[slots.length];
+            inputs = new Tensor[slots.length];
+            outputs = new Tensor[slots.length];
+            device = requests[0].device();
+            elements = Stream.of(requests)
+                    .mapToLong(request -> request.shape().elements())
+                    .sum();
+            List<Plan.Op> named =
+                    members.stream().map(slot -> Plan.Op.named(slot.name())).toList();
+            run = new Batch(named, Verdict.RUN, "", List.of(), List.of(), ranks, false);
+            missing = slots.length;
+            for (int place = 0; place < slots.length; place++) {
+                slots[place].plan(number, place);
             }
+        }
+
+        /** Those of this step, in the order of the plan; only when none is missing, and until the plan goes on. */
+        List<PendingOp> ops() {
+            return Arrays.asList(ops);
+        }
+
+        List<Tensor> inputs() {
+            for (int i = 0; i < ops.length; i++) {
+                inputs[i] = ops[i].input();
+            }
+            return Arrays.asList(inputs);
+        }
+
+        List<Tensor> outputs() {
+            for (int i = 0; i < ops.length; i++) {
+                outputs[i] = ops[i].output();
+            }
+            return Arrays.asList(outputs);
+        }
+
+        /** As it is carried out. */
+        Batch run() {
+            return run;
+        }
+
+        Device device() {
+            return device;
+        }
+
+        /** Elements of all tensors. */
+        long elements() {
+            return elements;
+        }
+
+        /** What the first operation asks for, whose type and reduction are those of all. */
+        Request first() {
+            return requests[0];
+        }
+
+        private boolean takes(PendingOp op, int place) {
+            if (op.request() != requests[place] && !op.request().equals(requests[place])) {
+                return false;
+            }
+            if (ops[place] == null) {
+                missing--;
+            }
+            ops[place] = op;
+            return true;
+        }
+
+        private boolean isEmpty() {
+            return missing == slots.length;
+        }
+
+        private void startOver() {
+            Arrays.fill(ops, null);
+            Arrays.fill(inputs, null);
+            Arrays.fill(outputs, null);
+            missing = slots.length;
         }
     }
 
-    /** The program has submitted an operation. */
-    void submitted(Request request) {
-        Integer batch = batchOf.get(request.name());
-        if (batch == null || !requests.get(request.name()).equals(request) || beginsStepTooEarly(batch)) {
+    /** The program has submitted an operation of the set. */
+    void submitted(PendingOp op) {
+        int batch = op.slot().batch();
+        if (batch == Slot.NOT_PLANNED
+                || beginsStepTooEarly(batch)
+                || !batches[batch].takes(op, op.slot().placeInBatch())) {
             left = true;
-        } else {
-            here.get(batch).add(request.name());
         }
     }
 
     /** An operation of a batch that has been passed belongs to the next step; if this one is not complete, it never will be. */
     private boolean beginsStepTooEarly(int batch) {
-        return batch < next
-                && IntStream.range(next, batches.size())
-                        .anyMatch(i -> here.get(i).size() < batches.get(i).size());
+        for (int i = next; batch < next && i < batches.length; i++) {
+            if (batches[i].missing > 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** The rank wants something that is not planned. */
@@ -86,12 +169,12 @@ final class StaticPlan {
 
     /** Operations of the next batch that have not been submitted. */
     int missing() {
-        return batches.get(next).size() - here.get(next).size();
+        return next().missing;
     }
 
     /** Whether nothing has been submitted that is still to be carried out. */
     boolean isIdle() {
-        for (Set<String> batch : here) {
+        for (PlannedBatch batch : batches) {
             if (!batch.isEmpty()) {
                 return false;
             }
@@ -100,51 +183,49 @@ final class StaticPlan {
     }
 
     boolean isAtLastBatch() {
-        return next == batches.size() - 1;
+        return next == batches.length - 1;
     }
 
-    List<String> next() {
-        return batches.get(next);
+    PlannedBatch next() {
+        return batches[next];
     }
 
-    Batch nextBatch() {
-        return runs.get(next);
-    }
-
-    /** The device of all tensors of the next batch. */
-    Device nextDevice() {
-        return requests.get(next().get(0)).device();
-    }
-
-    /** All of a step. */
-    List<List<String>> batches() {
-        return batches;
-    }
-
-    List<Request> nextRequests() {
-        return next().stream().map(requests::get).toList();
+    /** All of a step, by names. */
+    List<List<String>> names() {
+        return names;
     }
 
     /** Operations that have been carried out in this step, by the name of a group of which others have not. */
     Map<String, Set<String>> begunGroups() {
         Map<String, Set<String>> begun = new HashMap<>();
-        batches.subList(0, next).stream().flatMap(List::stream).forEach(name -> {
-            Request.Group group = requests.get(name).group();
-            begun.computeIfAbsent(group.name(), key -> new HashSet<>()).add(name);
-        });
-        Set<String> unfinished = batches.subList(next, batches.size()).stream()
-                .flatMap(List::stream)
-                .map(name -> requests.get(name).group())
+        requests(0, next)
+                .forEach(request -> begun.computeIfAbsent(request.group().name(), key -> new HashSet<>())
+                        .add(request.name()));
+        Set<String> unfinished = new HashSet<>();
+        requests(next, batches.length)
+                .map(Request::group)
                 .filter(group -> !group.isNone())
-                .map(Request.Group::name)
-                .collect(Collectors.toSet());
+                .forEach(group -> unfinished.add(group.name()));
         begun.keySet().retainAll(unfinished);
         return begun;
     }
 
+    private Stream<Request> requests(int fromBatch, int toBatch) {
+        return Arrays.stream(batches, fromBatch, toBatch).flatMap(batch -> Stream.of(batch.requests));
+    }
+
     /** The next batch has been carried out. */
     void advance() {
-        here.get(next).clear();
-        next = (next + 1) % batches.size();
+        next().startOver();
+        next = (next + 1) % batches.length;
+    }
+
+    /** The ranks are back to negotiating: its slots belong to no plan any more. */
+    void end() {
+        for (PlannedBatch batch : batches) {
+            for (Slot slot : batch.slots) {
+                slot.leavePlan();
+            }
+        }
     }
 }

@@ -11,7 +11,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Watches a static plan at work on rank 0: when the program submits each operation of a step, and how long each batch
@@ -32,7 +31,10 @@ final class StepStudy {
     /** By the place in the plan. */
     private final TreeMap<Integer, Pace.Sample> quickest = new TreeMap<>();
 
-    private final List<List<PendingOp>> step = new ArrayList<>();
+    /** What has run since the step began, and how many batches that were. */
+    private final List<Ran> step = new ArrayList<>();
+
+    private int batches;
     private Set<String> names = Set.of();
     private volatile int looks;
     private int steps;
@@ -44,12 +46,18 @@ final class StepStudy {
         this.takesCores = takesCores;
     }
 
+    /** Whether it still wants to know when the program asks for results; any thread. */
+    boolean isLooking() {
+        return looks < LOOKS.length;
+    }
+
     /** The program asks for the result of one of the plan's operations; any thread. */
     void observed(String name) {
-        if (looks < LOOKS.length) {
-            observed.put(name, System.nanoTime());
-        }
+        observed.put(name, System.nanoTime());
     }
+
+    /** An operation of the step. The operation itself may be submitted again before the step ends. */
+    private record Ran(Request request, long submittedNanos) {}
 
     /** Sums of times since the beginning of the step, over all steps seen. */
     private static final class Sums {
@@ -80,7 +88,12 @@ final class StepStudy {
         observed.clear();
         sums.clear();
         quickest.clear();
+        endStep();
+    }
+
+    private void endStep() {
         step.clear();
+        batches = 0;
     }
 
     /**
@@ -91,16 +104,16 @@ final class StepStudy {
      * @return another cut of the same operations that is worth the change; seldom
      */
     Optional<List<List<String>>> ran(List<PendingOp> ops, long begun, long ended, List<List<String>> plan) {
-        if (looks == LOOKS.length) {
+        if (!isLooking()) {
             return Optional.empty();
         }
         long bytes = ops.stream().mapToLong(op -> op.request().wireBytes()).sum();
         quickest.merge(
-                step.size(),
+                batches,
                 new Pace.Sample(bytes, ended - begun),
                 (one, other) -> one.nanos() <= other.nanos() ? one : other);
-        step.add(ops);
-        if (step.size() < plan.size()) {
+        ops.forEach(op -> step.add(new Ran(op.request(), op.call().submittedNanos())));
+        if (++batches < plan.size()) {
             return Optional.empty();
         }
         add();
@@ -123,14 +136,14 @@ final class StepStudy {
     }
 
     private void add() {
-        long begun = ops().mapToLong(op -> op.call().submittedNanos()).min().orElseThrow();
+        long begun = step.stream().mapToLong(Ran::submittedNanos).min().orElseThrow();
         TreeMap<Long, Request> bySubmission = new TreeMap<>();
-        ops().forEach(op -> bySubmission.putIfAbsent(op.call().submittedNanos(), op.request()));
-        ops().forEach(op -> {
-            Sums its = sums.computeIfAbsent(op.request(), request -> new Sums());
-            its.submitted += op.call().submittedNanos() - begun;
-            Long since = observed.get(op.name());
-            if (since != null && since >= op.call().submittedNanos()) {
+        step.forEach(ran -> bySubmission.putIfAbsent(ran.submittedNanos(), ran.request()));
+        step.forEach(ran -> {
+            Sums its = sums.computeIfAbsent(ran.request(), request -> new Sums());
+            its.submitted += ran.submittedNanos() - begun;
+            Long since = observed.get(ran.request().name());
+            if (since != null && since >= ran.submittedNanos()) {
                 Map.Entry<Long, Request> next = bySubmission.higherEntry(since);
                 if (next != null) {
                     its.after.add(next.getValue());
@@ -138,11 +151,7 @@ final class StepStudy {
             }
         });
         seen++;
-        step.clear();
-    }
-
-    private Stream<PendingOp> ops() {
-        return step.stream().flatMap(List::stream);
+        endStep();
     }
 
     private Optional<List<List<String>>> look(List<List<String>> plan) {

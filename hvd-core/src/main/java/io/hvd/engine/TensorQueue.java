@@ -3,31 +3,40 @@ package io.hvd.engine;
 import io.hvd.error.DuplicateNameException;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 
 /**
  * Operations between the user's threads and the communication thread: fresh ones that wait to be
- * announced, and announced ones that wait for a plan. Thread-safe.
+ * announced, and announced ones that wait for a plan; and the {@link Slot} of every name in use. Thread-safe.
  */
 final class TensorQueue {
+    /** More than a model has tensors. Operations without a name have a new one each time, and are not to fill the memory. */
+    static final int MOST_IDLE_NAMES = 4096;
     /** The coordinator answers at the limit; this much later it is plain that it cannot. */
     private static final long OVERDUE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private final long thresholdBytes;
     private final long lingerNanos;
-    private final Map<PendingOp.Key, PendingOp> pending = new LinkedHashMap<>();
-    /** When the answer to operations with a limit is overdue, in nanoseconds. */
-    private final Map<PendingOp.Key, Long> overdue = new HashMap<>();
-    /** Operations that a thread of the program waits for. */
-    private final Set<PendingOp.Key> awaited = new HashSet<>();
+    /** By process set and name. */
+    private final Map<Integer, Map<String, Slot>> slots = new ConcurrentHashMap<>();
+
+    private int names;
+    /** When so many names are known, those that nobody needs are forgotten. */
+    private int mostNames = MOST_IDLE_NAMES;
+
+    /** The first and the last operation that is pending, in the order of submission. */
+    private PendingOp first;
+
+    private PendingOp last;
+    private int pending;
+    /** Those of them that have a limit. */
+    private final List<PendingOp> limited = new ArrayList<>();
+    /** Those of them that a thread of the program waits for. */
+    private int awaited;
 
     private List<PendingOp> fresh = new ArrayList<>();
     private long freshBytes;
@@ -49,6 +58,47 @@ final class TensorQueue {
         this.lingerNanos = lingerNanos;
     }
 
+    /** The slot of a name; any thread. */
+    Slot slot(int set, String name) {
+        Map<String, Slot> ofSet = slots.get(set);
+        Slot slot = ofSet == null ? null : ofSet.get(name);
+        return slot != null ? slot : slotMade(set, name);
+    }
+
+    private synchronized Slot slotMade(int set, String name) {
+        if (names >= mostNames) {
+            forgetIdleNames();
+            mostNames = Math.max(MOST_IDLE_NAMES, 2 * names);
+        }
+        return slots.computeIfAbsent(set, number -> new ConcurrentHashMap<>()).computeIfAbsent(name, missing -> {
+            names++;
+            return new Slot(set, missing);
+        });
+    }
+
+    private void forgetIdleNames() {
+        slots.values()
+                .forEach(ofSet -> ofSet.values().removeIf(slot -> {
+                    boolean idle = slot.pending == null && slot.keepers == 0 && !slot.isRemembered();
+                    if (idle) {
+                        slot.retired = true;
+                        names--;
+                    }
+                    return idle;
+                }));
+    }
+
+    /** The slot of a name, for an operation that is prepared: it stays until it is {@link #release released}. */
+    synchronized Slot keep(int set, String name) {
+        Slot slot = slotMade(set, name);
+        slot.keepers++;
+        return slot;
+    }
+
+    synchronized void release(Slot slot) {
+        slot.keepers--;
+    }
+
     /**
      * Takes operations in, all of them or, if one name is taken, none.
      *
@@ -62,8 +112,10 @@ final class TensorQueue {
         }
         for (int i = 0; i < ops.size(); i++) {
             PendingOp op = ops.get(i);
-            if (pending.putIfAbsent(op.key(), op) != null) {
-                ops.subList(0, i).forEach(taken -> pending.remove(taken.key()));
+            if (!claimsName(op)) {
+                for (int taken = 0; taken < i; taken++) {
+                    ops.get(taken).slot().pending = null;
+                }
                 throw new DuplicateNameException(
                         "tensor \"" + op.name() + "\": " + op.request().kind()
                                 + " was submitted while an operation of the same name is still in progress on this rank;"
@@ -73,12 +125,8 @@ final class TensorQueue {
         if (fresh.isEmpty()) {
             oldestNanos = System.nanoTime();
         }
-        fresh.addAll(ops);
-        for (PendingOp op : ops) {
-            freshBytes += op.request().wireBytes();
-            if (op.request().hasLimit()) {
-                noteLimit(op);
-            }
+        for (int i = 0; i < ops.size(); i++) {
+            append(ops.get(i));
         }
         boolean nowUrgent = hurry || (!planned && freshBytes >= thresholdBytes);
         boolean wake = (nowUrgent && !urgent) || (!called && (!planned || fresh.size() >= enough));
@@ -87,28 +135,79 @@ final class TensorQueue {
         return wake;
     }
 
-    private void noteLimit(PendingOp op) {
-        long limit = TimeUnit.MILLISECONDS.toNanos(op.request().argument());
-        overdue.put(op.key(), System.nanoTime() + limit + OVERDUE_AFTER_NANOS);
+    private boolean claimsName(PendingOp op) {
+        if (op.slot().retired) {
+            op.move(slot(op.set(), op.name()));
+        }
+        Slot slot = op.slot();
+        if (slot.pending != null) {
+            return false;
+        }
+        slot.pending = op;
+        return true;
+    }
+
+    private void append(PendingOp op) {
+        op.previous = last;
+        op.next = null;
+        if (last == null) {
+            first = op;
+        } else {
+            last.next = op;
+        }
+        last = op;
+        pending++;
+        op.fresh = true;
+        op.isAwaited = false;
+        fresh.add(op);
+        freshBytes += op.request().wireBytes();
+        if (op.request().hasLimit()) {
+            long limit = TimeUnit.MILLISECONDS.toNanos(op.request().argument());
+            op.overdueNanos = System.nanoTime() + limit + OVERDUE_AFTER_NANOS;
+            limited.add(op);
+        }
+    }
+
+    /** From here on its name may be submitted again. */
+    private void unlink(PendingOp op) {
+        if (op.previous == null) {
+            first = op.next;
+        } else {
+            op.previous.next = op.next;
+        }
+        if (op.next == null) {
+            last = op.previous;
+        } else {
+            op.next.previous = op.previous;
+        }
+        op.previous = null;
+        op.next = null;
+        op.slot().pending = null;
+        pending--;
+        awaited -= op.isAwaited ? 1 : 0;
+        op.isAwaited = false;
+        if (op.request().hasLimit()) {
+            limited.remove(op);
+        }
     }
 
     /** Whether an operation with a limit is pending. */
     synchronized boolean hasLimited() {
-        return !overdue.isEmpty();
+        return !limited.isEmpty();
     }
 
     /** Whether nothing is pending but operations with a limit. */
     synchronized boolean hasOnlyLimited() {
-        return pending.size() == overdue.size();
+        return pending == limited.size();
     }
 
     /** Time until an operation with a limit should long have been answered; {@link Long#MAX_VALUE} without one. */
     synchronized long nanosUntilOverdue() {
-        long now = System.nanoTime();
-        return overdue.values().stream()
-                .mapToLong(end -> Math.max(0, end - now))
-                .min()
-                .orElse(Long.MAX_VALUE);
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < limited.size(); i++) {
+            least = Math.min(least, Math.max(0, limited.get(i).overdueNanos - System.nanoTime()));
+        }
+        return least;
     }
 
     /** The communication thread goes to sleep without a static plan: whatever is submitted wakes it. */
@@ -136,18 +235,25 @@ final class TensorQueue {
     }
 
     /**
-     * Somebody waits for one operation that a static plan may hold back.
+     * Somebody waits for operations that a static plan may hold back.
      *
      * @return true if nobody has waited for any so far
      */
-    synchronized boolean await(PendingOp.Key key) {
-        PendingOp op = pending.get(key);
-        return op != null && !op.request().hasLimit() && awaited.add(key) && awaited.size() == 1;
+    synchronized boolean await(List<PendingOp> ops) {
+        int before = awaited;
+        for (int i = 0; i < ops.size(); i++) {
+            PendingOp op = ops.get(i);
+            if (op.slot().pending == op && !op.isAwaited && !op.request().hasLimit()) {
+                op.isAwaited = true;
+                awaited++;
+            }
+        }
+        return before == 0 && awaited > 0;
     }
 
     /** Whether somebody waits for such an operation; asked before {@link #drainFresh}, that brings all that he has submitted. */
     synchronized boolean isAwaited() {
-        return !awaited.isEmpty();
+        return awaited > 0;
     }
 
     /** Time until fresh operations are due: 0 when they are, {@link Long#MAX_VALUE} when there are none. */
@@ -159,9 +265,21 @@ final class TensorQueue {
     }
 
     /** Hands over what has not been announced yet. */
-    synchronized List<PendingOp> drainFresh() {
+    List<PendingOp> drainFresh() {
+        return drainFresh(new ArrayList<>());
+    }
+
+    /**
+     * Hands over what has not been announced yet.
+     *
+     * @param empty takes the place of the list that is handed over, which belongs to the caller from here on
+     */
+    synchronized List<PendingOp> drainFresh(List<PendingOp> empty) {
         List<PendingOp> drained = fresh;
-        fresh = new ArrayList<>();
+        for (int i = 0; i < drained.size(); i++) {
+            drained.get(i).fresh = false;
+        }
+        fresh = empty;
         freshBytes = 0;
         urgent = false;
         called = false;
@@ -169,14 +287,20 @@ final class TensorQueue {
         return drained;
     }
 
-    /** Hands over what has not been announced yet if all of it is of this kind; else nothing. */
-    synchronized List<PendingOp> drainFreshIf(Predicate<PendingOp> kind) {
-        for (PendingOp op : fresh) {
-            if (!kind.test(op)) {
-                return List.of();
+    /**
+     * Hands over what has not been announced yet if all of it is of one set and has no limit.
+     *
+     * @param empty as in {@link #drainFresh(List)}
+     * @return {@code empty} if there is anything else, or nothing
+     */
+    synchronized List<PendingOp> drainFreshOf(int set, List<PendingOp> empty) {
+        for (int i = 0; i < fresh.size(); i++) {
+            PendingOp op = fresh.get(i);
+            if (op.set() != set || op.request().hasLimit()) {
+                return empty;
             }
         }
-        return fresh.isEmpty() ? List.of() : drainFresh();
+        return fresh.isEmpty() ? empty : drainFresh(empty);
     }
 
     /**
@@ -184,10 +308,14 @@ final class TensorQueue {
      * that is on its way but for what has been announced beside the plan.
      */
     synchronized List<PendingOp> drainAll() {
-        List<PendingOp> unannounced = drainFresh();
-        return pending.values().stream()
-                .filter(op -> !op.request().hasLimit() || unannounced.contains(op))
-                .toList();
+        List<PendingOp> all = new ArrayList<>();
+        for (PendingOp op = first; op != null; op = op.next) {
+            if (!op.request().hasLimit() || op.fresh) {
+                all.add(op);
+            }
+        }
+        drainFresh();
+        return all;
     }
 
     /**
@@ -195,53 +323,53 @@ final class TensorQueue {
      * fresh still, and without what goes on beside the plan.
      */
     synchronized List<PendingOp> announced(int set) {
-        return pending.values().stream()
-                .filter(op -> op.set() == set && !op.request().hasLimit() && !fresh.contains(op))
-                .toList();
-    }
-
-    /** Removes an operation; from here on its name may be submitted again. */
-    PendingOp take(int set, String name) {
-        return takeIfPending(set, name)
-                .orElseThrow(() -> new IllegalStateException(
-                        "a plan names tensor \"" + name + "\", which is not pending on this rank"));
-    }
-
-    /** Like {@link #take} for what this rank may not have submitted. */
-    synchronized Optional<PendingOp> takeIfPending(int set, String name) {
-        PendingOp.Key key = new PendingOp.Key(set, name);
-        awaited.remove(key);
-        overdue.remove(key);
-        return Optional.ofNullable(pending.remove(key));
-    }
-
-    /** Operations that are pending. */
-    synchronized List<PendingOp> all(int set, List<String> names) {
-        List<PendingOp> found = new ArrayList<>(names.size());
-        for (String name : names) {
-            PendingOp op = pending.get(new PendingOp.Key(set, name));
-            if (op == null) {
-                throw new IllegalStateException(
-                        "a plan names tensor \"" + name + "\", which is not pending on this rank");
+        List<PendingOp> all = new ArrayList<>();
+        for (PendingOp op = first; op != null; op = op.next) {
+            if (op.set() == set && !op.request().hasLimit() && !op.fresh) {
+                all.add(op);
             }
-            found.add(op);
         }
+        return all;
+    }
+
+    /** Removes operations; from here on their names may be submitted again. */
+    synchronized void take(List<PendingOp> ops) {
+        for (int i = 0; i < ops.size(); i++) {
+            unlink(ops.get(i));
+        }
+    }
+
+    /** Removes the operation of that name, if this rank has submitted one. */
+    synchronized Optional<PendingOp> takeIfPending(int set, String name) {
+        Optional<PendingOp> found = find(set, name);
+        found.ifPresent(this::unlink);
         return found;
     }
 
     synchronized Optional<PendingOp> find(int set, String name) {
-        return Optional.ofNullable(pending.get(new PendingOp.Key(set, name)));
+        Map<String, Slot> ofSet = slots.get(set);
+        Slot slot = ofSet == null ? null : ofSet.get(name);
+        return slot == null ? Optional.empty() : Optional.ofNullable(slot.pending);
     }
 
-    /** Fails what a process set waits for. */
+    /** Fails what a process set waits for, which is gone. */
     void abandon(int set, HvdException cause) {
-        List<PendingOp> left;
+        List<PendingOp> left = new ArrayList<>();
         synchronized (this) {
-            left = pending.values().stream().filter(op -> op.set() == set).toList();
-            left.forEach(op -> takeIfPending(set, op.name()));
+            for (PendingOp op = first; op != null; op = op.next) {
+                if (op.set() == set) {
+                    left.add(op);
+                }
+            }
+            take(left);
             fresh.removeAll(left);
             if (fresh.isEmpty()) {
                 drainFresh(); // whoever comes next wakes the communication thread again
+            }
+            Map<String, Slot> gone = slots.remove(set);
+            if (gone != null) {
+                gone.values().forEach(slot -> slot.retired = true);
+                names -= gone.size();
             }
         }
         left.forEach(op -> op.fail(cause));
@@ -249,16 +377,16 @@ final class TensorQueue {
 
     /** Fails everything that is pending and refuses whatever comes, with the same cause. */
     void close(HvdException cause) {
-        List<PendingOp> left;
+        List<PendingOp> left = new ArrayList<>();
         synchronized (this) {
             if (closed != null) {
                 return;
             }
             closed = cause;
-            left = List.copyOf(pending.values());
-            pending.clear();
-            awaited.clear();
-            overdue.clear();
+            for (PendingOp op = first; op != null; op = op.next) {
+                left.add(op);
+            }
+            take(left);
             fresh = new ArrayList<>();
         }
         left.forEach(op -> op.fail(cause));

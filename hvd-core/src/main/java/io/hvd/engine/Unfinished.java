@@ -18,7 +18,7 @@ final class Unfinished {
     private final Queue<Work> works = new ArrayDeque<>();
     private final Consumer<Throwable> broken;
 
-    private record Work(Execution execution, List<Outcome> outcomes, Completion completion) {}
+    private record Work(Execution execution, Completion completion) {}
 
     /** @param broken told of what ends the job before anybody who waits for an operation is; any thread that carries one out */
     Unfinished(Consumer<Throwable> broken) {
@@ -30,17 +30,13 @@ final class Unfinished {
         return new Execution(set, ops, batch, broken);
     }
 
-    /**
-     * Completes the operations now, or when the device has done its part.
-     *
-     * @param outcomes what they bring
-     */
-    void settle(Execution execution, List<Outcome> outcomes) {
+    /** Completes the operations, which have been carried out, now or when the device has done its part. */
+    void settle(Execution execution) {
         Completion completion = execution.completion();
         if (completion == null) {
-            execution.complete(outcomes);
+            execution.complete();
         } else {
-            works.add(new Work(execution, outcomes, completion));
+            works.add(new Work(execution.kept(), completion));
         }
     }
 
@@ -51,7 +47,7 @@ final class Unfinished {
                 return;
             }
             works.remove();
-            first.execution().complete(first.outcomes());
+            first.execution().complete();
         }
     }
 

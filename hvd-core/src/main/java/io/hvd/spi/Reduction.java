@@ -18,6 +18,11 @@ public record Reduction(ReduceOp op, DType wire, double prescale, double postsca
         this(op, wire, prescale, postscale, 1);
     }
 
+    /** Whether it is without a divisor and made of these. */
+    public boolean is(ReduceOp itsOp, DType itsWire, double itsPrescale, double itsPostscale) {
+        return op == itsOp && wire == itsWire && prescale == itsPrescale && postscale == itsPostscale && divisor == 1;
+    }
+
     /** What becomes of the elements that have been combined. */
     public Scale scale() {
         return new Scale(postscale, divisor);

@@ -3,26 +3,45 @@ package io.hvd.trace;
 import java.util.List;
 
 /**
- * One collective as this rank has called it, and what has become of it so far. Made by
- * {@link FlightRecorder#submitted}; the times come from {@link System#nanoTime()} and are 0 until they
- * are known.
+ * One collective as this rank has called it, and what has become of it so far. The times come from
+ * {@link System#nanoTime()} and are 0 until they are known.
+ *
+ * <p>A prepared collective uses the same object for all its calls, one after the other, so that a call makes no garbage.
+ * {@link FlightRecorder#pending()} and {@link FlightRecorder#recent()} therefore give copies, which stay as they are.
  */
 public final class Call {
-    private final long number;
-    private final Operation operation;
-    private final String site;
-    private final Thread caller;
-    private final long submittedNanos;
+    private long number;
+    private Operation operation;
+    private String site;
+    private Thread caller;
+    private volatile long submittedNanos;
     private volatile long startedNanos;
     private volatile long endedNanos;
     private volatile String error = "";
 
-    Call(long number, Operation operation, String site, Thread caller, long submittedNanos) {
-        this.number = number;
-        this.operation = operation;
-        this.site = site;
-        this.caller = caller;
-        this.submittedNanos = submittedNanos;
+    /** The neighbours in the recorder's list of calls that are pending. */
+    Call previous;
+
+    Call next;
+
+    /** Begins a call; under the recorder's lock. */
+    void begin(long itsNumber, Operation called, String calledAt, Thread by, long nanos) {
+        number = itsNumber;
+        operation = called;
+        site = calledAt;
+        caller = by;
+        submittedNanos = nanos;
+        startedNanos = 0;
+        endedNanos = 0;
+        error = "";
+    }
+
+    /** Becomes what the other one is; under the recorder's lock. */
+    void copy(Call other) {
+        begin(other.number, other.operation, other.site, other.caller, other.submittedNanos);
+        startedNanos = other.startedNanos;
+        error = other.error;
+        endedNanos = other.endedNanos;
     }
 
     /**

@@ -1,21 +1,18 @@
 package io.hvd.trace;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
-import java.util.function.Consumer;
 
 /**
  * Remembers what this rank is waiting for and its last calls, for whoever asks why a job hangs, and
  * passes on what happens to a listener. While nobody listens, that costs a look at one field. Any
- * thread may use it.
+ * thread may use it. What is recorded in a step of steady training makes no garbage.
  */
 public final class FlightRecorder {
-    private final int keep;
-    private final Set<Call> pending = new LinkedHashSet<>();
-    private final ArrayDeque<Call> recent = new ArrayDeque<>();
+    /** The last calls, each at its number modulo the length; copies, since a call may be used again. */
+    private final Call[] recent;
+
+    private final Call pendingEnds = new Call();
     private volatile TraceListener listener;
     private long calls;
 
@@ -24,7 +21,9 @@ public final class FlightRecorder {
      *     has been idle and on which thread it trains
      */
     public FlightRecorder(int keep) {
-        this.keep = Math.max(1, keep);
+        this.recent = new Call[Math.max(1, keep)];
+        pendingEnds.next = pendingEnds;
+        pendingEnds.previous = pendingEnds;
     }
 
     /** From here on this one is told; null for nobody. */
@@ -39,35 +38,65 @@ public final class FlightRecorder {
 
     /** A user's thread has called a collective. */
     public Call submitted(Call.Operation operation) {
-        return submittedFrom(CallSite.current(), operation);
-    }
-
-    /** Records a call whose line in the program is known already. */
-    public Call submittedFrom(String site, Call.Operation operation) {
+        Call call = new Call();
+        String site = CallSite.current();
         long now = System.nanoTime();
-        Call call = remember(operation, site, now);
-        tell(heard -> heard.submitted(call));
-        return call;
-    }
-
-    private synchronized Call remember(Call.Operation operation, String site, long now) {
-        Call call = new Call(++calls, operation, site, Thread.currentThread(), now);
-        pending.add(call);
-        recent.add(call);
-        if (recent.size() > keep) {
-            recent.remove();
+        synchronized (this) {
+            begin(call, operation, site, now);
+        }
+        TraceListener heard = listener;
+        if (heard != null) {
+            heard.submitted(call);
         }
         return call;
     }
 
+    /** A user's thread has called these together; their last calls, if they have made any, have ended. */
+    public void submitted(List<? extends Recorded> together) {
+        long now = System.nanoTime();
+        synchronized (this) {
+            for (int i = 0; i < together.size(); i++) {
+                Recorded one = together.get(i);
+                begin(one.call(), one.operation(), one.site(), now);
+            }
+        }
+        TraceListener heard = listener;
+        for (int i = 0; heard != null && i < together.size(); i++) {
+            heard.submitted(together.get(i).call());
+        }
+    }
+
+    private void begin(Call call, Call.Operation operation, String site, long now) {
+        call.begin(++calls, operation, site, Thread.currentThread(), now);
+        call.previous = pendingEnds.previous;
+        call.next = pendingEnds;
+        call.previous.next = call;
+        pendingEnds.previous = call;
+        int place = place(call.number());
+        if (recent[place] == null) {
+            recent[place] = new Call();
+        }
+        recent[place].copy(call);
+    }
+
+    private int place(long number) {
+        return (int) (number % recent.length);
+    }
+
     /** @param negotiated as in {@link TraceListener#announced} */
     public void announced(Call call, boolean negotiated) {
-        tell(heard -> heard.announced(call, negotiated, System.nanoTime()));
+        TraceListener heard = listener;
+        if (heard != null) {
+            heard.announced(call, negotiated, System.nanoTime());
+        }
     }
 
     /** Rank 0 alone: a rank has asked for an operation. */
     public void ready(int processSet, String kind, String name, int rank) {
-        tell(heard -> heard.ready(new TraceListener.Arrival(processSet, kind, name, rank), System.nanoTime()));
+        TraceListener heard = listener;
+        if (heard != null) {
+            heard.ready(new TraceListener.Arrival(processSet, kind, name, rank), System.nanoTime());
+        }
     }
 
     /**
@@ -76,58 +105,127 @@ public final class FlightRecorder {
      * @param batch as in {@link TraceListener#started}
      */
     public void started(Call call, Call batch) {
-        call.start(System.nanoTime());
+        long now = System.nanoTime();
+        synchronized (this) {
+            call.start(now);
+            Call copy = recent[place(call.number())];
+            if (copy.number() == call.number()) {
+                copy.start(now);
+            }
+        }
         entered(call, batch);
     }
 
     /** The data plane takes it up now and waits there for whoever has not come yet: a step of a static plan. */
     public void entered(Call call, Call batch) {
-        tell(heard -> heard.started(call, batch, System.nanoTime()));
+        TraceListener heard = listener;
+        if (heard != null) {
+            heard.started(call, batch, System.nanoTime());
+        }
     }
 
     /** The data plane has done a piece of work that began then. */
     public void activity(Call batch, String name, long fromNanos) {
-        tell(heard -> heard.activity(batch, name, fromNanos, System.nanoTime()));
+        TraceListener heard = listener;
+        if (heard != null) {
+            heard.activity(batch, name, fromNanos, System.nanoTime());
+        }
     }
 
     /** @param error why it failed, or empty */
     public void ended(Call call, String error) {
-        call.end(System.nanoTime(), error);
+        long now = System.nanoTime();
+        boolean isNews;
         synchronized (this) {
-            pending.remove(call);
+            isNews = end(call, error, now);
         }
-        tell(heard -> heard.ended(call));
+        TraceListener heard = listener;
+        if (heard != null && isNews) {
+            heard.ended(call);
+        }
+    }
+
+    /** These have succeeded together. */
+    public void ended(List<? extends Recorded> together) {
+        long now = System.nanoTime();
+        synchronized (this) {
+            for (int i = 0; i < together.size(); i++) {
+                Call call = together.get(i).call();
+                if (call != null) {
+                    end(call, "", now);
+                }
+            }
+        }
+        TraceListener heard = listener;
+        for (int i = 0; heard != null && i < together.size(); i++) {
+            if (together.get(i).call() != null) {
+                heard.ended(together.get(i).call());
+            }
+        }
+    }
+
+    /** @return false if it had ended before */
+    private boolean end(Call call, String error, long now) {
+        if (call.next == null) {
+            return false;
+        }
+        call.end(now, error);
+        call.previous.next = call.next;
+        call.next.previous = call.previous;
+        call.previous = null;
+        call.next = null;
+        Call copy = recent[place(call.number())];
+        if (copy.number() == call.number()) {
+            copy.end(now, error);
+        }
+        return true;
     }
 
     /** A user's thread has waited for a result since then. */
     public void waited(int processSet, String name, long fromNanos) {
-        tell(heard -> heard.waited(processSet, name, fromNanos, System.nanoTime()));
+        TraceListener heard = listener;
+        if (heard != null) {
+            heard.waited(processSet, name, fromNanos, System.nanoTime());
+        }
     }
 
     /** The engine turns to its queue again. */
     public void cycle() {
-        tell(heard -> heard.cycle(System.nanoTime()));
+        TraceListener heard = listener;
+        if (heard != null) {
+            heard.cycle(System.nanoTime());
+        }
     }
 
     /** The user's program has finished a training step. */
     public void step() {
-        tell(heard -> heard.step(System.nanoTime()));
+        TraceListener heard = listener;
+        if (heard != null) {
+            heard.step(System.nanoTime());
+        }
     }
 
     /** Calls that have not ended, in the order in which they were made. */
     public synchronized List<Call> pending() {
-        return List.copyOf(pending);
+        List<Call> copies = new ArrayList<>();
+        for (Call call = pendingEnds.next; call != pendingEnds; call = call.next) {
+            copies.add(copyOf(call));
+        }
+        return copies;
     }
 
     /** The last calls, ended or not, in the order in which they were made. */
     public synchronized List<Call> recent() {
-        return new ArrayList<>(recent);
+        List<Call> copies = new ArrayList<>();
+        for (long number = Math.max(0, calls - recent.length) + 1; number <= calls; number++) {
+            copies.add(copyOf(recent[place(number)]));
+        }
+        return copies;
     }
 
-    private void tell(Consumer<TraceListener> what) {
-        TraceListener heard = listener;
-        if (heard != null) {
-            what.accept(heard);
-        }
+    private static Call copyOf(Call call) {
+        Call copy = new Call();
+        copy.copy(call);
+        return copy;
     }
 }

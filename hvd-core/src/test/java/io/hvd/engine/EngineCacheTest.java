@@ -112,7 +112,7 @@ class EngineCacheTest {
         Tensor tensor = Tensor.of(values);
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
         Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
-        return engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1, 2), request, tensor, tensor), true);
+        return Ops.submit(engines.get(rank), List.of(0, 1, 2), request, tensor, tensor, true);
     }
 
     private interface RankWork {

@@ -85,9 +85,8 @@ class EngineFailureTest {
     /** @return what the rank has known of the job's end when the result is there */
     private CompletableFuture<List<String>> knownAtTheEndOf(int rank) {
         Tensor tensor = Tensor.of(1f);
-        Engine.Submission submission =
-                new Engine.Submission(0, List.of(0, 1), Requests.sum("gradient", 4), tensor, Tensor.of(0f));
-        return engines.get(rank).submit(submission, true).handle((outcome, cause) -> List.copyOf(failures.get(rank)));
+        return Ops.submit(engines.get(rank), List.of(0, 1), Requests.sum("gradient", 4), tensor, Tensor.of(0f), true)
+                .handle((outcome, cause) -> List.copyOf(failures.get(rank)));
     }
 
     static Stream<Arguments> ofTheDataPlane() {

@@ -43,8 +43,8 @@ class EngineRefusalTest {
         communication.start();
 
         Tensor integers = Tensor.of(1, 2, 3);
-        CompletableFuture<Outcome> refused = engine.submit(
-                new Engine.Submission(0, List.of(0), sum("counts", integers, 0.5), integers, Tensor.of(0, 0, 0)), true);
+        CompletableFuture<Outcome> refused =
+                Ops.submit(engine, List.of(0), sum("counts", integers, 0.5), integers, Tensor.of(0, 0, 0), true);
         assertThatThrownBy(refused::join)
                 .isInstanceOf(CompletionException.class)
                 .hasMessageContainingAll("allreduce", "counts", "picky", "int32", "scaled by 0.5")
@@ -53,9 +53,7 @@ class EngineRefusalTest {
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED));
 
         Tensor floats = Tensor.of(1f, 2f);
-        Tensor sum = engine.submit(
-                        new Engine.Submission(0, List.of(0), sum("gradient", floats, 1), floats, Tensor.of(0f, 0f)),
-                        true)
+        Tensor sum = Ops.submit(engine, List.of(0), sum("gradient", floats, 1), floats, Tensor.of(0f, 0f), true)
                 .join()
                 .tensor();
         assertThat(sum.toFloatArray()).containsExactly(1f, 2f);

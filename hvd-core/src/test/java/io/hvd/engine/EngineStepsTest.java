@@ -72,7 +72,7 @@ class EngineStepsTest {
             }
         }
         for (int rank = 0; rank < SIZE; rank++) {
-            engines.get(rank).hurry(0, names[0]);
+            Ops.hurry(engines.get(rank), names[0]);
         }
         for (CompletableFuture<Outcome> result : results) {
             assertThat(result.get(20, TimeUnit.SECONDS).tensor().item()).isEqualTo(3);
@@ -87,7 +87,7 @@ class EngineStepsTest {
         Tensor tensor = Tensor.of((float) rank);
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
         Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
-        return engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1, 2), request, tensor, tensor), waits);
+        return Ops.submit(engines.get(rank), List.of(0, 1, 2), request, tensor, tensor, waits);
     }
 
     private void settle() throws Exception {
@@ -102,7 +102,7 @@ class EngineStepsTest {
         CompletableFuture<Outcome> result = sum(0, "a");
         assertThat(seen.waits).hasSize(SIZE).noneMatch(BooleanSupplier::getAsBoolean);
         CompletableFuture<Void> waited = CompletableFuture.runAsync(
-                () -> engines.get(0).await(0, "a", result), task -> new Thread(task).start());
+                () -> engines.get(0).await(engines.get(0).slot(0, "a").pending), task -> new Thread(task).start());
         while (!seen.waits.get(0).getAsBoolean()) {
             Thread.sleep(1);
         }
@@ -201,7 +201,7 @@ class EngineStepsTest {
         settle();
         int before = seen.batches.get();
         List<CompletableFuture<Outcome>> all = new ArrayList<>(List.of(sum(0, "a"), sum(0, "b")));
-        engines.get(0).hurry(0, "a");
+        Ops.hurry(engines.get(0), "a");
         while (seen.batches.get() == before) {
             Thread.onSpinWait();
         }
@@ -233,9 +233,8 @@ class EngineStepsTest {
 
     private CompletableFuture<Outcome> barrier(int rank, long limitMillis) {
         Request request = Request.barrier("limited", limitMillis);
-        CompletableFuture<Outcome> result =
-                engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1, 2), request, null, null), true);
-        engines.get(rank).hurry(0, "limited");
+        CompletableFuture<Outcome> result = Ops.submit(engines.get(rank), List.of(0, 1, 2), request, null, null, true);
+        Ops.hurry(engines.get(rank), "limited");
         return result;
     }
 
@@ -285,20 +284,20 @@ class EngineStepsTest {
                 step("a");
             }
             CompletableFuture<Outcome> other = sum(1, "c");
-            engines.get(1).hurry(0, "c");
+            Ops.hurry(engines.get(1), "c");
             seen.late.set(new CountDownLatch(SIZE - 1));
             List<CompletableFuture<Outcome>> results = new ArrayList<>(List.of(other));
             CompletableFuture<Outcome> caller = CompletableFuture.supplyAsync(
                     () -> sum(0, "a", true).join(), task -> new Thread(task, CountedBackend.LATE_CALLER).start());
             for (int rank : new int[] {1, 2}) {
                 results.add(sum(rank, "a"));
-                engines.get(rank).hurry(0, "a");
+                Ops.hurry(engines.get(rank), "a");
             }
             caller.get(20, TimeUnit.SECONDS);
             seen.late.set(null);
             for (int rank : new int[] {0, 2}) {
                 results.add(sum(rank, "c"));
-                engines.get(rank).hurry(0, "c");
+                Ops.hurry(engines.get(rank), "c");
             }
             for (CompletableFuture<Outcome> result : results) {
                 assertThat(result.get(20, TimeUnit.SECONDS).tensor().item()).isEqualTo(3);

@@ -53,7 +53,7 @@ class EngineTest {
         Tensor tensor = Tensor.of(values);
         Request request =
                 Request.reduction(name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1), 0);
-        return engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1, 2), request, tensor, tensor), hurry);
+        return Ops.submit(engines.get(rank), List.of(0, 1, 2), request, tensor, tensor, hurry);
     }
 
     private static <T> T get(CompletableFuture<T> result) throws Exception {

@@ -20,15 +20,15 @@ class FusionPlannerTest {
     private static final long PLENTY = 1 << 20;
 
     private static List<List<String>> fuse(long threshold, Request... ready) {
-        return FusionPlanner.fuse(Stream.of(ready).map(FusionPlannerTest::slot).toList(), threshold).stream()
-                .map(fused -> fused.slots().stream().map(Slot::name).toList())
+        return FusionPlanner.fuse(Stream.of(ready).map(FusionPlannerTest::tally).toList(), threshold).stream()
+                .map(fused -> fused.tallies().stream().map(Tally::name).toList())
                 .toList();
     }
 
-    private static Slot slot(Request request) {
-        Slot slot = new Slot(1, 0);
-        slot.set(0, request, Plan.Op.UNKNOWN);
-        return slot;
+    private static Tally tally(Request request) {
+        Tally tally = new Tally(1, 0);
+        tally.set(0, request, Plan.Op.UNKNOWN);
+        return tally;
     }
 
     @Test

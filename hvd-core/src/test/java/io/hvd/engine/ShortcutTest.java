@@ -12,7 +12,6 @@ import io.hvd.error.ShutdownException;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.tensor.Tensor;
-import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
 import io.hvd.trace.TraceListener;
 import java.lang.reflect.Proxy;
@@ -43,8 +42,10 @@ class ShortcutTest {
     private final List<Throwable> broken = new ArrayList<>();
 
     private final CountDownLatch message = new CountDownLatch(1);
+    private final Turn turn = new Turn();
+    private final HeldPlan plan = new HeldPlan(queue, PlanExit.ofOneRank(() -> {}), null);
     private final StepFollower steps = follower();
-    private final Shortcut shortcut = new Shortcut(steps);
+    private final Shortcut shortcut = new Shortcut(turn, plan, steps);
     /** What a collective does; false for a veto. */
     private volatile BooleanSupplier collective = () -> true;
 
@@ -55,13 +56,29 @@ class ShortcutTest {
     private StepFollower follower() {
         SetMember set =
                 new SetMember(0, List.of(0, 1), 0, dataPlane(), Requests.settings(1 << 20, 0), new DataLog(recorder));
-        StepFollower follower = new StepFollower(
-                set, queue, new DataLog(recorder), new Unfinished(broken::add), PlanExit.ofOneRank(() -> {}), null);
-        queue.submit(List.of(op("a"), op("b")), false, false);
+        StepFollower follower =
+                new StepFollower(turn, set, plan, queue, new DataLog(recorder), new Unfinished(broken::add), null);
+        List<PendingOp> ops = List.of(op("a"), op("b"));
+        queue.submit(ops, false, false);
         set.arrived(new Plan(0, List.of(batch("a"), batch("b")), List.of(), false, ""), queue);
-        queue.drainFresh().forEach(op -> queue.take(0, op.name()));
-        follower.begin(List.of(List.of("a"), List.of("b")));
+        queue.drainFresh();
+        queue.take(ops);
+        withTheTurn(() -> follower.begin(List.of(List.of("a"), List.of("b"))));
         return follower;
+    }
+
+    private void withTheTurn(Runnable body) {
+        turn.take();
+        try {
+            body.run();
+        } finally {
+            turn.giveBack();
+        }
+    }
+
+    /** As the communication thread does before it sleeps. */
+    private void rest() {
+        withTheTurn(steps::rest);
     }
 
     private static Batch batch(String name) {
@@ -84,18 +101,18 @@ class ShortcutTest {
     }
 
     private PendingOp op(String name) {
-        Tensor tensor = Tensor.of(1f);
-        Call call = recorder.submitted(new Call.Operation("allreduce", name, "float32[1]", 0, List.of(0, 1)));
-        return new PendingOp(0, Requests.sum(name, 4), tensor, tensor, call, recorder);
+        PendingOp op = Ops.op(queue, 0, Requests.sum(name, 4), Tensor.of(1f), recorder);
+        recorder.submitted(List.of(op));
+        return op;
     }
 
-    private CompletableFuture<Outcome> submit(String name) {
+    private PendingOp submit(String name) {
         return submit(op(name));
     }
 
-    private CompletableFuture<Outcome> submit(PendingOp op) {
+    private PendingOp submit(PendingOp op) {
         queue.submit(List.of(op), true, true);
-        return op.result();
+        return op;
     }
 
     /** Sleeps until the message comes. */
@@ -146,7 +163,7 @@ class ShortcutTest {
 
     @BeforeEach
     void followsThePlan() {
-        assertThat(steps.follows()).isTrue();
+        assertThat(plan.holds()).isTrue();
     }
 
     @AfterEach
@@ -157,7 +174,7 @@ class ShortcutTest {
     @Test
     void whileTheCommunicationThreadSleepsWhoeverWaitsCarriesHisStepOut() throws Exception {
         asleep(() -> true);
-        CompletableFuture<Outcome> a = submit("a");
+        PendingOp a = submit("a");
 
         assertThat(shortcut.take(a)).isEqualTo(Taken.ALL);
 
@@ -171,9 +188,9 @@ class ShortcutTest {
             PendingOp a = op("a");
             PendingOp b = op("b");
             queue.submit(List.of(a, b), true, true);
-            steps.submitted(List.of(a, b));
-            steps.observed(0, "b", true);
-            assertThat(shortcut.take(b.result())).isEqualTo(Taken.ALL);
+            plan.submitted(List.of(a, b));
+            plan.observed(List.of(b), true);
+            assertThat(shortcut.take(b)).isEqualTo(Taken.ALL);
         }
     }
 
@@ -182,13 +199,15 @@ class ShortcutTest {
         asleep(() -> true);
         waitsPromptly();
 
-        CompletableFuture<Outcome> a = submit("a");
+        PendingOp a = submit("a");
         assertThat(shortcut.take(a)).as("the first batch").isEqualTo(Taken.ALL);
-        steps.rest(); // as the communication thread does before it sleeps
+        rest();
         boolean wakes = queue.submit(List.of(op("b")), false, true);
 
         assertThat(wakes).as("the communication thread").isFalse();
-        assertThat(steps.patienceNanos()).as("until it looks all the same").isLessThanOrEqualTo(5_000_000);
+        withTheTurn(() -> assertThat(steps.patienceNanos())
+                .as("until it looks all the same")
+                .isLessThanOrEqualTo(5_000_000));
     }
 
     @Test
@@ -203,11 +222,11 @@ class ShortcutTest {
     @Test
     void theLastBatchIsNobodysButTheCommunicationThreadsWhereTheProgramDoesOtherThingsFirst() throws Exception {
         asleep(() -> true);
-        CompletableFuture<Outcome> a = submit("a");
+        PendingOp a = submit("a");
         assertThat(shortcut.take(a)).isEqualTo(Taken.ALL);
 
         assertThat(queue.submit(List.of(op("b")), false, true)).isTrue();
-        assertThat(steps.patienceNanos()).isGreaterThan(5_000_000);
+        withTheTurn(() -> assertThat(steps.patienceNanos()).isGreaterThan(5_000_000));
     }
 
     @Test
@@ -218,14 +237,14 @@ class ShortcutTest {
         });
         waitsPromptly();
         assertThat(shortcut.take(submit("a"))).isEqualTo(Taken.ALL);
-        steps.rest(); // as the communication thread does before it sleeps
+        rest();
         PendingOp b = op("b");
         queue.submit(List.of(b), false, true);
 
         message.countDown();
 
         assertThat(get(communicating)).isTrue();
-        assertThat(b.result()).isCompleted();
+        assertThat(Ops.end(b)).isCompleted();
     }
 
     @Test
@@ -236,7 +255,7 @@ class ShortcutTest {
             throw gone;
         };
         PendingOp a = op("a");
-        CompletableFuture<List<Throwable>> known = a.result().handle((outcome, cause) -> List.copyOf(broken));
+        CompletableFuture<List<Throwable>> known = Ops.end(a).handle((outcome, cause) -> List.copyOf(broken));
 
         assertThat(shortcut.take(submit(a))).isEqualTo(Taken.PART);
 
@@ -246,13 +265,13 @@ class ShortcutTest {
     @Test
     void batchesBeforeHisOwnAreCarriedOutOnTheWay() throws Exception {
         asleep(() -> true);
-        CompletableFuture<Outcome> a = submit("a");
-        CompletableFuture<Outcome> b = submit("b");
+        PendingOp a = submit("a");
+        PendingOp b = submit("b");
 
         assertThat(shortcut.take(b)).isEqualTo(Taken.ALL);
 
         assertThat(carriers).hasSize(2);
-        assertThat(a).isCompleted();
+        assertThat(Ops.end(a)).isCompleted();
     }
 
     @Test
@@ -307,12 +326,12 @@ class ShortcutTest {
     void aVetoOnACallersThreadLeavesThePlanAndTheCommunicationThreadIsToldOnce() throws Exception {
         CompletableFuture<List<Boolean>> told = asleep(() -> List.of(shortcut.wasVetoed(), shortcut.wasVetoed()));
         collective = () -> false;
-        CompletableFuture<Outcome> a = submit("a");
+        PendingOp a = submit("a");
 
         assertThat(shortcut.take(a)).isEqualTo(Taken.PART);
 
-        assertThat(steps.follows()).isFalse();
-        assertThat(a).as("is negotiated, and carried out then").isNotDone();
+        assertThat(plan.holds()).isFalse();
+        assertThat(a.isDone()).as("is negotiated, and carried out then").isFalse();
         assertThat(queue.drainAll()).extracting(PendingOp::name).containsExactly("a");
         message.countDown();
         assertThat(get(told)).containsExactly(true, false);
@@ -324,11 +343,11 @@ class ShortcutTest {
         collective = () -> {
             throw new IllegalStateException("the memory is gone");
         };
-        CompletableFuture<Outcome> a = submit("a");
+        PendingOp a = submit("a");
 
         assertThat(shortcut.take(a)).isEqualTo(Taken.PART);
 
-        assertThatThrownBy(() -> get(a)).hasMessageContainingAll("allreduce of [a]", "the memory is gone");
+        assertThatThrownBy(() -> get(Ops.end(a))).hasMessageContainingAll("allreduce of [a]", "the memory is gone");
         message.countDown();
         assertThatThrownBy(() -> get(told))
                 .hasCauseInstanceOf(HvdException.class)
@@ -347,11 +366,11 @@ class ShortcutTest {
                     }
                     return null;
                 }));
-        CompletableFuture<Outcome> a = submit("a");
+        PendingOp a = submit("a");
 
         assertThat(shortcut.take(a)).isEqualTo(Taken.PART);
 
-        assertThat(a).isNotDone();
+        assertThat(a.isDone()).isFalse();
         message.countDown();
         assertThatThrownBy(() -> get(told)).hasCause(deep);
     }
@@ -359,8 +378,8 @@ class ShortcutTest {
     @Test
     void aCallbackThatWaitsDoesNotBeginAnotherStepInsideTheFirst() throws Exception {
         asleep(() -> true);
-        CompletableFuture<Outcome> a = submit("a");
-        CompletableFuture<Taken> inside = a.thenApply(done -> shortcut.take(submit("b")));
+        PendingOp a = submit("a");
+        CompletableFuture<Taken> inside = Ops.end(a).thenApply(done -> shortcut.take(submit("b")));
 
         assertThat(shortcut.take(a)).as("b is left to the communication thread").isEqualTo(Taken.PART);
 
@@ -371,7 +390,7 @@ class ShortcutTest {
     @Test
     void whatIsNoStepOfThePlanIsLeftToTheCommunicationThread() throws Exception {
         asleep(() -> true);
-        PendingOp limited = new PendingOp(0, Request.barrier("meet", 1_000), null, null, null, recorder);
+        PendingOp limited = Ops.op(queue, 0, Request.barrier("meet", 1_000), null, recorder);
         submit("a");
 
         assertThat(shortcut.take(submit(limited))).isEqualTo(Taken.NOTHING);

@@ -3,42 +3,61 @@ package io.hvd.engine;
 import static io.hvd.engine.Requests.sum;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.trace.FlightRecorder;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class StaticPlanTest {
-    private final StaticPlan plan = new StaticPlan(
-            List.of(List.of("a", "b"), List.of("c")), Map.of("a", sum("a", 4), "b", sum("b", 4), "c", sum("c", 8)), 2);
+    private final TensorQueue queue = new TensorQueue(1, 1);
+    private final StaticPlan plan = plan(List.of(List.of(sum("a", 4), sum("b", 4)), List.of(sum("c", 8))));
+
+    private StaticPlan plan(List<List<Request>> batches) {
+        return new StaticPlan(
+                batches.stream()
+                        .map(requests -> requests.stream().map(this::remembered).toList())
+                        .toList(),
+                2);
+    }
+
+    private Slot remembered(Request request) {
+        Slot slot = queue.slot(0, request.name());
+        slot.remember(1, request, List.of());
+        return slot;
+    }
+
+    private void submit(StaticPlan to, Request request) {
+        to.submitted(Ops.op(queue, 0, request, null, new FlightRecorder(1)));
+    }
+
+    private List<String> next() {
+        return plan.names().get(plan.isAtLastBatch() ? 1 : 0);
+    }
 
     @Test
     void aBatchIsDueWhenAllOfItIsThereInAnyOrder() {
-        plan.submitted(sum("b", 4));
+        submit(plan, sum("b", 4));
         assertThat(plan.isDue()).isFalse();
-        plan.submitted(sum("a", 4));
+        submit(plan, sum("a", 4));
         assertThat(plan.isDue()).isTrue();
-        assertThat(plan.next()).containsExactly("a", "b");
+        assertThat(plan.next().ops()).extracting(PendingOp::name).containsExactly("a", "b");
         plan.advance();
         assertThat(plan.isDue()).isFalse();
-        plan.submitted(sum("c", 8));
+        submit(plan, sum("c", 8));
         assertThat(plan.isDue()).isTrue();
         plan.advance();
-        assertThat(plan.next()).as("the next step").containsExactly("a", "b");
+        assertThat(next()).as("the next step").containsExactly("a", "b");
     }
 
     @Test
     void aGroupOfWhichOneBatchIsDoneHasBegunUntilItsLastBatchIsDoneToo() {
         Request.Group group = new Request.Group("g", 3);
-        StaticPlan grouped = new StaticPlan(
-                List.of(List.of("a"), List.of("g.0", "g.1"), List.of("g.2"), List.of("b")),
-                Map.of(
-                        "a", sum("a", 4),
-                        "g.0", sum("g.0", 4).in(group),
-                        "g.1", sum("g.1", 4).in(group),
-                        "g.2", sum("g.2", 8).in(group),
-                        "b", sum("b", 4)),
-                2);
+        StaticPlan grouped = plan(List.of(
+                List.of(sum("a", 4)),
+                List.of(sum("g.0", 4).in(group), sum("g.1", 4).in(group)),
+                List.of(sum("g.2", 8).in(group)),
+                List.of(sum("b", 4))));
         assertThat(grouped.begunGroups()).isEmpty();
         grouped.advance();
         assertThat(grouped.begunGroups()).isEmpty();
@@ -50,42 +69,51 @@ class StaticPlanTest {
 
     @Test
     void aLaterBatchWaitsForTheEarlierOne() {
-        plan.submitted(sum("c", 8));
+        submit(plan, sum("c", 8));
         assertThat(plan.isDue()).isFalse();
         assertThat(plan.isLeft()).isFalse();
     }
 
     @Test
     void anotherNameLeavesThePlan() {
-        plan.submitted(sum("loss", 4));
+        submit(plan, sum("loss", 4));
         assertThat(plan.isLeft()).isTrue();
     }
 
     @Test
     void anotherShapeUnderAKnownNameLeavesThePlan() {
-        plan.submitted(sum("a", 12));
+        submit(plan, sum("a", 12));
         assertThat(plan.isLeft()).isTrue();
-        plan.submitted(sum("b", 4));
+        submit(plan, sum("b", 4));
         assertThat(plan.isDue()).isFalse();
     }
 
     @Test
     void theNextStepMayBeginWhileTheLastBatchIsStillOnItsWay() {
-        plan.submitted(sum("a", 4));
-        plan.submitted(sum("b", 4));
+        submit(plan, sum("a", 4));
+        submit(plan, sum("b", 4));
         plan.advance();
-        plan.submitted(sum("c", 8));
-        plan.submitted(sum("a", 4));
+        submit(plan, sum("c", 8));
+        submit(plan, sum("a", 4));
         assertThat(plan.isLeft()).isFalse();
         assertThat(plan.isDue()).isTrue();
     }
 
     @Test
     void aNextStepThatBeginsWithoutTheRestOfThisOneLeavesThePlan() {
-        plan.submitted(sum("a", 4));
-        plan.submitted(sum("b", 4));
+        submit(plan, sum("a", 4));
+        submit(plan, sum("b", 4));
         plan.advance();
-        plan.submitted(sum("a", 4));
+        submit(plan, sum("a", 4));
         assertThat(plan.isLeft()).as("c is not coming").isTrue();
+    }
+
+    @Test
+    void anOperationBelongsToItsBatchUntilThePlanEnds() {
+        Slot c = queue.slot(0, "c");
+        assertThat(c.isPlanned()).isTrue();
+        assertThat(c.batch()).isEqualTo(1);
+        plan.end();
+        assertThat(c.isPlanned()).isFalse();
     }
 }

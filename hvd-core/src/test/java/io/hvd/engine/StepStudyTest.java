@@ -2,7 +2,6 @@ package io.hvd.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
 import java.util.List;
 import java.util.Optional;
@@ -14,12 +13,14 @@ class StepStudyTest {
     /** More than are looked at. */
     private static final int STEPS = 600;
 
+    private final TensorQueue queue = new TensorQueue(1, 1);
     private final FlightRecorder recorder = new FlightRecorder(4);
     private final StepStudy study = new StepStudy(Requests.settings(1 << 20, 0), true);
 
     private PendingOp submitted(String name) {
-        Call call = recorder.submitted(new Call.Operation("allreduce", name, "", 0, List.of(0)));
-        return new PendingOp(0, Requests.sum(name, 4), null, null, call, recorder);
+        PendingOp op = Ops.op(queue, 0, Requests.sum(name, 4), null, recorder);
+        recorder.submitted(List.of(op));
+        return op;
     }
 
     /** @return what was proposed first */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.error.DuplicateNameException;
 import io.hvd.error.ErrorId;
 import io.hvd.error.ShutdownException;
+import io.hvd.trace.FlightRecorder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -21,8 +22,12 @@ class TensorQueueTest {
 
     private final TensorQueue queue = new TensorQueue(100, HOUR);
 
-    private static PendingOp op(String name, long bytes) {
-        return new PendingOp(0, Requests.sum(name, bytes), null, null, null, null);
+    private PendingOp op(String name, long bytes) {
+        return op(queue, 0, name, bytes);
+    }
+
+    private static PendingOp op(TensorQueue queue, int set, String name, long bytes) {
+        return Ops.op(queue, set, Requests.sum(name, bytes), null, new FlightRecorder(1));
     }
 
     private static List<String> names(List<PendingOp> ops) {
@@ -42,11 +47,12 @@ class TensorQueueTest {
     void whatComesAfterAnAbandonedOperationWakesTheCommunicationThread() {
         for (boolean hurry : List.of(true, false)) {
             TensorQueue twoSets = new TensorQueue(100, HOUR);
-            PendingOp gone = new PendingOp(1, Requests.sum("gone", 4), null, null, null, null);
+            PendingOp gone = op(twoSets, 1, "gone", 4);
             assertThat(twoSets.submit(List.of(gone), true, false)).isTrue();
             twoSets.abandon(1, new ShutdownException("removed"));
             assertThat(twoSets.nanosUntilDue()).isEqualTo(Long.MAX_VALUE);
-            assertThat(twoSets.submit(List.of(op("next", 4)), hurry, false)).isTrue();
+            assertThat(twoSets.submit(List.of(op(twoSets, 0, "next", 4)), hurry, false))
+                    .isTrue();
         }
     }
 
@@ -65,11 +71,8 @@ class TensorQueueTest {
         PendingOp a = op("a", 4);
         queue.submit(List.of(a), false, false);
         queue.drainFresh();
-        assertThat(queue.take(0, "a")).isSameAs(a);
+        assertThat(queue.takeIfPending(0, "a")).containsSame(a);
         assertThat(queue.takeIfPending(0, "a")).isEmpty();
-        assertThatThrownBy(() -> queue.take(0, "a"))
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("\"a\"");
     }
 
     @Test
@@ -82,8 +85,8 @@ class TensorQueueTest {
                     .hasMessageContainingAll("HVD-302", "\"a\"", "allreduce");
             assertThat(names(queue.drainFresh())).hasSize(1 - round);
         }
-        assertThat(queue.take(0, "a")).isSameAs(first);
-        assertThat(first.result()).isNotDone();
+        assertThat(queue.takeIfPending(0, "a")).containsSame(first);
+        assertThat(first.isDone()).isFalse();
         assertThat(queue.submit(List.of(op("a", 8)), false, false))
                 .as("free again")
                 .isTrue();
@@ -126,7 +129,7 @@ class TensorQueueTest {
         queue.submit(List.of(op("a", 4)), false, false);
         assertThat(queue.nanosUntilDue()).isPositive().isLessThanOrEqualTo(HOUR);
         TensorQueue impatient = new TensorQueue(100, 0);
-        impatient.submit(List.of(op("a", 4)), false, false);
+        impatient.submit(List.of(op(impatient, 0, "a", 4)), false, false);
         assertThat(impatient.nanosUntilDue()).isZero();
     }
 
@@ -209,15 +212,15 @@ class TensorQueueTest {
         PendingOp taken = op("taken", 4);
         queue.submit(List.of(announced, taken), false, false);
         queue.drainFresh();
-        queue.take(0, "taken");
+        queue.take(List.of(taken));
         queue.submit(List.of(fresh), false, false);
         ShutdownException cause = new ShutdownException("rank 3 is gone");
         queue.close(cause);
 
         for (PendingOp op : List.of(announced, fresh)) {
-            assertThatThrownBy(() -> op.result().join()).hasCause(cause);
+            assertThatThrownBy(op::join).hasCause(cause);
         }
-        assertThat(taken.result()).as("in other hands already").isNotDone();
+        assertThat(taken.isDone()).as("in other hands already").isFalse();
         assertThatThrownBy(() -> queue.submit(List.of(op("late", 4)), false, false))
                 .hasCause(cause);
         assertThat(cause.id()).isEqualTo(ErrorId.SHUT_DOWN);
@@ -242,7 +245,7 @@ class TensorQueueTest {
         ExecutorService other = Executors.newSingleThreadExecutor();
         try {
             List<Long> seen = new ArrayList<>();
-            op.result().whenComplete((value, error) -> {
+            op.whenDone(() -> {
                 try {
                     seen.add(other.submit(queue::nanosUntilDue).get());
                 } catch (Exception e) {

@@ -125,7 +125,7 @@ class UnfinishedTest {
         Tensor tensor = Tensor.of((float) rank + 1);
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
         Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
-        return engines.get(rank).submit(new Engine.Submission(0, List.of(0, 1), request, tensor, tensor), true);
+        return Ops.submit(engines.get(rank), List.of(0, 1), request, tensor, tensor, true);
     }
 
     private List<CompletableFuture<Outcome>> sums(String name) {

@@ -10,6 +10,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +37,9 @@ public final class DistributedOptimizer implements Optimizer {
 
     private final ProcessSet set;
     private final List<Parameter> parameters;
+    /** By the parameter's name, its place among the parameters. */
+    private final Map<String, Integer> places = new HashMap<>();
+
     private final GradientExchange exchange;
     private final boolean alone;
     private final DivergenceGuard guard;
@@ -48,12 +52,16 @@ public final class DistributedOptimizer implements Optimizer {
         this.inner = builder.inner;
         this.set = builder.set != null ? builder.set : Hvd.context();
         this.parameters = OptimizerCheck.requireUsable(inner.parameters());
+        for (int i = 0; i < parameters.size(); i++) {
+            places.put(parameters.get(i).name(), i);
+        }
         this.alone = !set.included() || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
         this.exchange = new GradientExchange(
                 builder.allreduce(set),
                 parameters,
                 new Buckets(parameters, builder.bucketBytes),
-                builder.passesPerStep);
+                builder.passesPerStep,
+                alone);
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
         this.guard = new DivergenceGuard(set, parameters, compareEvery, builder.scope);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
@@ -184,15 +192,18 @@ public final class DistributedOptimizer implements Optimizer {
      * place, so its allreduce may start. Not needed with LibTorch, whose gradients announce themselves.
      */
     public void gradientReady(String name) {
-        for (int i = 0; i < parameters.size(); i++) {
-            if (parameters.get(i).name().equals(name)) {
-                if (!alone && exchange.passed(i)) {
-                    exchange.ready(i);
-                }
-                return;
-            }
+        Integer place = places.get(name);
+        if (place == null) {
+            throw new HvdException(ErrorId.BAD_ARGUMENT, "gradientReady(\"" + name + "\"): there is no such parameter");
         }
-        throw new HvdException(ErrorId.BAD_ARGUMENT, "gradientReady(\"" + name + "\"): there is no such parameter");
+        gradientReady(place);
+    }
+
+    /** As the other one, without a look-up: the parameter's place in {@link #parameters()}. */
+    public void gradientReady(int parameter) {
+        if (!alone && exchange.passed(parameter)) {
+            exchange.ready(parameter);
+        }
     }
 
     /** Local backward passes before each step; only between steps. */

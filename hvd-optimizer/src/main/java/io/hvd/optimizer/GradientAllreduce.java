@@ -1,12 +1,9 @@
 package io.hvd.optimizer;
 
 import io.hvd.AllreduceOptions;
-import io.hvd.Handle;
+import io.hvd.PreparedAllreduce;
 import io.hvd.ProcessSet;
-import io.hvd.tensor.Tensor;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * How the gradients of one optimizer are combined.
@@ -18,16 +15,14 @@ import java.util.Map;
 record GradientAllreduce(ProcessSet set, AllreduceOptions options, LocalReduction localReduction, String scope) {
 
     /**
-     * Sends gradients off as a group.
+     * Prepares the allreduce of gradients that travel together.
      *
      * @param passes number of backward passes whose sum each of them is
-     * @return one handle per parameter
      */
-    List<Handle> start(List<Parameter> members, int passes) {
-        Map<String, Tensor> gradients = new LinkedHashMap<>();
-        members.forEach(member -> gradients.put(scope + member.name(), member.gradient()));
-        return set.allreduceInPlaceAsync(
-                gradients,
+    PreparedAllreduce prepare(List<Parameter> members, int passes) {
+        return set.prepareAllreduce(
+                members.stream().map(member -> scope + member.name()).toList(),
+                members.stream().map(Parameter::gradient).toList(),
                 localReduction == LocalReduction.MEAN ? options.withPrescale(options.prescale() / passes) : options);
     }
 }

@@ -1,6 +1,6 @@
 package io.hvd.optimizer;
 
-import io.hvd.Handle;
+import io.hvd.PreparedAllreduce;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
@@ -19,36 +19,47 @@ final class GradientExchange implements GradientSource.Listener {
     private final List<Parameter> parameters;
     private final Buckets buckets;
     private final int[] passes;
-    private final boolean[] submitted;
     /** By bucket, the number of gradients that are not ready. */
     private final int[] missing;
+    /** By bucket; empty on a rank that exchanges nothing. */
+    private final List<PreparedAllreduce> prepared = new ArrayList<>();
+    /** Those that have been started in this step. */
+    private final List<PreparedAllreduce> started = new ArrayList<>();
 
-    private final List<Flight> flights = new ArrayList<>();
     private int passesPerStep;
 
-    GradientExchange(GradientAllreduce allreduce, List<Parameter> parameters, Buckets buckets, int passesPerStep) {
+    /** @param alone true if nothing is ever sent */
+    GradientExchange(
+            GradientAllreduce allreduce,
+            List<Parameter> parameters,
+            Buckets buckets,
+            int passesPerStep,
+            boolean alone) {
         this.allreduce = allreduce;
         this.parameters = parameters;
         this.buckets = buckets;
         this.passes = new int[parameters.size()];
-        this.submitted = new boolean[parameters.size()];
         this.missing = new int[buckets.count()];
         this.passesPerStep = passesPerStep;
+        if (!alone) {
+            prepare();
+        }
         startOver();
     }
 
-    /** A gradient on its way. */
-    private record Flight(Parameter parameter, Handle handle) {
-        long bytes() {
-            return parameter.gradient().bytes();
+    private void prepare() {
+        prepared.forEach(PreparedAllreduce::close);
+        prepared.clear();
+        for (int bucket = 0; bucket < buckets.count(); bucket++) {
+            prepared.add(allreduce.prepare(
+                    buckets.members(bucket).stream().map(parameters::get).toList(), passesPerStep));
         }
     }
 
     /** Forgets the backward passes and what came of them. */
     synchronized void startOver() {
-        flights.clear();
+        started.clear();
         Arrays.fill(passes, 0);
-        Arrays.fill(submitted, false);
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             missing[bucket] = buckets.members(bucket).size();
         }
@@ -56,17 +67,30 @@ final class GradientExchange implements GradientSource.Listener {
 
     /** True after {@link #startOver()} and before the first gradient. */
     synchronized boolean isBetweenSteps() {
-        return flights.isEmpty() && Arrays.stream(passes).allMatch(done -> done == 0);
+        return started.isEmpty() && Arrays.stream(passes).allMatch(done -> done == 0);
     }
 
     /** To be changed between steps. */
     synchronized void passesPerStep(int count) {
-        passesPerStep = count;
+        if (count != passesPerStep) {
+            passesPerStep = count;
+            if (!prepared.isEmpty()) {
+                prepare();
+            }
+        }
     }
 
     /** Names of the parameters whose gradients have been sent off. */
     synchronized List<String> inFlight() {
-        return flights.stream().map(flight -> flight.parameter.name()).toList();
+        List<String> names = new ArrayList<>();
+        for (int bucket = 0; bucket < prepared.size(); bucket++) {
+            if (started.contains(prepared.get(bucket))) {
+                buckets.members(bucket)
+                        .forEach(
+                                parameter -> names.add(parameters.get(parameter).name()));
+            }
+        }
+        return names;
     }
 
     @Override
@@ -85,7 +109,8 @@ final class GradientExchange implements GradientSource.Listener {
     public synchronized void ready(int parameter) {
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
-            submit(buckets.members(bucket));
+            prepared.get(bucket).start();
+            started.add(prepared.get(bucket));
         }
     }
 
@@ -96,27 +121,20 @@ final class GradientExchange implements GradientSource.Listener {
      *     passes than planned, still takes part
      */
     synchronized void submitRest(IntConsumer stage) {
-        List<Integer> rest = new ArrayList<>();
+        List<PreparedAllreduce> rest = new ArrayList<>();
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
+            if (started.contains(prepared.get(bucket))) {
+                continue;
+            }
+            rest.add(prepared.get(bucket));
             for (int parameter : buckets.members(bucket)) {
-                if (!submitted[parameter]) {
-                    if (passes[parameter] < passesPerStep) {
-                        stage.accept(parameter);
-                    }
-                    rest.add(parameter);
+                if (passes[parameter] < passesPerStep) {
+                    stage.accept(parameter);
                 }
             }
         }
-        submit(rest);
-    }
-
-    private void submit(List<Integer> members) {
-        List<Handle> handles =
-                allreduce.start(members.stream().map(parameters::get).toList(), passesPerStep);
-        for (int i = 0; i < handles.size(); i++) {
-            submitted[members.get(i)] = true;
-            flights.add(new Flight(parameters.get(members.get(i)), handles.get(i)));
-        }
+        PreparedAllreduce.startAll(rest);
+        started.addAll(rest);
     }
 
     /**
@@ -125,17 +143,18 @@ final class GradientExchange implements GradientSource.Listener {
      * @param backwardEnded by {@link System#nanoTime()}
      */
     StepStats awaitAll(long backwardEnded) {
-        long bytes = flights.stream().mapToLong(Flight::bytes).sum();
         // Asked, not called back: the program learns of no result before it waits, so that gradients can travel
         // together.
-        long hidden = flights.stream()
-                .filter(flight -> flight.handle.isDone())
-                .mapToLong(Flight::bytes)
-                .sum();
+        long bytes = 0;
+        long hidden = 0;
+        for (PreparedAllreduce bucket : started) {
+            bytes += bucket.bytes();
+            hidden += bucket.bytesDone();
+        }
         RuntimeException first = null;
-        for (Flight flight : List.copyOf(flights)) {
+        for (PreparedAllreduce bucket : started) {
             try {
-                flight.handle.synchronize();
+                bucket.await();
             } catch (RuntimeException e) {
                 first = first == null ? e : first;
             }

@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.error.GoodEnd;
 import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -85,7 +86,7 @@ final class MpiJob {
     }
 
     private int endOf(Process started) throws InterruptedException {
-        var unnoticed = new UnnoticedEnds(started.pid());
+        var unnoticed = new UnnoticedEnds(started.pid(), () -> GoodEnd.isIn(folder));
         while (!started.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
             OptionalInt ofRanks = unnoticed.look(System.nanoTime());
             if (ofRanks.isPresent() && !ending()) {

@@ -7,10 +7,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.function.BooleanSupplier;
 import java.util.regex.Pattern;
 
 /**
- * Tells when mpirun takes no notice of the end of its ranks: all its children have ended and stay there as zombies. A
+ * Tells when mpirun takes no notice of the end of its ranks: all its children have ended and stay there as zombies, or it
+ * has none any more and stays although all ranks have said that they end well. A
  * stranger at one of mpirun's own ports can keep it so busy with waiting that it does nothing else any more. Where mpirun
  * has connections to other hosts, those are children that live, and this says nothing.
  */
@@ -20,6 +22,9 @@ final class UnnoticedEnds {
 
     /** In /proc/PID/syscall: write or writev, of x86-64 or of ARM, to standard output or error. */
     private static final Pattern WRITES = Pattern.compile("(1|20|64|66) 0x[12] ");
+
+    /** No process has this number. */
+    private static final List<Long> NOT_ALL = List.of(-1L);
 
     private static final char ZOMBIE = 'Z';
     /** Counted after the closing parenthesis of the command, in proc(5) fields 3 and 52. */
@@ -31,16 +36,21 @@ final class UnnoticedEnds {
     private final Path proc;
     private final long mpirun;
     private final long patienceNanos;
+    private final BooleanSupplier allEndWell;
+    /** Whether mpirun has had children. */
+    private boolean hasStarted;
     /** Those that had all ended at the last look, and since when. */
-    private List<Long> ended = List.of();
+    private List<Long> ended = NOT_ALL;
 
     private long sinceNanos;
 
-    UnnoticedEnds(long mpirun) {
-        this(Path.of("/proc"), mpirun, PATIENCE_NANOS);
+    /** @param allEndWell whether the ranks of all hosts have said so */
+    UnnoticedEnds(long mpirun, BooleanSupplier allEndWell) {
+        this(Path.of("/proc"), mpirun, PATIENCE_NANOS, allEndWell);
     }
 
-    UnnoticedEnds(Path proc, long mpirun, long patienceNanos) {
+    UnnoticedEnds(Path proc, long mpirun, long patienceNanos, BooleanSupplier allEndWell) {
+        this.allEndWell = allEndWell;
         this.proc = proc;
         this.mpirun = mpirun;
         this.patienceNanos = patienceNanos;
@@ -55,23 +65,23 @@ final class UnnoticedEnds {
         List<Long> now = new ArrayList<>();
         int code = 0;
         try {
-            if (isStopped() || isWriting()) {
-                ended = List.of();
-                return OptionalInt.empty();
-            }
+            boolean isToBlame = !isStopped() && !isWriting();
             for (long child : children()) {
                 String[] stat = stat(child);
-                if (stat[STATE].charAt(0) != ZOMBIE) {
-                    ended = List.of();
-                    return OptionalInt.empty();
-                }
+                isToBlame &= stat[STATE].charAt(0) == ZOMBIE;
                 now.add(child);
                 code = code == 0 ? exitCode(Integer.parseInt(stat[EXIT_STATUS])) : code;
             }
+            hasStarted |= !now.isEmpty();
+            if (!isToBlame || (now.isEmpty() && !(hasStarted && allEndWell.getAsBoolean()))) {
+                ended = NOT_ALL;
+                return OptionalInt.empty();
+            }
         } catch (IOException e) {
-            now.clear(); // mpirun has taken one away, or ends
+            ended = NOT_ALL; // mpirun has taken one away, or ends
+            return OptionalInt.empty();
         }
-        if (now.isEmpty() || !now.equals(ended)) {
+        if (!now.equals(ended)) {
             ended = now;
             sinceNanos = nowNanos;
             return OptionalInt.empty();

@@ -17,6 +17,7 @@ class UnnoticedEndsTest {
     private static final long PATIENCE = 1_000;
 
     private Process parent;
+    private boolean allEndWell;
 
     @AfterEach
     void end() {
@@ -27,7 +28,7 @@ class UnnoticedEndsTest {
     /** @param children each a command of the shell that is run beside the others */
     private UnnoticedEnds parentOf(String children) throws IOException {
         parent = new ProcessBuilder(List.of("sh", "-c", children + " exec sleep 100")).start();
-        return new UnnoticedEnds(Path.of("/proc"), parent.pid(), PATIENCE);
+        return new UnnoticedEnds(Path.of("/proc"), parent.pid(), PATIENCE, () -> allEndWell);
     }
 
     private static char state(long pid) throws IOException {
@@ -96,7 +97,7 @@ class UnnoticedEndsTest {
     @Test
     void aLauncherThatWaitsForTheReaderOfItsOutputIsNotToBlame() throws IOException {
         parent = new ProcessBuilder(List.of("sh", "-c", "(exit 0) & exec head -c 10000000 /dev/zero")).start();
-        UnnoticedEnds ends = new UnnoticedEnds(Path.of("/proc"), parent.pid(), PATIENCE);
+        UnnoticedEnds ends = new UnnoticedEnds(Path.of("/proc"), parent.pid(), PATIENCE, () -> allEndWell);
         awaitZombies(1, "head");
         while (!Files.readString(Path.of("/proc/" + parent.pid() + "/wchan")).contains("pipe")) {
             Thread.onSpinWait();
@@ -119,6 +120,38 @@ class UnnoticedEndsTest {
             Thread.onSpinWait();
         }
         assertThat(ends.look(10 * PATIENCE)).isEmpty();
+    }
+
+    @Test
+    void aLauncherThatHasTakenItsRanksAwayAndStaysIsToldOnceAllHaveSaidThatTheyEndWell() throws IOException {
+        parent = new ProcessBuilder(
+                        List.of("sh", "-c", "read go; sleep 1000 & child=$!; read go; kill $child; wait; read go"))
+                .start();
+        UnnoticedEnds ends = new UnnoticedEnds(Path.of("/proc"), parent.pid(), PATIENCE, () -> allEndWell);
+        allEndWell = true;
+        ends.look(0);
+        assertThat(ends.look(10 * PATIENCE)).as("it has not started anything").isEmpty();
+        go();
+        while (parent.children().findAny().isEmpty()) {
+            Thread.onSpinWait();
+        }
+        ends.look(11 * PATIENCE);
+        assertThat(ends.look(20 * PATIENCE)).as("a rank lives").isEmpty();
+        go();
+        while (parent.children().findAny().isPresent()) {
+            Thread.onSpinWait();
+        }
+        allEndWell = false;
+        ends.look(21 * PATIENCE);
+        assertThat(ends.look(30 * PATIENCE)).as("nobody has said so").isEmpty();
+        allEndWell = true;
+        assertThat(ends.look(31 * PATIENCE)).isEmpty();
+        assertThat(ends.look(32 * PATIENCE)).isEqualTo(OptionalInt.of(0));
+    }
+
+    private void go() throws IOException {
+        parent.getOutputStream().write('\n');
+        parent.getOutputStream().flush();
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
+import io.hvd.engine.Ops;
 import io.hvd.engine.Outcome;
 import io.hvd.engine.Request;
 import io.hvd.spi.Backend;
@@ -102,7 +103,7 @@ class LargePlanTest {
                 Tensor tensor = Tensor.of((float) (rank + i));
                 Request request = Request.reduction(
                         LONG_NAME + i, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1), 0);
-                results.add(engine.submit(new Engine.Submission(0, List.of(0, 1), request, tensor, tensor), false));
+                results.add(Ops.submit(engine, List.of(0, 1), request, tensor, tensor, false));
             }
         }
         for (Engine engine : engines) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
+import io.hvd.engine.Ops;
 import io.hvd.engine.Outcome;
 import io.hvd.engine.Request;
 import io.hvd.error.HvdException;
@@ -114,9 +115,8 @@ class GpuEngineTest {
     private static CompletableFuture<Outcome> submit(Engine engine, String name, Tensor input) {
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
         Request request = Request.reduction(name, OpKind.ALLREDUCE, input, how, 0);
-        CompletableFuture<Outcome> sum =
-                engine.submit(new Engine.Submission(0, List.of(0, 1), request, input, null), true);
-        engine.hurry(0, name);
+        CompletableFuture<Outcome> sum = Ops.submit(engine, List.of(0, 1), request, input, null, true);
+        Ops.hurry(engine, name);
         return sum;
     }
 

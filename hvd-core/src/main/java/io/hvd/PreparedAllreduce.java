@@ -1,0 +1,134 @@
+package io.hvd;
+
+import io.hvd.engine.Engine;
+import io.hvd.engine.PreparedOps;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+
+/**
+ * An allreduce of tensors that travel again and again, made by {@link ProcessSet#prepareAllreduce}. It is to
+ * {@link ProcessSet#allreduceInPlaceAsync} what a persistent collective of MPI 4.0 ({@code MPI_Allreduce_init}, {@code
+ * MPI_Start}, {@code MPI_Wait}) is to {@code MPI_Iallreduce}.
+ *
+ * <pre>{@code
+ * try (PreparedAllreduce bucket = hvd.prepareAllreduce(names, gradients, AllreduceOptions.average())) {
+ *     for (...) {
+ *         backward(gradients);
+ *         bucket.start();
+ *         ...
+ *         bucket.await();
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>Used by one thread at a time. Between {@link #start()} and the end of {@link #await()} the tensors belong to hvd.
+ */
+public final class PreparedAllreduce implements AutoCloseable {
+    private final CollectiveCalls calls;
+    private final Engine engine;
+    private final PreparedOps prepared;
+    /** A list of this one alone, as a start takes it. */
+    private final List<PreparedOps> itself;
+
+    private final long bytes;
+    private boolean closed;
+
+    PreparedAllreduce(CollectiveCalls calls, Engine engine, PreparedOps prepared) {
+        this.calls = calls;
+        this.engine = engine;
+        this.prepared = prepared;
+        this.itself = List.of(prepared);
+        this.bytes = prepared.bytes();
+    }
+
+    /** In the order in which the tensors were prepared. */
+    public List<String> names() {
+        return prepared.names();
+    }
+
+    /**
+     * Starts it, and returns at once.
+     *
+     * @throws io.hvd.error.DuplicateNameException if its last start, or another operation of one of these names, is still in
+     *     progress on this rank; then nothing has started
+     * @throws HvdException if it has been closed, or the context or the process set is no more
+     */
+    public void start() {
+        requireOpen();
+        calls.start(itself);
+    }
+
+    /**
+     * Starts several of one process set together, as {@code MPI_Startall} does; otherwise like {@link #start()}. They are
+     * announced to the other ranks in one message, so they can travel as one.
+     */
+    public static void startAll(List<PreparedAllreduce> all) {
+        if (all.isEmpty()) {
+            return;
+        }
+        List<PreparedOps> together = new ArrayList<>(all.size());
+        for (PreparedAllreduce one : all) {
+            one.requireOpen();
+            if (one.calls != all.get(0).calls) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "prepared allreduces of " + all.get(0).names() + " and of " + one.names()
+                                + " belong to different process sets, expected the same");
+            }
+            together.add(one.prepared);
+        }
+        all.get(0).calls.start(together);
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT, "the prepared allreduce of " + names() + " was started after it was closed");
+        }
+    }
+
+    /**
+     * Waits until all tensors have been reduced. Returns at once if it has never been started.
+     *
+     * @throws HvdException the first failure; all tensors have been given up or reduced by then
+     */
+    public void await() {
+        engine.await(prepared);
+        try {
+            prepared.requireSuccess();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof HvdException known) {
+                throw known.seenHere();
+            }
+            throw e;
+        }
+    }
+
+    /** True when {@link #await()} would not wait; it hurries nothing on. */
+    public boolean isDone() {
+        return prepared.isDone();
+    }
+
+    /** Bytes of all its tensors. */
+    public long bytes() {
+        return bytes;
+    }
+
+    /** Bytes of the tensors that have been reduced since the start. */
+    public long bytesDone() {
+        return prepared.bytesDone();
+    }
+
+    /** Waits for what is under way, however it ends, and gives back what was made for it. */
+    @Override
+    public void close() {
+        if (!closed) {
+            closed = true;
+            engine.await(prepared);
+            engine.release(prepared);
+        }
+    }
+}

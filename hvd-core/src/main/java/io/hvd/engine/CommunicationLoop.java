@@ -1,0 +1,402 @@
+package io.hvd.engine;
+
+import io.hvd.config.EngineSettings;
+import io.hvd.config.Processors;
+import io.hvd.engine.Announcement.Wishes;
+import io.hvd.engine.Plan.Batch;
+import io.hvd.error.BarrierTimeoutException;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.error.RankMismatchException;
+import io.hvd.error.ShutdownException;
+import io.hvd.spi.Backend;
+import io.hvd.trace.FlightRecorder;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * What the communication thread does, one per rank: it drains what this rank has asked for, announces it to rank 0, receives
+ * rank 0's plan and carries it out. Only this thread talks to the {@link Backend}, but for steps that a waiting thread
+ * carries out itself ({@link Shortcut}).
+ */
+final class CommunicationLoop {
+    private static final int ALL = 0;
+
+    private final Backend backend;
+    private final EngineSettings settings;
+    private final int rank;
+    private final TensorQueue queue;
+    private final CoordinatorLine coordinator;
+
+    private final FlightRecorder recorder;
+    private final DataLog log;
+    private final Consumer<String> onFailure;
+    private final Map<Integer, SetMember> sets = new TreeMap<>();
+    private final PlanExit exit;
+    private final HeldPlan plan;
+    private final StepFollower steps;
+    private final Shortcut shortcut;
+    private final Unfinished unfinished = new Unfinished(this::broken);
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    private final AtomicBoolean givenUp = new AtomicBoolean();
+
+    private volatile boolean closing;
+    private volatile Runnable farewell = () -> {};
+    private volatile String failure = "";
+    private boolean closingAnnounced;
+    private boolean failureAnnounced;
+
+    /** The parameters are those of {@link Engine}'s constructor, with the queue that program threads fill. */
+    CommunicationLoop(
+            Backend backend,
+            List<List<Integer>> processSets,
+            EngineSettings settings,
+            FlightRecorder recorder,
+            Consumer<String> onFailure,
+            TensorQueue queue) {
+        this.backend = backend;
+        this.settings = settings;
+        this.rank = backend.topology().rank();
+        this.queue = queue;
+        int size = backend.topology().size();
+        this.coordinator = line(size, processSets);
+        this.recorder = recorder;
+        this.log = new DataLog(recorder);
+        this.onFailure = onFailure;
+        List<Integer> all = IntStream.range(0, size).boxed().toList();
+        sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
+        boolean plans = settings.staticPlanSteps() > 0 && !settings.strict();
+        this.exit = PlanExit.open(backend, plans, backend.control()::wakeUp);
+        StepStudy study = rank == 0 ? new StepStudy(settings, takesCoresFromProgram()) : null;
+        this.plan = new HeldPlan(queue, exit, study);
+        Turn turn = new Turn();
+        this.steps = new StepFollower(turn, sets.get(ALL), plan, queue, log, unfinished, study);
+        this.shortcut = new Shortcut(turn, plan, steps);
+        for (int i = 0; i < processSets.size(); i++) {
+            enter(i + 1, processSets.get(i));
+        }
+    }
+
+    /** The static plan, for program threads. */
+    HeldPlan plan() {
+        return plan;
+    }
+
+    /** For program threads that wait. */
+    Shortcut shortcut() {
+        return shortcut;
+    }
+
+    /** Whether the data plane works while the program could: all ranks on one host, with fewer cores than threads. */
+    private boolean takesCoresFromProgram() {
+        int ranks = backend.topology().size();
+        return backend.topology().localSize() == ranks
+                && 2 * ranks > Processors.ofThisProcess(ranks).ofAll(ranks);
+    }
+
+    private CoordinatorLine line(int size, List<List<Integer>> processSets) {
+        List<String> hosts = backend.topology().hosts();
+        return rank == 0
+                ? new CoordinatorHere(
+                        new Coordinator(size, processSets, settings, this::ready, backend.collectives()::takesVetoes),
+                        backend.control(),
+                        hosts)
+                : new CoordinatorAway(backend.control(), hosts);
+    }
+
+    /** See {@link Engine#close(Runnable)}; any thread. */
+    void close(Runnable last) {
+        farewell = last;
+        closing = true;
+        backend.control().wakeUp();
+        ended.join();
+    }
+
+    /** See {@link Engine#fail}; any thread. */
+    boolean fail(String why, long limitMillis) {
+        failure = why;
+        plan.leave();
+        backend.control().wakeUp();
+        try {
+            ended.get(limitMillis, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (TimeoutException | ExecutionException e) {
+            return false;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+
+    /** See {@link Engine#run}. */
+    void run() {
+        String why = "this rank's context is closed";
+        boolean orderly = false;
+        try {
+            Plan last = cycleUntilTheEnd();
+            if (last.stop()) {
+                last = leave(why);
+            }
+            orderly = last.stop();
+            why = orderly ? why : last.failure();
+        } catch (Throwable e) {
+            why = broken(e);
+        } finally {
+            ShutdownException cause = new ShutdownException(why);
+            queue.close(cause);
+            unfinished.fail(cause);
+            exit.close();
+            try {
+                if (orderly) {
+                    leaveSets();
+                    backend.close();
+                } else {
+                    sets.values().forEach(set -> set.data().abandon());
+                }
+            } finally {
+                ended.complete(null);
+            }
+        }
+    }
+
+    /** All ranks have closed; what none of them has asked for together never runs. */
+    private Plan leave(String why) {
+        queue.close(new ShutdownException(why));
+        Plan last = new OrderlyEnd(backend.control(), coordinator, unfinished, farewell).meet(() -> {
+            if (failureIsNews()) {
+                announce(List.of());
+            }
+        });
+        if (!last.failure().isEmpty()) {
+            giveUp(last.failure());
+        }
+        return last;
+    }
+
+    private void giveUp(String why) {
+        if (givenUp.compareAndSet(false, true)) {
+            onFailure.accept(why);
+        }
+    }
+
+    /** @return why the job cannot go on */
+    private String broken(Throwable cause) {
+        String why = cause instanceof ShutdownException consequence
+                ? consequence.words()
+                : "rank " + rank + " (" + backend.topology().host() + "): the communication thread failed: " + cause;
+        giveUp(why);
+        return why;
+    }
+
+    private Plan cycleUntilTheEnd() {
+        shortcut.begin();
+        while (true) {
+            recorder.cycle();
+            if (shortcut.wasVetoed()) {
+                negotiateAgain();
+            }
+            unfinished.look();
+            takeIn();
+            coordinator.decide();
+            Plan decided = coordinator.next();
+            if (decided != null) {
+                carryOut(decided);
+                if (decided.stop() || !decided.failure().isEmpty()) {
+                    return decided;
+                }
+            } else if (!tookStep() && steps.rest()) {
+                shortcut.sleep(backend.control(), nanosUntilDue(), coordinator);
+            }
+        }
+    }
+
+    private long nanosUntilDue() {
+        long own = Math.min(Math.min(queue.nanosUntilDue(), steps.patienceNanos()), unfinished.nanosUntilDue());
+        return Math.min(own, coordinator.nanosUntilDue());
+    }
+
+    /** What the program has submitted since goes to the coordinator, or into the static plan. */
+    private void takeIn() {
+        if (plan.holds()) {
+            List<PendingOp> beside = steps.takeIn(closing);
+            if (failureIsNews() || !beside.isEmpty()) {
+                announce(beside);
+            }
+        } else if (queue.nanosUntilDue() == 0 || closing != closingAnnounced || failureIsNews()) {
+            announce(queue.drainFresh());
+        }
+    }
+
+    private boolean failureIsNews() {
+        return !failure.isEmpty() && !failureAnnounced;
+    }
+
+    private void announce(List<PendingOp> ops) {
+        // While a static plan holds, leaving it comes first; only a failure is told at once.
+        closingAnnounced = closing && !plan.holds();
+        failureAnnounced = !failure.isEmpty();
+        ops.forEach(op -> op.announce(true));
+        List<Wishes> wishes = new ArrayList<>();
+        ops.stream()
+                .filter(this::isOfRegisteredSet)
+                .collect(Collectors.groupingBy(PendingOp::set, TreeMap::new, Collectors.toList()))
+                .forEach((set, members) -> wishes.add(sets.get(set).wishes(members)));
+        coordinator.announce(new Announcement(wishes, closingAnnounced, failure));
+    }
+
+    /** The program may have submitted an operation while its set was being taken away; that fails alone. */
+    private boolean isOfRegisteredSet(PendingOp op) {
+        boolean there = sets.containsKey(op.set());
+        if (!there) {
+            queue.takeIfPending(op.set(), op.name()).ifPresent(gone -> gone.fail(removed(gone.set())));
+        }
+        return there;
+    }
+
+    private static HvdException removed(int set) {
+        return new HvdException(ErrorId.UNKNOWN_PROCESS_SET, "process set " + set + " has been removed");
+    }
+
+    private void ready(int set, Request request, int from) {
+        // Where rank 0 takes no part, nothing of it is to be seen there.
+        if (sets.containsKey(set) && !request.kind().isTransfer()) {
+            recorder.ready(set, request.kind().toString(), request.name(), from);
+        }
+    }
+
+    private void carryOut(Plan arrived) {
+        SetMember set = sets.get(arrived.set());
+        Plan decided = set.arrived(arrived, queue);
+        if (!decided.failure().isEmpty()) {
+            giveUp(decided.failure());
+        }
+        refuse(set, decided.batches().stream().filter(Batch::isRefusal).toList());
+        decided.batches().forEach(batch -> execute(set, batch));
+        if (!decided.lock().isEmpty()) {
+            steps.begin(decided.lock());
+        }
+    }
+
+    /** Takes the next step of the static plan; false if there is nothing to do yet. */
+    private boolean tookStep() {
+        boolean due = steps.isDue();
+        if (due && !steps.next()) {
+            negotiateAgain();
+        }
+        return due;
+    }
+
+    /** A rank has vetoed a step of the static plan. */
+    private void negotiateAgain() {
+        coordinator.unlock(steps.left());
+        announce(queue.drainAll());
+    }
+
+    private void execute(SetMember set, Batch batch) {
+        switch (batch.verdict()) {
+            case RUN -> run(set, batch, takePart(set, batch));
+            case RUN_IF_ASKED ->
+                queue.takeIfPending(set.id(), batch.ops().get(0).name()).ifPresent(op -> run(set, batch, List.of(op)));
+            default -> {
+                // Said already, at the start of the plan.
+            }
+        }
+    }
+
+    /** This rank's operations; where it has joined, neutral ones that stand in for them. */
+    private List<PendingOp> takePart(SetMember set, Batch batch) {
+        List<PendingOp> ops = new ArrayList<>();
+        for (int i = 0; i < batch.ops().size(); i++) {
+            String name = batch.ops().get(i).name();
+            Optional<PendingOp> own = queue.takeIfPending(set.id(), name);
+            if (own.isEmpty() && batch.templates().isEmpty()) {
+                throw new IllegalStateException("a plan names tensor \"" + name + "\", which is not pending here");
+            }
+            int place = i;
+            ops.add(own.orElseGet(() -> PendingOp.standIn(batch.templates().get(place))));
+        }
+        return ops;
+    }
+
+    private void run(SetMember set, Batch batch, List<PendingOp> ops) {
+        Execution execution = unfinished.begin(set, ops, batch);
+        Optional<String> refusal = execution.refusal();
+        if (refusal.isPresent()) {
+            HvdException unsupported = new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    ops.get(0).request().kind() + " of " + batch.names() + ": the back end " + backend.description()
+                            + " cannot do it: " + refusal.get());
+            ops.forEach(op -> op.fail(unsupported));
+            return;
+        }
+        log.start(ops);
+        switch (ops.get(0).request().kind()) {
+            case ADD_PROCESS_SET -> ops.get(0).bring(execution.guarded(() -> enterAgreed(batch, ops.get(0))));
+            case REMOVE_PROCESS_SET -> ops.get(0).bring(execution.guarded(() -> leaveAgreed(batch)));
+            default -> execution.run();
+        }
+        unfinished.settle(execution);
+    }
+
+    /** All of them leave the queue before anybody hears of one, and submits the whole group again. */
+    private void refuse(SetMember set, List<Batch> batches) {
+        Map<PendingOp, HvdException> refused = new LinkedHashMap<>();
+        for (Batch batch : batches) {
+            if (batch.sizes().contains((long) set.self())) {
+                HvdException refusal = refusal(batch);
+                batch.names()
+                        .forEach(name -> queue.takeIfPending(set.id(), name).ifPresent(op -> refused.put(op, refusal)));
+            }
+        }
+        refused.forEach(PendingOp::fail);
+    }
+
+    private static HvdException refusal(Batch batch) {
+        return switch (batch.verdict()) {
+            case MISMATCH -> new RankMismatchException(batch.error());
+            case TIMED_OUT -> new BarrierTimeoutException(batch.error());
+            case RANK_GONE -> new ShutdownException(batch.error());
+            default -> new HvdException(ErrorId.BAD_ARGUMENT, batch.error());
+        };
+    }
+
+    private Outcome enterAgreed(Batch batch, PendingOp op) {
+        int id = Math.toIntExact(batch.sizes().get(0));
+        enter(id, op.request().splits().stream().map(Math::toIntExact).toList());
+        return Outcome.of(id);
+    }
+
+    private void enter(int id, List<Integer> members) {
+        if (members.contains(rank)) {
+            sets.put(id, new SetMember(id, members, rank, backend.collectives(members), settings, log));
+        }
+    }
+
+    private Outcome leaveAgreed(Batch batch) {
+        int id = Math.toIntExact(batch.sizes().get(0));
+        SetMember left = sets.remove(id);
+        if (left != null) {
+            queue.abandon(id, removed(id));
+            left.data().close();
+        }
+        return Outcome.of(id);
+    }
+
+    private void leaveSets() {
+        sets.values().stream()
+                .filter(set -> set.id() != ALL)
+                .forEach(set -> set.data().close());
+    }
+}

@@ -1,0 +1,113 @@
+package io.hvd.engine;
+
+import java.util.List;
+
+/**
+ * The static plan as the program's threads see it: whether one holds, what belongs to it, and how they ask to leave it.
+ * Any thread, but for {@link #begin} and {@link #end}.
+ */
+final class HeldPlan {
+    static final int NONE = 0;
+
+    private final TensorQueue queue;
+    private final PlanExit exit;
+    private final PromptWaits promptWaits = new PromptWaits();
+    /** Rank 0's; null elsewhere. */
+    private final StepStudy study;
+
+    /** Number of the plan that holds, the same on all ranks; or {@link #NONE}. */
+    private volatile int number = NONE;
+
+    /**
+     * @param exit the way out of a plan for all ranks
+     * @param study of rank 0; null elsewhere
+     */
+    HeldPlan(TensorQueue queue, PlanExit exit, StepStudy study) {
+        this.queue = queue;
+        this.exit = exit;
+        this.study = study;
+    }
+
+    /** All ranks begin to follow a plan, whose slots know it. */
+    void begin(int its) {
+        number = its;
+    }
+
+    /** All ranks are back to negotiating. */
+    void end() {
+        number = NONE;
+    }
+
+    int number() {
+        return number;
+    }
+
+    boolean holds() {
+        return number != NONE;
+    }
+
+    /** Whether all of these come in every step. */
+    boolean plans(List<PendingOp> ops) {
+        if (number == NONE) {
+            return false;
+        }
+        for (int i = 0; i < ops.size(); i++) {
+            if (!ops.get(i).slot().isPlanned()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** When the program waits, and whether soon after it has submitted. */
+    PromptWaits promptWaits() {
+        return promptWaits;
+    }
+
+    /** The program submits nothing but what the steps are made of. */
+    void submitted(List<PendingOp> ops) {
+        promptWaits.submitted(ops.get(ops.size() - 1).call().submittedNanos());
+    }
+
+    /**
+     * The program has submitted something that is not in the plan. The ranks leave the plan for it, and nobody
+     * waits until a program that computes comes to its next batch, not even if this rank's communication thread is inside the
+     * data plane. Only a barrier with a limit needs nothing of the kind as long as nothing else is under way here.
+     */
+    void submittedBeside(List<PendingOp> ops) {
+        int holds = number;
+        if (holds != NONE && !plans(ops) && !(areLimited(ops) && queue.hasOnlyLimited())) {
+            exit.ask(holds);
+        }
+    }
+
+    private static boolean areLimited(List<PendingOp> ops) {
+        return ops.stream().allMatch(op -> op.request().hasLimit());
+    }
+
+    /** The program waits for operations, or has learnt that they are done. */
+    void observed(List<PendingOp> ops, boolean waits) {
+        if (!plans(ops)) {
+            return;
+        }
+        if (waits) {
+            promptWaits.waits();
+        }
+        for (int i = 0; study != null && study.isLooking() && i < ops.size(); i++) {
+            study.observed(ops.get(i).name());
+        }
+    }
+
+    /** The plan, if one holds, is to be left by all ranks. */
+    void leave() {
+        int holds = number;
+        if (holds != NONE) {
+            exit.ask(holds);
+        }
+    }
+
+    /** Whether a rank has asked to leave the plan that holds. */
+    boolean isToBeLeft() {
+        return exit.isAsked(number);
+    }
+}

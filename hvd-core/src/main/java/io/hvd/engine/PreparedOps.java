@@ -1,0 +1,111 @@
+package io.hvd.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * Operations that are submitted together again and again, as a persistent collective of MPI 4.0 is. Everything that a call
+ * needs is made once. One thread at a time.
+ */
+public final class PreparedOps implements Awaited {
+    private final List<PendingOp> ops = new ArrayList<>();
+    /** Operations that have not ended since the last start. */
+    private final AtomicInteger remaining = new AtomicInteger();
+
+    private final AtomicReference<Throwable> failure = new AtomicReference<>();
+    /** Made by a thread that waits. */
+    private volatile CompletableFuture<Void> watcher;
+
+    PreparedOps() {}
+
+    void add(PendingOp op) {
+        ops.add(op);
+    }
+
+    /** In the order in which they were prepared. */
+    public List<PendingOp> ops() {
+        return ops;
+    }
+
+    /** All operations of all of these. */
+    static List<PendingOp> ops(List<PreparedOps> all) {
+        if (all.size() == 1) {
+            return all.get(0).ops;
+        }
+        List<PendingOp> ops = new ArrayList<>();
+        all.forEach(prepared -> ops.addAll(prepared.ops));
+        return ops;
+    }
+
+    /** What the ranks know the operations by. */
+    public List<String> names() {
+        return ops.stream().map(PendingOp::name).toList();
+    }
+
+    /** Makes all of them ready to be submitted; none of them is under way. */
+    void begin() {
+        for (int i = 0; i < ops.size(); i++) {
+            ops.get(i).again();
+        }
+        failure.set(null);
+        watcher = null;
+        remaining.set(ops.size());
+    }
+
+    /** @param why null if it has succeeded */
+    void ended(Throwable why) {
+        if (why != null) {
+            failure.compareAndSet(null, why);
+        }
+        if (remaining.decrementAndGet() == 0) {
+            CompletableFuture<Void> watching = watcher;
+            if (watching != null) {
+                watching.complete(null);
+            }
+        }
+    }
+
+    @Override
+    public boolean isDone() {
+        return remaining.get() == 0;
+    }
+
+    @Override
+    public void await() {
+        // More than once: the end of an earlier start may complete what has been made for this one.
+        while (!isDone()) {
+            CompletableFuture<Void> made = new CompletableFuture<>();
+            watcher = made;
+            if (!isDone()) {
+                made.join();
+            }
+        }
+    }
+
+    /** @throws CompletionException with the cause of the first failure */
+    public void requireSuccess() {
+        Throwable why = failure.get();
+        if (why != null) {
+            throw new CompletionException(why);
+        }
+    }
+
+    /** Bytes of all inputs. */
+    public long bytes() {
+        return ops.stream().mapToLong(op -> op.input().bytes()).sum();
+    }
+
+    /** Bytes of the inputs whose results are there. */
+    public long bytesDone() {
+        long bytes = 0;
+        for (int i = 0; i < ops.size(); i++) {
+            PendingOp op = ops.get(i);
+            bytes += op.isDone() ? op.input().bytes() : 0;
+        }
+        return bytes;
+    }
+}
