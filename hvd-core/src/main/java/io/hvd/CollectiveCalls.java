@@ -14,9 +14,11 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
@@ -136,8 +138,12 @@ final class CollectiveCalls {
         }
         requireMember(() -> "a prepared allreduce of " + names);
         List<Request> requests = new ArrayList<>();
+        Set<String> distinct = new HashSet<>();
         for (int i = 0; i < names.size(); i++) {
             String name = Objects.requireNonNull(names.get(i), "name");
+            if (!distinct.add(name)) {
+                throw bad(OpKind.ALLREDUCE, name, "it is to be prepared twice in one group");
+            }
             requests.add(placed(reductionRequest(name, OpKind.ALLREDUCE, tensors.get(i), options, 0), tensors.get(i)));
         }
         Engine engine = membership.open("a prepared allreduce");

@@ -1,20 +1,28 @@
 package io.hvd.tensor;
 
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/**
- * A direct buffer, for instance an alias of LibTorch memory.
- *
- * @param buffer starts at the first element; in native byte order
- */
-public record BufferMemory(ByteBuffer buffer) implements HostMemory {
+/** A direct buffer, for instance an alias of LibTorch memory. */
+public final class BufferMemory implements HostMemory {
+    private final ByteBuffer buffer;
+    /** The buffer as it was last read or written; several threads may set it, each to the same. */
+    private View view;
+
     /** Takes what lies between the buffer's position and limit. */
     public BufferMemory(ByteBuffer buffer) {
         if (!buffer.isDirect()) {
             throw new IllegalArgumentException("buffer is on the heap, expected a direct buffer or a Java array");
         }
         this.buffer = buffer.slice().order(ByteOrder.nativeOrder());
+    }
+
+    private record View(DType type, Buffer elements) {}
+
+    /** It starts at the first element, and is in native byte order. */
+    public ByteBuffer buffer() {
+        return buffer;
     }
 
     @Override
@@ -24,15 +32,20 @@ public record BufferMemory(ByteBuffer buffer) implements HostMemory {
 
     @Override
     public void read(DType type, long from, Object array, int at, int count) {
-        Bulk.get(buffer, type, byteIndex(type, from), array, at, count);
+        Bulk.get(elements(type), type, Math.toIntExact(from), array, at, count);
     }
 
     @Override
     public void write(DType type, long from, Object array, int at, int count) {
-        Bulk.put(buffer, type, byteIndex(type, from), array, at, count);
+        Bulk.put(elements(type), type, Math.toIntExact(from), array, at, count);
     }
 
-    private static int byteIndex(DType type, long from) {
-        return Math.toIntExact(Math.multiplyExact(from, (long) type.bytes()));
+    private Buffer elements(DType type) {
+        View last = view;
+        if (last == null || last.type() != type) {
+            last = new View(type, Bulk.view(buffer, type));
+            view = last;
+        }
+        return last.elements();
     }
 }

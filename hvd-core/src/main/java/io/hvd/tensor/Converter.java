@@ -1,6 +1,7 @@
 package io.hvd.tensor;
 
 import java.lang.reflect.Array;
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
 /**
@@ -17,6 +18,9 @@ public final class Converter {
     private final float[] floats = new float[BLOCK];
     private final short[] halves = new short[BLOCK];
     private final Object[] own = new Object[DType.values().length];
+    private final Views views = new Views();
+    private double lastFactor = 1;
+    private Scale lastScale = Scale.ONE;
 
     /** Writes {@code count} elements of {@code from} as {@code wire} elements, times {@code scale}, from byte {@code at} on. */
     public void pack(Tensor from, long first, int count, ByteBuffer to, int at, DType wire, double scale) {
@@ -29,11 +33,14 @@ public final class Converter {
             copyOut(memory, type, first, count, to, at);
             return;
         }
+        Scale by = factor(scale);
+        Buffer view = views.of(to, wire);
+        int index = Bulk.index(wire, at);
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             Object block = block(type);
             memory.read(type, first + done, block, run);
-            Bulk.put(to, wire, at + done * wire.bytes(), convert(block, type, wire, Scale.by(scale), run), 0, run);
+            Bulk.put(view, wire, index + done, convert(block, type, wire, by, run), 0, run);
         }
     }
 
@@ -48,10 +55,12 @@ public final class Converter {
             copyIn(from, at, memory, type, first, count);
             return;
         }
+        Buffer view = views.of(from, wire);
+        int index = Bulk.index(wire, at);
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             Object block = block(wire);
-            Bulk.get(from, wire, at + done * wire.bytes(), block, 0, run);
+            Bulk.get(view, wire, index + done, block, 0, run);
             memory.write(type, first + done, convert(block, wire, type, scale, run), run);
         }
     }
@@ -67,11 +76,12 @@ public final class Converter {
             memory.read(type, first, to, at, count);
             return;
         }
+        Scale by = factor(scale);
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             Object block = block(type);
             memory.read(type, first + done, block, run);
-            System.arraycopy(convert(block, type, wire, Scale.by(scale), run), 0, to, at + done, run);
+            System.arraycopy(convert(block, type, wire, by, run), 0, to, at + done, run);
         }
     }
 
@@ -105,9 +115,9 @@ public final class Converter {
         }
     }
 
-    private static void copyOut(HostMemory memory, DType type, long first, int count, ByteBuffer to, int at) {
+    private void copyOut(HostMemory memory, DType type, long first, int count, ByteBuffer to, int at) {
         if (memory instanceof HeapMemory heap) {
-            Bulk.put(to, type, at, heap.array(), heap.at(first, count), count);
+            Bulk.put(views.of(to, type), type, Bulk.index(type, at), heap.array(), heap.at(first, count), count);
         } else if (memory instanceof BufferMemory direct) {
             to.put(at, direct.buffer(), Math.toIntExact(first * type.bytes()), count * type.bytes());
         } else if (memory instanceof SplitMemory split) {
@@ -117,9 +127,9 @@ public final class Converter {
         }
     }
 
-    private static void copyIn(ByteBuffer from, int at, HostMemory memory, DType type, long first, int count) {
+    private void copyIn(ByteBuffer from, int at, HostMemory memory, DType type, long first, int count) {
         if (memory instanceof HeapMemory heap) {
-            Bulk.get(from, type, at, heap.array(), heap.at(first, count), count);
+            Bulk.get(views.of(from, type), type, Bulk.index(type, at), heap.array(), heap.at(first, count), count);
         } else if (memory instanceof BufferMemory direct) {
             direct.buffer().put(Math.toIntExact(first * type.bytes()), from, at, count * type.bytes());
         } else if (memory instanceof SplitMemory split) {
@@ -249,6 +259,15 @@ public final class Converter {
         for (int i = 0; i < count; i++) {
             values[i] = (short) scale.scaled(values[i] & mask);
         }
+    }
+
+    /** The scale for a factor, which is usually the one of before. */
+    private Scale factor(double scale) {
+        if (scale != lastFactor) {
+            lastFactor = scale;
+            lastScale = Scale.by(scale);
+        }
+        return lastScale;
     }
 
     private Object block(DType type) {

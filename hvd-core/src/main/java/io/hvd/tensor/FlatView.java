@@ -29,6 +29,16 @@ public final class FlatView {
         this.converts = different;
     }
 
+    /** A view of the tensors into which the result goes: this one, if they are the same, or a new one. */
+    public FlatView of(List<Tensor> outputs) {
+        for (int i = 0; i < tensors.size(); i++) {
+            if (tensors.get(i) != outputs.get(i)) {
+                return new FlatView(outputs, wire, converter);
+            }
+        }
+        return this;
+    }
+
     public long elements() {
         return starts[tensors.size()];
     }

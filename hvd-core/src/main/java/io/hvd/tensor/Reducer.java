@@ -16,6 +16,7 @@ public final class Reducer {
     private final float[] right = new float[BLOCK];
     private final Object[] accumulators = new Object[DType.values().length];
     private final Object[] operands = new Object[DType.values().length];
+    private final Views views = new Views();
 
     public Reducer() {
         this(ReduceKernel.NONE);
@@ -141,23 +142,18 @@ public final class Reducer {
         own.write(first, run, halves);
     }
 
-    private static void put(Object block, DType type, int first, int run, ByteBuffer target) {
+    private void put(Object block, DType type, int first, int run, ByteBuffer target) {
         if (target != null) {
-            Bulk.put(target, type, byteIndex(first, type), block, 0, run);
+            Bulk.put(views.of(target, type), type, first, block, 0, run);
         }
     }
 
-    private static void load(
-            DType type, List<ByteBuffer> sources, int which, int first, int run, Own own, Object block) {
+    private void load(DType type, List<ByteBuffer> sources, int which, int first, int run, Own own, Object block) {
         if (which == own.place()) {
             own.read(first, run, block);
         } else {
-            Bulk.get(sources.get(which), type, byteIndex(first, type), block, 0, run);
+            Bulk.get(views.of(sources.get(which), type), type, first, block, 0, run);
         }
-    }
-
-    private static int byteIndex(int element, DType type) {
-        return Math.multiplyExact(element, type.bytes());
     }
 
     private static void combine(ReduceOp op, DType type, Object accumulator, Object operand, int count) {

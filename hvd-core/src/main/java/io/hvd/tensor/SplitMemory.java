@@ -46,12 +46,22 @@ public final class SplitMemory implements HostMemory {
 
     @Override
     public void read(DType type, long from, Object array, int at, int count) {
-        forEachRun(type, from, count, (part, first, done, run) -> Bulk.get(part, type, first, array, at + done, run));
+        forEachRun(
+                type,
+                from,
+                count,
+                (part, first, done, run) ->
+                        Bulk.get(Bulk.view(part, type), type, Bulk.index(type, first), array, at + done, run));
     }
 
     @Override
     public void write(DType type, long from, Object array, int at, int count) {
-        forEachRun(type, from, count, (part, first, done, run) -> Bulk.put(part, type, first, array, at + done, run));
+        forEachRun(
+                type,
+                from,
+                count,
+                (part, first, done, run) ->
+                        Bulk.put(Bulk.view(part, type), type, Bulk.index(type, first), array, at + done, run));
     }
 
     /** True if every part holds whole elements only. */

@@ -160,12 +160,12 @@ class ReducerTest {
             implements Reducer.Own {
         @Override
         public void read(int first, int count, Object block) {
-            Bulk.get(from, type, first * type.bytes(), block, 0, count);
+            Bulk.get(Bulk.view(from, type), type, first, block, 0, count);
         }
 
         @Override
         public void write(int first, int count, Object block) {
-            Bulk.put(to, type, first * type.bytes(), block, 0, count);
+            Bulk.put(Bulk.view(to, type), type, first, block, 0, count);
         }
 
         @Override

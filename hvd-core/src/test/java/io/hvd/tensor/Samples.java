@@ -102,13 +102,13 @@ final class Samples {
     static ByteBuffer stage(DType type, Object values, int at) {
         int count = Array.getLength(values);
         ByteBuffer stage = direct(at + (count + 4) * type.bytes());
-        Bulk.put(stage, type, at, values, 0, count);
+        Bulk.put(Bulk.view(stage, type), type, Bulk.index(type, at), values, 0, count);
         return stage;
     }
 
     static Object read(ByteBuffer stage, DType type, int at, int count) {
         Object array = Array.newInstance(type.arrayType().getComponentType(), count);
-        Bulk.get(stage, type, at, array, 0, count);
+        Bulk.get(Bulk.view(stage, type), type, Bulk.index(type, at), array, 0, count);
         return array;
     }
 }

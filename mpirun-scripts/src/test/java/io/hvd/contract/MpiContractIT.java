@@ -21,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MpiContractIT {
     private static final List<Class<? extends Contract>> CLASSES = List.of(
             CollectiveContractTest.class,
+            AllocationContractTest.class,
             ArithmeticContractTest.class,
             MovementContractTest.class,
             ManyRoundsContractTest.class,
@@ -29,6 +30,7 @@ class MpiContractIT {
             JoinContractTest.class,
             ProcessSetContractTest.class,
             UnevenSetContractTest.class,
+            PreparedContractTest.class,
             StepContractTest.class,
             StepExitContractTest.class);
 

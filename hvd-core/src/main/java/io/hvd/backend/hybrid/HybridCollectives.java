@@ -99,7 +99,7 @@ final class HybridCollectives implements Collectives {
     /** Chunk by chunk; with a ballot, the first chunk may be refused by any rank before anything is written. */
     private boolean stream(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean ballot) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
-        FlatView target = new FlatView(outputs, how.wire(), converter);
+        FlatView target = source.of(outputs);
         int chunk = chunk(how);
         boolean asked = !ballot;
         for (long from = 0; from < source.elements() || !asked; from += chunk) {

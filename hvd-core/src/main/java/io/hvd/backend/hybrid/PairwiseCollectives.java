@@ -58,7 +58,7 @@ final class PairwiseCollectives implements Collectives {
     @Override
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
-        FlatView target = new FlatView(outputs, how.wire(), converter);
+        FlatView target = source.of(outputs);
         int chunk = stageBytes / how.wire().bytes();
         for (long from = 0; from < source.elements(); from += chunk) {
             int count = (int) Math.min(chunk, source.elements() - from);
@@ -76,7 +76,7 @@ final class PairwiseCollectives implements Collectives {
     public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
         DType type = inputs.get(0).dtype();
         FlatView source = new FlatView(inputs, type, converter);
-        FlatView target = new FlatView(outputs, type, converter);
+        FlatView target = source.of(outputs);
         int chunk = stageBytes / type.bytes();
         for (long from = 0; from < source.elements(); from += chunk) {
             int count = (int) Math.min(chunk, source.elements() - from);

@@ -57,7 +57,7 @@ public final class LocalCollectives implements Collectives {
     @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
-        FlatView target = new FlatView(outputs, how.wire(), converter);
+        FlatView target = source.of(outputs);
         ByteBuffer stage = hub.stages().get(rank);
         int chunk = stage.capacity() / how.wire().bytes();
         // Also without elements the ranks meet once, so that a veto is heard.

@@ -71,7 +71,7 @@ final class CrossingMovement {
     void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
         DType type = inputs.get(0).dtype();
         FlatView source = new FlatView(inputs, type, converter);
-        FlatView target = new FlatView(outputs, type, converter);
+        FlatView target = source.of(outputs);
         int rootHost = hostOf(root);
         boolean isRoot = hosts.get(host).get(segment.rank()) == root;
         boolean keeps = isRoot && inputs.equals(outputs);

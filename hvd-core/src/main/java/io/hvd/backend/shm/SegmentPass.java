@@ -40,7 +40,7 @@ final class SegmentPass {
         this.segment = rounds.segment();
         this.reducer = reducer;
         this.source = new FlatView(inputs, how.wire(), converter);
-        this.target = new FlatView(outputs, how.wire(), converter);
+        this.target = source.of(outputs);
         this.how = how;
         this.fewBytes = fewBytes;
         this.ownerScales = !how.wire().isHalf() && !target.converts();

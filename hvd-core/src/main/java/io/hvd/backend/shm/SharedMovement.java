@@ -32,7 +32,7 @@ final class SharedMovement {
     void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
         DType type = inputs.get(0).dtype();
         FlatView source = new FlatView(inputs, type, converter);
-        FlatView target = new FlatView(outputs, type, converter);
+        FlatView target = source.of(outputs);
         boolean keeps = segment.rank() == root && inputs.equals(outputs);
         int chunk = segment.stageBytes() / type.bytes();
         for (long from = 0; from < target.elements(); from += chunk) {

@@ -33,9 +33,16 @@ final class Call {
     private AlltoallResult exchanged;
     private Object object;
     private ProcessSet added;
+    private final KeptAllreduces kept;
+    /** Null where this call goes another way. */
+    private KeptAllreduces.Kept prepared;
 
-    /** @param set null for what needs none but the context */
-    Call(Op op, HvdContext hvd, ProcessSet set) {
+    /**
+     * @param set null for what needs none but the context
+     * @param kept prepared allreduces of this rank
+     */
+    Call(Op op, HvdContext hvd, ProcessSet set, KeptAllreduces kept) {
+        this.kept = kept;
         this.op = op;
         this.hvd = hvd;
         this.rank = hvd.rank();
@@ -109,6 +116,11 @@ final class Call {
             finish(Action.SYNCHRONIZE);
             return;
         }
+        if (isPrepared()) {
+            start();
+            finish(Action.SYNCHRONIZE);
+            return;
+        }
         switch (op.kind()) {
             case ALLREDUCE ->
                 results.add(
@@ -169,7 +181,17 @@ final class Call {
                             : set.allreduceAsync(op.name(), tensor(), AllreduceOptions.sum()));
             return;
         }
-        handles = new ArrayList<>(begun(op.name()));
+        if (isPrepared()) {
+            prepared = kept.of(set, op.name(), tensor(), options());
+            prepared.tensor().copyFrom(tensor());
+            prepared.allreduce().start();
+        } else {
+            handles = new ArrayList<>(begun(op.name()));
+        }
+    }
+
+    private boolean isPrepared() {
+        return op.kind() == Kind.ALLREDUCE && isInPlace() && op.name() != null && op.choice(rank, 6, 3) == 0;
     }
 
     private List<Handle> begun(String name) {
@@ -227,6 +249,11 @@ final class Call {
 
     /** Waits in one of the ways of {@link Action}. */
     void finish(int way) {
+        if (prepared != null) {
+            prepared.allreduce().await();
+            tensor().copyFrom(prepared.tensor());
+            results.add(tensor());
+        }
         for (Handle handle : handles) {
             if (way == Action.POLL) {
                 while (!handle.poll()) {
@@ -244,6 +271,10 @@ final class Call {
 
     /** Calls back, as {@link Handle#whenDone} does, when the last of it is done. */
     void whenDone(Runnable action) {
+        if (prepared != null) {
+            action.run();
+            return;
+        }
         handles.get(handles.size() - 1).whenDone(action);
     }
 

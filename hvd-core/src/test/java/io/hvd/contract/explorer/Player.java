@@ -28,6 +28,7 @@ final class Player {
     private final RankLog log;
     private final Map<Integer, ProcessSet> sets = new ConcurrentHashMap<>();
     private final Map<Integer, Call> pending = new ConcurrentHashMap<>();
+    private final KeptAllreduces kept = new KeptAllreduces();
     private final Map<Integer, Thread> forks = new ConcurrentHashMap<>();
     private volatile Throwable broken;
 
@@ -113,7 +114,7 @@ final class Player {
     }
 
     private Call prepared(Op op) {
-        return new Call(op, hvd, op.kind() == Kind.ADD_SET ? null : sets.get(op.set()));
+        return new Call(op, hvd, op.kind() == Kind.ADD_SET ? null : sets.get(op.set()), kept);
     }
 
     private void call(Op op) {

@@ -158,8 +158,8 @@ final class MpiCollectives implements Collectives {
     }
 
     private Cargo packed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        return ring.packed(
-                new FlatView(inputs, how.wire(), converter), new FlatView(outputs, how.wire(), converter), how);
+        FlatView source = new FlatView(inputs, how.wire(), converter);
+        return ring.packed(source, source.of(outputs), how);
     }
 
     private static long elements(List<Tensor> tensors) {
@@ -194,7 +194,7 @@ final class MpiCollectives implements Collectives {
     public void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
         var type = inputs.get(0).dtype();
         FlatView source = new FlatView(inputs, type, converter);
-        FlatView target = new FlatView(outputs, type, converter);
+        FlatView target = source.of(outputs);
         int chunk = stage.chunk(type);
         for (long from = 0; from < source.elements(); from += chunk) {
             int count = (int) Math.min(chunk, source.elements() - from);

@@ -51,7 +51,7 @@ final class StagedAllreduce {
     /** Chunk by chunk over the stage; with a ballot, the first chunk has the veto behind it. */
     private boolean stream(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean ballot) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
-        FlatView target = new FlatView(outputs, how.wire(), converter);
+        FlatView target = source.of(outputs);
         int chunk = stage.chunk(how.wire());
         boolean asked = !ballot;
         for (long from = 0; from < source.elements() || !asked; from += chunk) {

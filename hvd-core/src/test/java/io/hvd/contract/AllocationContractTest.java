@@ -1,0 +1,81 @@
+package io.hvd.contract;
+
+import com.sun.management.ThreadMXBean;
+import io.hvd.AllreduceOptions;
+import io.hvd.HvdContext;
+import io.hvd.PreparedAllreduce;
+import io.hvd.tensor.Tensor;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a step of steady training leaves to the garbage collector; the JVM counts it exactly. */
+class AllocationContractTest extends Contract {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    /** After so many steps the last look has been taken at how a step is best cut, and all code is loaded. */
+    private static final int SETTLING_STEPS = 700;
+
+    private static final int STEPS = 200;
+    private static final int FEW = 4;
+    private static final int MANY = 260;
+    /** An array of numbers may have one per tensor. The smallest object has 16 bytes. */
+    private static final long MOST_BYTES_PER_TENSOR = 12;
+
+    @Test
+    void aStepOfPreparedTensorsMakesNoObjectPerTensor() throws Exception {
+        onAll(hvd -> {
+            double few = bytesPerStep(hvd, FEW);
+            double many = bytesPerStep(hvd, MANY);
+            double perTensor = (many - few) / (MANY - FEW);
+            if (hvd.rank() == 0) {
+                System.out.printf(
+                        "GARBAGE ranks=%d bytes-per-step=%.0f with %d tensors, %.0f with %d: %.1f per tensor%n",
+                        hvd.size(), few, FEW, many, MANY, perTensor);
+            }
+            if (perTensor > MOST_BYTES_PER_TENSOR) {
+                throw new AssertionError("a step of " + FEW + " tensors makes " + few + " bytes of garbage, one of "
+                        + MANY + " tensors " + many + ": that is " + perTensor + " per tensor");
+            }
+            return null;
+        });
+    }
+
+    private static double bytesPerStep(HvdContext hvd, int count) {
+        List<String> names = new ArrayList<>();
+        List<Tensor> tensors = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            names.add("garbage." + count + "." + i);
+            tensors.add(Tensor.of(new float[64]));
+        }
+        try (PreparedAllreduce step = hvd.prepareAllreduce(names, tensors, AllreduceOptions.average())) {
+            repeat(step, SETTLING_STEPS);
+            long[] threads = {Thread.currentThread().getId(), communicationThread(hvd)};
+            long before = allocated(threads);
+            repeat(step, STEPS);
+            return (allocated(threads) - before) / (double) STEPS;
+        }
+    }
+
+    private static long allocated(long[] threads) {
+        return THREADS.getThreadAllocatedBytes(threads[0]) + THREADS.getThreadAllocatedBytes(threads[1]);
+    }
+
+    /** The one of this rank: a process may have several ranks, which are threads. */
+    private static long communicationThread(HvdContext hvd) {
+        List<String> names =
+                List.of("hvd-engine-" + hvd.rank(), "hvd-engine-thread-" + hvd.localRank(), "hvd-engine-mpi");
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> names.contains(thread.getName()))
+                .findFirst()
+                .orElseThrow()
+                .getId();
+    }
+
+    private static void repeat(PreparedAllreduce step, int times) {
+        for (int i = 0; i < times; i++) {
+            step.start();
+            step.await();
+        }
+    }
+}
