@@ -2,7 +2,7 @@ package io.hvd.cost;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.spi.RollCall;
+import io.hvd.spi.StartupExchange;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -28,7 +28,7 @@ public final class AgreedModel {
     public static Optional<CostModel> of(Optional<Path> file, int rank, Function<byte[], List<byte[]>> exchange) {
         String name = file.map(Path::toString).orElse("");
         byte[] none = {};
-        byte[] text = RollCall.hold(
+        byte[] text = StartupExchange.hold(
                         "rank " + rank + " cannot read HVD_COST_MODEL=" + name,
                         () -> rank == 0 && file.isPresent() ? read(file.get()) : none,
                         exchange)
