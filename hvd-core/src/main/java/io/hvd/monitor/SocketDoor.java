@@ -1,6 +1,6 @@
 package io.hvd.monitor;
 
-import io.hvd.spi.Lobby;
+import io.hvd.spi.HandshakeListener;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -30,25 +30,25 @@ final class SocketDoor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SocketDoor.class);
     private static final int LONGEST_QUESTION = 1 << 20;
     private static final int LONGEST_ANSWER = 1 << 26;
-    /** A question is small and sent at once; who is slower is no rank. */
+    /** A rank sends its question at once and in one piece. A connection that is slower is none of a rank. */
     private static final int QUESTION_LIMIT_MILLIS = 500;
 
-    private final Lobby lobby;
+    private final HandshakeListener handshakes;
     private final ServerSocketChannel listener;
     private final DatagramChannel datagrams;
 
     /** Takes what came as a datagram. */
-    interface Ear {
+    interface MessageListener {
         void hear(byte[] message) throws IOException;
     }
 
     /** Answers a question; empty if it is not worth one. */
-    interface Mouth {
+    interface Responder {
         Optional<byte[]> answer(byte[] question) throws IOException;
     }
 
-    private SocketDoor(Lobby lobby, ServerSocketChannel listener, DatagramChannel datagrams) {
-        this.lobby = lobby;
+    private SocketDoor(HandshakeListener handshakes, ServerSocketChannel listener, DatagramChannel datagrams) {
+        this.handshakes = handshakes;
         this.listener = listener;
         this.datagrams = datagrams;
     }
@@ -57,12 +57,12 @@ final class SocketDoor implements AutoCloseable {
     static SocketDoor open(InetAddress address) throws IOException {
         List<Closeable> opened = new ArrayList<>();
         try {
-            ServerSocketChannel listener = noted(opened, Lobby.door(address));
-            Lobby lobby = new Lobby(List.of(listener), 0);
-            opened.add(lobby::close);
+            ServerSocketChannel listener = noted(opened, HandshakeListener.door(address));
+            HandshakeListener handshakes = new HandshakeListener(List.of(listener), 0);
+            opened.add(handshakes::close);
             DatagramChannel datagrams = noted(opened, DatagramChannel.open());
             datagrams.bind(new InetSocketAddress(address, 0));
-            return new SocketDoor(lobby, listener, datagrams);
+            return new SocketDoor(handshakes, listener, datagrams);
         } catch (IOException | RuntimeException e) {
             for (Closeable one : opened) {
                 one.close();
@@ -85,9 +85,9 @@ final class SocketDoor implements AutoCloseable {
     }
 
     /** @param password that all ranks of the job say before their questions */
-    void serve(String threadName, byte[] password, Ear ear, Mouth mouth) {
-        start(threadName + "-hears", () -> listen(ByteBuffer.allocate(1 << 16), ear));
-        start(threadName + "-answers", () -> answer(password, mouth));
+    void serve(String threadName, byte[] password, MessageListener heard, Responder responder) {
+        start(threadName + "-hears", () -> listen(ByteBuffer.allocate(1 << 16), heard));
+        start(threadName + "-answers", () -> answer(password, responder));
     }
 
     private static void start(String name, Runnable task) {
@@ -96,35 +96,36 @@ final class SocketDoor implements AutoCloseable {
         thread.start();
     }
 
-    private void listen(ByteBuffer buffer, Ear ear) {
+    private void listen(ByteBuffer buffer, MessageListener heard) {
         while (datagrams.isOpen()) {
             try {
                 datagrams.receive(buffer.clear());
                 byte[] message = new byte[buffer.flip().remaining()];
                 buffer.get(message);
-                ear.hear(message);
+                heard.hear(message);
             } catch (IOException | RuntimeException e) {
                 dropped(e);
             }
         }
     }
 
-    private void answer(byte[] password, Mouth mouth) {
+    private void answer(byte[] password, Responder responder) {
         while (listener.isOpen()) {
             try {
-                lobby.next(password, Long.MAX_VALUE)
-                        .ifPresent(asker -> answer(mouth, asker.channel().socket()));
+                handshakes
+                        .next(password, Long.MAX_VALUE)
+                        .ifPresent(asker -> answer(responder, asker.channel().socket()));
             } catch (IOException | RuntimeException e) {
                 dropped(e);
             }
         }
     }
 
-    private void answer(Mouth mouth, Socket asker) {
+    private void answer(Responder responder, Socket asker) {
         try (asker) {
             asker.setSoTimeout(QUESTION_LIMIT_MILLIS);
             byte[] question = read(new DataInputStream(asker.getInputStream()), LONGEST_QUESTION);
-            Optional<byte[]> answer = mouth.answer(question);
+            Optional<byte[]> answer = responder.answer(question);
             if (answer.isPresent()) {
                 write(asker, answer.get());
             }
@@ -181,7 +182,7 @@ final class SocketDoor implements AutoCloseable {
     @Override
     public void close() {
         try {
-            lobby.close();
+            handshakes.close();
             listener.close();
             datagrams.close();
         } catch (IOException e) {

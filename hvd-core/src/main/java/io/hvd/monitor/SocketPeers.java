@@ -1,7 +1,7 @@
 package io.hvd.monitor;
 
 import io.hvd.error.HvdException;
-import io.hvd.spi.RollCall;
+import io.hvd.spi.StartupExchange;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -68,7 +68,7 @@ public final class SocketPeers implements Peers {
             throws IOException {
         SocketDoor[] door = new SocketDoor[1];
         try {
-            List<byte[]> told = RollCall.hold(
+            List<byte[]> told = StartupExchange.hold(
                     "rank " + self.rank() + " (" + self.host() + ") could not open its monitor's sockets",
                     () -> {
                         door[0] = SocketDoor.open(host.address());

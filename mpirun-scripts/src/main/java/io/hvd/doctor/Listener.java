@@ -1,6 +1,6 @@
 package io.hvd.doctor;
 
-import io.hvd.spi.Lobby;
+import io.hvd.spi.HandshakeListener;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -32,7 +32,7 @@ final class Listener implements AutoCloseable {
     private static final int PATIENCE_MILLIS = 5_000;
 
     private final Secret secret;
-    private final List<Lobby> lobbies = new ArrayList<>();
+    private final List<HandshakeListener> listeners = new ArrayList<>();
     private final List<Door> doors = new ArrayList<>();
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
         Thread thread = new Thread(task, "hvd-doctor-listener");
@@ -46,22 +46,22 @@ final class Listener implements AutoCloseable {
 
     /** From now on others may come to this address. */
     void open(String network, String address) throws IOException {
-        ServerSocketChannel door = Lobby.door(InetAddress.getByName(address));
-        Lobby lobby = new Lobby(List.of(door), 1);
-        lobbies.add(lobby);
+        ServerSocketChannel door = HandshakeListener.door(InetAddress.getByName(address));
+        HandshakeListener listener = new HandshakeListener(List.of(door), 1);
+        listeners.add(listener);
         doors.add(new Door(network, address, door.socket().getLocalPort()));
-        threads.execute(() -> letIn(lobby));
+        threads.execute(() -> letIn(listener));
     }
 
     List<Door> doors() {
         return List.copyOf(doors);
     }
 
-    private void letIn(Lobby lobby) {
+    private void letIn(HandshakeListener listener) {
         try {
-            for (var guest = lobby.next(secret.bytes(), Long.MAX_VALUE);
+            for (var guest = listener.next(secret.bytes(), Long.MAX_VALUE);
                     guest.isPresent();
-                    guest = lobby.next(secret.bytes(), Long.MAX_VALUE)) {
+                    guest = listener.next(secret.bytes(), Long.MAX_VALUE)) {
                 admit(guest.get());
             }
         } catch (IOException e) {
@@ -69,7 +69,7 @@ final class Listener implements AutoCloseable {
         }
     }
 
-    private void admit(Lobby.Guest guest) throws IOException {
+    private void admit(HandshakeListener.Guest guest) throws IOException {
         try {
             threads.execute(() -> serve(guest));
         } catch (RejectedExecutionException e) {
@@ -77,7 +77,7 @@ final class Listener implements AutoCloseable {
         }
     }
 
-    private void serve(Lobby.Guest from) {
+    private void serve(HandshakeListener.Guest from) {
         try (Socket guest = from.channel().socket()) {
             guest.setSoTimeout(PATIENCE_MILLIS);
             guest.setTcpNoDelay(true);
@@ -125,9 +125,9 @@ final class Listener implements AutoCloseable {
 
     @Override
     public void close() {
-        for (Lobby lobby : lobbies) {
+        for (HandshakeListener listener : listeners) {
             try {
-                lobby.close();
+                listener.close();
             } catch (IOException e) {
                 // It is being given up anyway.
             }

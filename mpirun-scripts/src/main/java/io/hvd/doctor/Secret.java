@@ -1,13 +1,13 @@
 package io.hvd.doctor;
 
-import io.hvd.spi.Lobby;
+import io.hvd.spi.HandshakeListener;
 import java.util.HexFormat;
 
 /** What the hosts of one examination know and nobody else; whoever connects says it first. */
 record Secret(String hex) {
 
     static Secret random() {
-        return new Secret(HexFormat.of().formatHex(Lobby.newSecret()));
+        return new Secret(HexFormat.of().formatHex(HandshakeListener.newSecret()));
     }
 
     byte[] bytes() {

@@ -2,8 +2,8 @@ package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
 import io.hvd.error.LauncherAddress;
+import io.hvd.spi.HandshakeListener;
 import io.hvd.spi.Interfaces;
-import io.hvd.spi.Lobby;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -58,20 +58,20 @@ final class FrontDesk implements Closeable {
     private final boolean takesResults;
     private final byte[] token;
     private final LauncherAddress address;
-    private final Lobby lobby;
+    private final HandshakeListener listener;
     private final Set<Socket> callers = ConcurrentHashMap.newKeySet();
     private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS, FrontDesk::worker);
 
     private FrontDesk(Path folder, boolean takesResults, List<ServerSocketChannel> doors) throws IOException {
         this.folder = folder;
         this.takesResults = takesResults;
-        this.token = Lobby.newSecret();
+        this.token = HandshakeListener.newSecret();
         List<InetSocketAddress> addresses = new ArrayList<>();
         for (ServerSocketChannel door : doors) {
             addresses.add((InetSocketAddress) door.getLocalAddress());
         }
         address = new LauncherAddress(HexFormat.of().formatHex(token), addresses);
-        lobby = new Lobby(doors, 0);
+        listener = new HandshakeListener(doors, 0);
     }
 
     /**
@@ -88,7 +88,7 @@ final class FrontDesk implements Closeable {
         List<ServerSocketChannel> doors = new ArrayList<>();
         try {
             for (InetAddress address : addresses) {
-                doors.add(Lobby.door(address));
+                doors.add(HandshakeListener.door(address));
             }
             var desk = new FrontDesk(folder, takesResults, doors);
             worker(desk::receive).start();
@@ -108,7 +108,7 @@ final class FrontDesk implements Closeable {
     /** A caller that is being served gets a moment. When this returns none is, and the folder may go. */
     @Override
     public void close() throws IOException {
-        lobby.close();
+        listener.close();
         workers.shutdown();
         if (!workersEndWithin(CLOSING_MILLIS)) {
             callers.forEach(FrontDesk::showOut);
@@ -127,9 +127,9 @@ final class FrontDesk implements Closeable {
 
     private void receive() {
         try {
-            for (var guest = lobby.next(token, Long.MAX_VALUE);
+            for (var guest = listener.next(token, Long.MAX_VALUE);
                     guest.isPresent();
-                    guest = lobby.next(token, Long.MAX_VALUE)) {
+                    guest = listener.next(token, Long.MAX_VALUE)) {
                 admit(guest.get().channel().socket());
             }
         } catch (IOException e) {

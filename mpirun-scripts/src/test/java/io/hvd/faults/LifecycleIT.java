@@ -102,7 +102,7 @@ class LifecycleIT {
     /**
      * The others would wait for it inside MPI, and no process would end by itself. How far a rank comes
      * with so many free descriptors depends on what MPI opens and closes meanwhile, so that only the
-     * first row has its step for certain; {@code RollCallTest} has the steps one by one.
+     * first row has its step for certain; {@code StartupExchangeTest} has the steps one by one.
      */
     @ParameterizedTest
     @CsvSource(

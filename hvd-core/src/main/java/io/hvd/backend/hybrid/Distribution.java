@@ -24,7 +24,7 @@ final class Distribution {
     private static final int LEADER = 0;
     private static final Reduction MOST = new Reduction(ReduceOp.MAX, DType.INT64, 1, 1);
 
-    private final Seating seating;
+    private final RowLayout layout;
     private final int place;
     private final LocalHub hub;
     private final Collectives across;
@@ -38,21 +38,21 @@ final class Distribution {
     private final Reducer reducer = new Reducer();
 
     /** The parameters are those of {@link HybridCollectives}. */
-    Distribution(Seating seating, int place, LocalHub hub, Collectives across) {
-        this.seating = seating;
+    Distribution(RowLayout layout, int place, LocalHub hub, Collectives across) {
+        this.layout = layout;
         this.place = place;
         this.hub = hub;
         this.across = across;
-        this.row = seating.row();
-        this.first = seating.first(row);
+        this.row = layout.row();
+        this.first = layout.first(row);
         this.self = first + place;
-        this.here = seating.length(row);
+        this.here = layout.length(row);
     }
 
     void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root) {
         hub.batches().set(place, inputs);
         meet();
-        led(outputs, () -> across.broadcast(rootIsHere(root) ? batchOf(root) : inputs, outputs, seating.rowOf(root)));
+        led(outputs, () -> across.broadcast(rootIsHere(root) ? batchOf(root) : inputs, outputs, layout.rowOf(root)));
         if (place != LEADER) {
             List<Tensor> theirs = hub.batches().get(LEADER);
             for (int i = 0; i < theirs.size(); i++) {
@@ -71,7 +71,7 @@ final class Distribution {
 
     void allgather(Tensor input, Tensor output, long[] elements) {
         show(input);
-        led(List.of(output), () -> across.allgather(joined(input.dtype(), elements), output, seating.sums(elements)));
+        led(List.of(output), () -> across.allgather(joined(input.dtype(), elements), output, layout.sums(elements)));
         if (place != LEADER) {
             Tensor theirs = hub.batches().get(LEADER).get(0);
             converter.copy(theirs, 0, output, 0, theirs.elements());
@@ -84,24 +84,24 @@ final class Distribution {
         show(input);
         if (place == LEADER) {
             Tensor collected = rootIsHere(root) ? batchOf(root).get(0) : null;
-            across.gather(joined(input.dtype(), elements), collected, seating.sums(elements), seating.rowOf(root));
+            across.gather(joined(input.dtype(), elements), collected, layout.sums(elements), layout.rowOf(root));
         }
         meet();
     }
 
     void scatter(Tensor input, Tensor output, long[] elements, int root) {
         show(input);
-        long[] sums = seating.sums(elements);
+        long[] sums = layout.sums(elements);
         takeOwn(output, elements, () -> {
             Tensor ours = zeros(output.dtype(), sums[row]);
-            across.scatter(rootIsHere(root) ? shownBy(root) : null, ours, sums, seating.rowOf(root));
+            across.scatter(rootIsHere(root) ? shownBy(root) : null, ours, sums, layout.rowOf(root));
             return ours;
         });
     }
 
     void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
         Tensor sum = reducedHere(input, how);
-        long[] sums = seating.sums(elements);
+        long[] sums = layout.sums(elements);
         Tensor mine = zeros(how.wire(), elements[self]);
         takeOwn(mine, elements, () -> {
             Tensor ours = zeros(how.wire(), sums[row]);
@@ -115,7 +115,7 @@ final class Distribution {
         Tensor sum = reducedHere(input, how);
         led(List.of(sum), () -> {
             Tensor total = rootIsHere(root) ? sum : null;
-            across.reduce(sum, total, how.unscaled(), seating.rowOf(root));
+            across.reduce(sum, total, how.unscaled(), layout.rowOf(root));
         });
         if (self == root) {
             scale(sum, output, how);
@@ -133,7 +133,7 @@ final class Distribution {
         led(null, () -> {
             long[] out = sumsHere(0);
             long[] in = sumsHere(sent.length);
-            Tensor incoming = zeros(input.dtype(), Seating.sum(in, 0, in.length));
+            Tensor incoming = zeros(input.dtype(), RowLayout.sum(in, 0, in.length));
             across.alltoall(outgoing(input.dtype(), out), incoming, out, in, longestOfAll(out));
             hub.batches().set(LEADER, List.of(incoming));
         });
@@ -151,11 +151,11 @@ final class Distribution {
 
     /** What all members here send to each row, or get from it. @param from where those counts begin */
     private long[] sumsHere(int from) {
-        long[] sums = new long[seating.rows().size()];
+        long[] sums = new long[layout.rows().size()];
         for (int other = 0; other < sums.length; other++) {
-            int begin = from + seating.first(other);
+            int begin = from + layout.first(other);
             for (int member = 0; member < here; member++) {
-                sums[other] += Seating.sum(hub.counts().get(member), begin, begin + seating.length(other));
+                sums[other] += RowLayout.sum(hub.counts().get(member), begin, begin + layout.length(other));
             }
         }
         return sums;
@@ -163,14 +163,14 @@ final class Distribution {
 
     /** Row by row, and for each row member by member of this one. */
     private Tensor outgoing(DType type, long[] out) {
-        Tensor outgoing = zeros(type, Seating.sum(out, 0, out.length));
+        Tensor outgoing = zeros(type, RowLayout.sum(out, 0, out.length));
         long at = 0;
         for (int other = 0; other < out.length; other++) {
-            int begin = seating.first(other);
+            int begin = layout.first(other);
             for (int member = 0; member < here; member++) {
                 long[] sent = hub.counts().get(member);
-                long count = Seating.sum(sent, begin, begin + seating.length(other));
-                converter.copy(hub.posted().get(member), Seating.sum(sent, 0, begin), outgoing, at, count);
+                long count = RowLayout.sum(sent, begin, begin + layout.length(other));
+                converter.copy(hub.posted().get(member), RowLayout.sum(sent, 0, begin), outgoing, at, count);
                 at += count;
             }
         }
@@ -199,7 +199,7 @@ final class Distribution {
             hub.batches().set(LEADER, List.of(source.get()));
         }
         meet();
-        long at = Seating.sum(elements, first, self);
+        long at = RowLayout.sum(elements, first, self);
         converter.copy(hub.batches().get(LEADER).get(0), at, output, 0, elements[self]);
         meet();
     }
@@ -255,7 +255,7 @@ final class Distribution {
         if (here == 1) {
             return hub.posted().get(LEADER);
         }
-        Tensor joined = zeros(type, seating.sums(elements)[row]);
+        Tensor joined = zeros(type, layout.sums(elements)[row]);
         long at = 0;
         for (int member = 0; member < here; member++) {
             converter.copy(hub.posted().get(member), 0, joined, at, elements[first + member]);
@@ -265,7 +265,7 @@ final class Distribution {
     }
 
     private boolean rootIsHere(int root) {
-        return seating.rowOf(root) == row;
+        return layout.rowOf(root) == row;
     }
 
     private Tensor shownBy(int member) {

@@ -36,9 +36,9 @@ final class HybridBackend implements Backend {
             return new LocalCollectives(hub, thread);
         }
         List<Integer> all = IntStream.range(0, grid.size()).boxed().toList();
-        Seating seating = Seating.of(all, grid);
+        RowLayout layout = RowLayout.of(all, grid);
         Collectives across = new CarriedCollectives(bridge.processes().collectives(), bridge.carrier());
-        return new HybridCollectives(seating, thread, hub, across, new Pairs(bridge, thread));
+        return new HybridCollectives(layout, thread, hub, across, new Pairs(bridge, thread));
     }
 
     @Override
@@ -74,19 +74,18 @@ final class HybridBackend implements Backend {
     /** Nothing of it needs the other processes, so that sets may come and go in any order. */
     @Override
     public Collectives collectives(List<Integer> members) {
-        Seating seating = Seating.of(members, bridge.grid());
+        RowLayout layout = RowLayout.of(members, bridge.grid());
         List<Integer> threads =
-                seating.here().stream().map(bridge.grid()::threadOf).toList();
+                layout.here().stream().map(bridge.grid()::threadOf).toList();
         LocalHub theirs = hub.set(threads);
         int place = threads.indexOf(thread);
-        if (seating.rows().size() == 1) {
+        if (layout.rows().size() == 1) {
             return new LocalCollectives(theirs, place);
         }
         Pairs pairs = new Pairs(bridge, thread);
-        Collectives across = place > 0
-                ? null
-                : new PairwiseCollectives(pairs, seating.leaders(), seating.row(), theirs.stageBytes());
-        return new HybridCollectives(seating, place, theirs, across, pairs);
+        Collectives across =
+                place > 0 ? null : new PairwiseCollectives(pairs, layout.leaders(), layout.row(), theirs.stageBytes());
+        return new HybridCollectives(layout, place, theirs, across, pairs);
     }
 
     @Override

@@ -24,7 +24,7 @@ import java.util.List;
 final class HybridCollectives implements Collectives {
     private static final int LEADER = 0;
 
-    private final Seating seating;
+    private final RowLayout layout;
     private final int place;
     private final LocalHub hub;
     private final Collectives across;
@@ -41,14 +41,14 @@ final class HybridCollectives implements Collectives {
      * @param across of the processes that have members; may be null on those who do not lead
      * @param pairs this rank's
      */
-    HybridCollectives(Seating seating, int place, LocalHub hub, Collectives across, Pairs pairs) {
-        this.seating = seating;
+    HybridCollectives(RowLayout layout, int place, LocalHub hub, Collectives across, Pairs pairs) {
+        this.layout = layout;
         this.place = place;
         this.hub = hub;
         this.across = across;
         this.pairs = pairs;
         this.inside = new LocalCollectives(hub, place);
-        this.distribution = new Distribution(seating, place, hub, across);
+        this.distribution = new Distribution(layout, place, hub, across);
     }
 
     @Override
@@ -200,19 +200,19 @@ final class HybridCollectives implements Collectives {
 
     @Override
     public void send(Tensor tensor, int to) {
-        if (seating.rowOf(to) == seating.row()) {
-            inside.send(tensor, to - seating.first(seating.row()));
+        if (layout.rowOf(to) == layout.row()) {
+            inside.send(tensor, to - layout.first(layout.row()));
         } else {
-            pairs.send(tensor, seating.rankOf(to), hub.stages().get(place));
+            pairs.send(tensor, layout.rankOf(to), hub.stages().get(place));
         }
     }
 
     @Override
     public void receive(Tensor tensor, int from) {
-        if (seating.rowOf(from) == seating.row()) {
-            inside.receive(tensor, from - seating.first(seating.row()));
+        if (layout.rowOf(from) == layout.row()) {
+            inside.receive(tensor, from - layout.first(layout.row()));
         } else {
-            pairs.receive(tensor, seating.rankOf(from), hub.stages().get(place));
+            pairs.receive(tensor, layout.rankOf(from), hub.stages().get(place));
         }
     }
 }

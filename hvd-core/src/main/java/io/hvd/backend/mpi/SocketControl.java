@@ -4,7 +4,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.ControlChannel;
-import io.hvd.spi.RollCall;
+import io.hvd.spi.StartupExchange;
 import io.hvd.spi.Topology;
 import java.io.IOException;
 import java.net.StandardSocketOptions;
@@ -49,14 +49,14 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
         String rank = "rank " + topology.rank() + " (" + topology.host() + ")";
         SocketControl[] control = new SocketControl[1];
         try (StarConnector connector = new StarConnector(topology, config)) {
-            List<byte[]> told = RollCall.hold(
+            List<byte[]> told = StartupExchange.hold(
                     rank + " could not open its control plane",
                     () -> {
                         control[0] = new SocketControl(Selector.open(), clock);
                         return connector.invite();
                     },
                     exchange);
-            RollCall.hold(
+            StartupExchange.hold(
                     rank + " could not connect its control plane",
                     () -> {
                         connector.connect(told.get(0), control[0]::add);

@@ -1,8 +1,8 @@
 package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.spi.HandshakeListener;
 import io.hvd.spi.HostAddress;
-import io.hvd.spi.Lobby;
 import io.hvd.spi.Topology;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -29,9 +29,9 @@ final class StarConnector implements AutoCloseable {
     private final Topology topology;
     private final HvdConfig config;
     private final long deadline;
-    private final byte[] secret = Lobby.newSecret();
+    private final byte[] secret = HandshakeListener.newSecret();
     /** Rank 0's, as its address; null elsewhere. */
-    private Lobby lobby;
+    private HandshakeListener listener;
 
     private InetSocketAddress address;
     /** The other ranks' end of their connection, until it is made. */
@@ -60,9 +60,9 @@ final class StarConnector implements AutoCloseable {
         if (topology.rank() > 0 || topology.size() == 1) {
             return new byte[0];
         }
-        ServerSocketChannel door = Lobby.door(HostAddress.of(topology, config.controlInterface()));
+        ServerSocketChannel door = HandshakeListener.door(HostAddress.of(topology, config.controlInterface()));
         address = (InetSocketAddress) door.getLocalAddress();
-        lobby = new Lobby(List.of(door), Integer.BYTES);
+        listener = new HandshakeListener(List.of(door), Integer.BYTES);
         return new Meeting(address, secret).encode();
     }
 
@@ -78,7 +78,7 @@ final class StarConnector implements AutoCloseable {
     private void acceptAll(Star star) throws IOException {
         Set<Integer> connected = new HashSet<>();
         while (connected.size() < topology.size() - 1) {
-            Lobby.Guest guest = lobby.next(secret, Math.max(1, deadline - System.nanoTime()))
+            HandshakeListener.Guest guest = listener.next(secret, Math.max(1, deadline - System.nanoTime()))
                     .orElseThrow(() -> missing(connected));
             int rank = guest.said().getInt();
             if (rank > 0 && rank < topology.size() && connected.add(rank)) {
@@ -102,7 +102,7 @@ final class StarConnector implements AutoCloseable {
     private void dial(Meeting meeting, Star star) throws IOException {
         int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
         own.socket().connect(meeting.address, left);
-        ByteBuffer hello = ByteBuffer.allocate(Lobby.SECRET_BYTES + Integer.BYTES)
+        ByteBuffer hello = ByteBuffer.allocate(HandshakeListener.SECRET_BYTES + Integer.BYTES)
                 .put(meeting.secret)
                 .putInt(topology.rank())
                 .flip();
@@ -117,8 +117,8 @@ final class StarConnector implements AutoCloseable {
     @Override
     public void close() {
         try {
-            if (lobby != null) {
-                lobby.close();
+            if (listener != null) {
+                listener.close();
             }
             if (own != null) {
                 own.close();
@@ -146,7 +146,8 @@ final class StarConnector implements AutoCloseable {
             byte[] host = in.readNBytes(in.readByte());
             int port = in.readInt();
             return new Meeting(
-                    new InetSocketAddress(InetAddress.getByAddress(host), port), in.readNBytes(Lobby.SECRET_BYTES));
+                    new InetSocketAddress(InetAddress.getByAddress(host), port),
+                    in.readNBytes(HandshakeListener.SECRET_BYTES));
         }
     }
 }

@@ -83,20 +83,20 @@ public final class NcclProvider implements BackendProvider {
         NcclPresence nccl = presence.get();
         Found found = new Found();
         RankCard mine = card(opened.topology(), config, nccl, found);
-        String closed = muster(opened, mine).whyNotOpened(config.gpu()).orElseGet(() -> unreached(found, config));
-        Muster muster = muster(opened, mine.withUnreached(closed));
+        String closed = choice(opened, mine).whyNotOpened(config.gpu()).orElseGet(() -> unreached(found, config));
+        NcclChoice choice = choice(opened, mine.withUnreached(closed));
         boolean insisted = config.backend() == BackendChoice.NCCL;
         boolean sharing = config.gpu().share() || !(config.gpu().pin() || insisted);
-        Optional<String> obstacle = obstacle(opened, muster, insisted, sharing);
+        Optional<String> obstacle = obstacle(opened, choice, insisted, sharing);
         if (obstacle.isEmpty()) {
             return NcclBackend.joined(opened, nccl.calls(), found.gpus, config.gpu());
         }
-        if (!muster.hasGpus()) {
+        if (!choice.hasGpus()) {
             return opened;
         }
-        Optional<String> unreached = muster.unreached();
+        Optional<String> unreached = choice.unreached();
         return unreached.isEmpty()
-                ? NcclBackend.throughHost(opened, found.gpus, config.gpu(), muster.withoutGpu(), obstacle.get())
+                ? NcclBackend.throughHost(opened, found.gpus, config.gpu(), choice.withoutGpu(), obstacle.get())
                 : NcclBackend.withoutGpus(opened, unreached.get());
     }
 
@@ -122,10 +122,10 @@ public final class NcclProvider implements BackendProvider {
     }
 
     /** Every rank comes to the same end here, so the host's back end can be left in order. */
-    private static Optional<String> obstacle(Backend opened, Muster muster, boolean insisted, boolean sharing) {
+    private static Optional<String> obstacle(Backend opened, NcclChoice choice, boolean insisted, boolean sharing) {
         try {
-            muster.requireSound(sharing);
-            Optional<String> obstacle = muster.obstacle(insisted);
+            choice.requireSound(sharing);
+            Optional<String> obstacle = choice.obstacle(insisted);
             if (insisted && obstacle.isPresent()) {
                 throw new HvdException(
                         ErrorId.UNSUPPORTED,
@@ -175,10 +175,10 @@ public final class NcclProvider implements BackendProvider {
         }
     }
 
-    private static Muster muster(Backend opened, RankCard mine) {
+    private static NcclChoice choice(Backend opened, RankCard mine) {
         List<RankCard> cards =
                 opened.exchange(mine.encode()).stream().map(RankCard::decode).toList();
-        return new Muster(cards, opened.topology().hosts());
+        return new NcclChoice(cards, opened.topology().hosts());
     }
 
     private static String pciId(List<Gpu> gpus, Device device) {

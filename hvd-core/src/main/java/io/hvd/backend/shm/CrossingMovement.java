@@ -122,36 +122,36 @@ final class CrossingMovement {
         Pieces pieces = Pieces.oneBehindTheOther(elements);
         int share = share(type);
         inRounds(pieces.longest(), share, from -> {
-            Shelf shelf = new Shelf(hosts, pieces, from, share);
+            PieceLayout layout = new PieceLayout(hosts, pieces, from, share);
             long here = enter();
             rounds.await(Counter.PACKED, here);
             ByteBuffer result = segment.place(here).result();
             int place = segment.rank();
-            int mine = shelf.count(place, host);
+            int mine = layout.count(place, host);
             if (mine > 0) {
                 long begun = begin();
-                converter.pack(input, from, mine, result, shelf.start(place, host) * type.bytes(), type, 1);
+                converter.pack(input, from, mine, result, layout.start(place, host) * type.bytes(), type, 1);
                 end(Activities.COPY_IN, begun);
             }
-            Completion crossing =
-                    across.beginAllgather(part(result, column(shelf), type), shelf.lengths(place, type.bytes()), host);
+            Completion crossing = across.beginAllgather(
+                    part(result, column(layout), type), layout.lengths(place, type.bytes()), host);
             return () -> {
                 land(here, crossing);
-                take(shelf, result, output, pieces, from);
+                take(layout, result, output, pieces, from);
             };
         });
     }
 
-    private void take(Shelf shelf, ByteBuffer result, Tensor output, Pieces pieces, long from) {
+    private void take(PieceLayout layout, ByteBuffer result, Tensor output, Pieces pieces, long from) {
         DType type = output.dtype();
         long begun = begin();
-        for (int place = 0; place < shelf.places(); place++) {
+        for (int place = 0; place < layout.places(); place++) {
             for (int there = 0; there < hosts.size(); there++) {
-                int count = shelf.count(place, there);
+                int count = layout.count(place, there);
                 if (count > 0) {
-                    long to = pieces.starts()[shelf.member(place, there)] + from;
+                    long to = pieces.starts()[layout.member(place, there)] + from;
                     converter.unpack(
-                            result, shelf.start(place, there) * type.bytes(), type, output, to, count, Scale.ONE);
+                            result, layout.start(place, there) * type.bytes(), type, output, to, count, Scale.ONE);
                 }
             }
         }
@@ -163,20 +163,20 @@ final class CrossingMovement {
         Pieces pieces = Pieces.oneBehindTheOther(elements);
         int share = share(wire);
         inRounds(pieces.longest(), share, from -> {
-            Shelf shelf = new Shelf(hosts, pieces, from, share);
-            pack(shelf, input, pieces, from, how);
+            PieceLayout layout = new PieceLayout(hosts, pieces, from, share);
+            pack(layout, input, pieces, from, how);
             long here = rounds.current();
             rounds.await(Counter.PACKED, here);
-            Slice column = column(shelf);
+            Slice column = column(layout);
             ByteBuffer result = segment.place(here).result();
             long begun = begin();
             reducer.reduce(how.op(), wire, segment.place(here).stages(), column.first(), column.count(), result);
             end("SHM_REDUCESCATTER", begun);
-            int mine = shelf.count(segment.rank(), host);
+            int mine = layout.count(segment.rank(), host);
             ByteBuffer arrival = arrival(here).slice(0, hosts.size() * mine * wire.bytes());
             Completion crossing = across.beginScatter(
                     part(result, column, wire),
-                    shelf.lengths(segment.rank(), wire.bytes()),
+                    layout.lengths(segment.rank(), wire.bytes()),
                     arrival,
                     mine * wire.bytes());
             return () -> {
@@ -188,16 +188,16 @@ final class CrossingMovement {
         });
     }
 
-    private void pack(Shelf shelf, Tensor input, Pieces pieces, long from, Reduction how) {
+    private void pack(PieceLayout layout, Tensor input, Pieces pieces, long from, Reduction how) {
         ByteBuffer stage = rounds.next();
         DType wire = how.wire();
         long begun = begin();
-        for (int place = 0; place < shelf.places(); place++) {
+        for (int place = 0; place < layout.places(); place++) {
             for (int to = 0; to < hosts.size(); to++) {
-                int count = shelf.count(place, to);
+                int count = layout.count(place, to);
                 if (count > 0) {
-                    long first = pieces.starts()[shelf.member(place, to)] + from;
-                    int at = shelf.start(place, to) * wire.bytes();
+                    long first = pieces.starts()[layout.member(place, to)] + from;
+                    int at = layout.start(place, to) * wire.bytes();
                     converter.pack(input, first, count, stage, at, wire, how.prescale());
                 }
             }
@@ -239,8 +239,8 @@ final class CrossingMovement {
     }
 
     /** What this rank carries of all ranks' parts. */
-    private Slice column(Shelf shelf) {
-        return new Slice(shelf.start(segment.rank(), 0), shelf.count(segment.rank()));
+    private Slice column(PieceLayout layout) {
+        return new Slice(layout.start(segment.rank(), 0), layout.count(segment.rank()));
     }
 
     private static ByteBuffer part(ByteBuffer buffer, Slice slice, DType type) {

@@ -13,7 +13,7 @@ import java.nio.channels.OverlappingFileLockException;
  * <p>A process loses its locks on a file as soon as it closes any channel to it, so it opens no second one. Ranks that are
  * threads of one process have all ended when it has, or have left.
  */
-final class LifeLocks implements Company.Lives {
+final class LifeLocks implements HostGroup.Lives {
     private final FileChannel file;
     /** Only kept from the garbage collector: the JVM would forget that the byte is its own. */
     private final FileLock own;

@@ -17,15 +17,15 @@ import java.util.function.BooleanSupplier;
  */
 final class Rounds {
     private final Segment segment;
-    private final Company company;
+    private final HostGroup group;
     private final Patience patience;
     private BooleanSupplier meanwhile = () -> false;
     private Activities activities = Activities.UNHEARD;
     private long round;
 
-    Rounds(Segment segment, Company company, Patience patience) {
+    Rounds(Segment segment, HostGroup group, Patience patience) {
         this.segment = segment;
-        this.company = company;
+        this.group = group;
         this.patience = patience;
     }
 
@@ -85,7 +85,7 @@ final class Rounds {
 
     /** This rank has come to its last round. */
     void close() {
-        company.lives().close();
+        group.lives().close();
     }
 
     /**
@@ -116,7 +116,7 @@ final class Rounds {
 
     /** A rank that finds another one dead tells the rest, which may be waiting for either of them. */
     private void look(Counter counter, int other, long of) {
-        boolean ended = company.lives().hasEnded(other);
+        boolean ended = group.lives().hasEnded(other);
         if (segment.hasCome(counter, other, of)) {
             return; // it has ended after that
         }
@@ -128,6 +128,6 @@ final class Rounds {
 
     private void lose(int place) {
         segment.tellLost(place);
-        throw company.without(place);
+        throw group.without(place);
     }
 }

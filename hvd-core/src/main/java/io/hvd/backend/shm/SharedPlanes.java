@@ -55,13 +55,13 @@ final class SharedPlanes {
             return ofMembers;
         }
         int stage = SegmentSize.stageBytes(groups.inside().size(), oneHost);
-        Founding.Result result = new Founding(folder, ofMembers, members, groups.inside(), topology)
+        SegmentSetup.Result result = new SegmentSetup(folder, ofMembers, members, groups.inside(), topology)
                 .found(stage, SegmentSize.LEAST_STAGE_BYTES);
         if (note.isEmpty()) {
             note = words(result, oneHost);
         }
         return result.share()
-                .map(share -> over(ofMembers, members, groups, new Rounds(share.segment(), share.company(), patience)))
+                .map(share -> over(ofMembers, members, groups, new Rounds(share.segment(), share.group(), patience)))
                 .orElse(ofMembers);
     }
 
@@ -82,7 +82,7 @@ final class SharedPlanes {
         return NodeGroups.obstacle(members, topology.nodes()).isPresent();
     }
 
-    private static String words(Founding.Result result, boolean oneHost) {
+    private static String words(SegmentSetup.Result result, boolean oneHost) {
         return result.share()
                 .map(share -> "shared memory " + (oneHost ? "" : "in each host ") + "("
                         + share.segment().stageBytes() / 1024 + " KiB per rank"

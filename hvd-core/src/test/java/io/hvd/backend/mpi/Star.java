@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 final class Star {
     private static final HvdConfig CONFIG = HvdConfig.from(Map.of("HOROVOD_START_TIMEOUT", "20"));
 
-    /** The roll call puts a byte in front; only rank 0 has more to tell. */
+    /** The exchange at the start puts a byte in front; only rank 0 has more to tell. */
     private static final int MARK = 1;
 
     private Star() {}

@@ -26,7 +26,7 @@ class RoundsTest {
     private final Dead dead = new Dead();
 
     /** By their places. */
-    private final class Dead implements Company.Lives {
+    private final class Dead implements HostGroup.Lives {
         final Set<Integer> places = new HashSet<>();
         final List<Long> asked = new ArrayList<>();
         Runnable onQuestion = () -> {};
@@ -47,8 +47,8 @@ class RoundsTest {
     }
 
     private Rounds rank(int place) {
-        Company company = new Company(List.of(4, 5, 7), "node-b", dead);
-        return new Rounds(segment(place), company, new Patience(3, 2, core));
+        HostGroup group = new HostGroup(List.of(4, 5, 7), "node-b", dead);
+        return new Rounds(segment(place), group, new Patience(3, 2, core));
     }
 
     @Test

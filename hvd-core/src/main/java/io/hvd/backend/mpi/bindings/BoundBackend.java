@@ -1,6 +1,6 @@
 package io.hvd.backend.mpi.bindings;
 
-import io.hvd.backend.mpi.Parting;
+import io.hvd.backend.mpi.FinalBarrier;
 import io.hvd.backend.mpi.SocketControl;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
@@ -33,7 +33,7 @@ final class BoundBackend implements Backend {
     private final int size;
     private final Topology topology;
     private final SocketControl control;
-    private final Parting parting;
+    private final FinalBarrier finalBarrier;
     private final Operators operators;
     private final NetworkWait wait;
     private final MpiCollectives collectives;
@@ -44,7 +44,7 @@ final class BoundBackend implements Backend {
 
     /** Gets the place where the ranks meet when this is closed. */
     interface Heir {
-        void take(Parting parting, int size) throws MPIException;
+        void take(FinalBarrier finalBarrier, int size) throws MPIException;
     }
 
     BoundBackend(Intracomm comm, ThreadLevel level, HvdConfig config, Heir heir) throws MPIException {
@@ -56,7 +56,7 @@ final class BoundBackend implements Backend {
         this.size = comm.getSize();
         this.topology = discover();
         this.control = SocketControl.connect(topology, config, this::exchange);
-        this.parting = new Parting(SocketControl.connect(topology, config, this::exchange), rank, size);
+        this.finalBarrier = new FinalBarrier(SocketControl.connect(topology, config, this::exchange), rank, size);
         this.operators = Operators.agreed(new OperatorProof(new MpiOperator()), this::exchange);
         this.wait = NetworkWait.of(topology.localSize());
         this.collectives = new MpiCollectives(comm, wait, config.stageBytes(), choice(everybody()), operators);
@@ -178,8 +178,8 @@ final class BoundBackend implements Backend {
     public void close() {
         try {
             // Nobody hangs up while another still has to read the last plan.
-            parting.meet();
-            heir.take(parting, size);
+            finalBarrier.meet();
+            heir.take(finalBarrier, size);
             control.close();
             further.forEach(SocketControl::close);
             if (transfers != null) {

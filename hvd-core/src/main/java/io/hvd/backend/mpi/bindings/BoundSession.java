@@ -1,7 +1,7 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.backend.mpi.FinalBarrier;
 import io.hvd.backend.mpi.MpiProvider.MpiSession;
-import io.hvd.backend.mpi.Parting;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -21,7 +21,7 @@ public final class BoundSession implements MpiSession {
 
     private final ThreadLevel provided;
     /** Null until a back end of all ranks of the job has been closed. */
-    private Parting parting;
+    private FinalBarrier finalBarrier;
 
     public BoundSession(HvdConfig config) throws MPIException {
         ThreadLevel wanted = ThreadLevel.wantedBy(config);
@@ -39,9 +39,9 @@ public final class BoundSession implements MpiSession {
     }
 
     /** The first back end of all ranks of the job leaves its own, for the end of MPI. */
-    private void keep(Parting ofBackend, int size) throws MPIException {
-        if (parting == null && size == MPI.COMM_WORLD.getSize()) {
-            parting = ofBackend;
+    private void keep(FinalBarrier ofBackend, int size) throws MPIException {
+        if (finalBarrier == null && size == MPI.COMM_WORLD.getSize()) {
+            finalBarrier = ofBackend;
         } else {
             ofBackend.close();
         }
@@ -49,18 +49,18 @@ public final class BoundSession implements MpiSession {
 
     @Override
     public boolean meet() {
-        return parting != null && parting.meet();
+        return finalBarrier != null && finalBarrier.meet();
     }
 
     @Override
     public boolean leave(boolean well, boolean waits, Duration limit) {
-        if (parting == null) {
+        if (finalBarrier == null) {
             return false;
         }
         if (well && waits) {
-            return parting.meet();
+            return finalBarrier.meet();
         }
-        parting.leave(well, limit);
+        finalBarrier.leave(well, limit);
         return false;
     }
 

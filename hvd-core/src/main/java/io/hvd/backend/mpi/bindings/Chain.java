@@ -13,7 +13,7 @@ import java.util.List;
  * run ahead of a slow link and fill another rank's memory.
  */
 final class Chain implements Completion {
-    private final Seat seat;
+    private final RingPlace ringPlace;
     private final boolean handsOn;
     private final int root;
     private final Deque<ByteBuffer> coming = new ArrayDeque<>();
@@ -21,20 +21,20 @@ final class Chain implements Completion {
     private final Deque<Transfer> sending = new ArrayDeque<>();
 
     /** @param buffer full at the root, filled at all others */
-    Chain(Seat seat, ByteBuffer buffer, int root) {
-        this.seat = seat;
+    Chain(RingPlace ringPlace, ByteBuffer buffer, int root) {
+        this.ringPlace = ringPlace;
         this.root = root;
-        this.handsOn = seat.after(1) != root;
+        this.handsOn = ringPlace.after(1) != root;
         List<ByteBuffer> parts = Messages.cut(buffer);
-        if (seat.size() == 1 || parts.isEmpty()) {
+        if (ringPlace.size() == 1 || parts.isEmpty()) {
             return;
         }
-        if (seat.rank() == root) {
+        if (ringPlace.rank() == root) {
             parts.forEach(this::handOn);
-            receiving.add(seat.receive(word(), seat.before(1)));
+            receiving.add(ringPlace.receive(word(), ringPlace.before(1)));
         } else {
             coming.addAll(parts);
-            parts.forEach(part -> receiving.add(seat.receive(part, seat.before(1))));
+            parts.forEach(part -> receiving.add(ringPlace.receive(part, ringPlace.before(1))));
         }
     }
 
@@ -42,7 +42,7 @@ final class Chain implements Completion {
     public boolean isDone() {
         while (!receiving.isEmpty() && receiving.element().isDone()) {
             receiving.remove();
-            if (seat.rank() != root) {
+            if (ringPlace.rank() != root) {
                 handOn(coming.remove());
             }
         }
@@ -54,9 +54,9 @@ final class Chain implements Completion {
 
     private void handOn(ByteBuffer part) {
         if (handsOn) {
-            sending.add(seat.send(part, seat.after(1)));
+            sending.add(ringPlace.send(part, ringPlace.after(1)));
         } else if (coming.isEmpty()) {
-            sending.add(seat.send(word(), root));
+            sending.add(ringPlace.send(word(), root));
         }
     }
 

@@ -14,7 +14,7 @@ import java.util.List;
  * with a float32 accumulator that is rounded once. In a ring they would be rounded at every rank.
  */
 final class DirectLap implements Completion {
-    private final Seat seat;
+    private final RingPlace ringPlace;
     private final Blocks blocks;
     private final Reduction how;
     private final Reducer reducer;
@@ -27,15 +27,15 @@ final class DirectLap implements Completion {
      * @param blocks reduced where they lie
      * @param scratch for as many blocks as there are ranks
      */
-    DirectLap(Seat seat, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
-        this.seat = seat;
+    DirectLap(RingPlace ringPlace, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
+        this.ringPlace = ringPlace;
         this.blocks = blocks;
         this.how = how;
         this.reducer = reducer;
         this.scratch = scratch;
-        for (int places = 1; places < seat.size(); places++) {
-            underWay.add(seat.receive(arrived(seat.before(places)), seat.before(places)));
-            underWay.add(seat.send(blocks.of(seat.after(places)), seat.after(places)));
+        for (int places = 1; places < ringPlace.size(); places++) {
+            underWay.add(ringPlace.receive(arrived(ringPlace.before(places)), ringPlace.before(places)));
+            underWay.add(ringPlace.send(blocks.of(ringPlace.after(places)), ringPlace.after(places)));
         }
     }
 
@@ -51,24 +51,24 @@ final class DirectLap implements Completion {
     }
 
     private void reduce() {
-        ByteBuffer mine = blocks.of(seat.rank());
+        ByteBuffer mine = blocks.of(ringPlace.rank());
         List<ByteBuffer> all = new ArrayList<>();
-        for (int rank = 0; rank < seat.size(); rank++) {
-            all.add(rank == seat.rank() ? mine : arrived(rank));
+        for (int rank = 0; rank < ringPlace.size(); rank++) {
+            all.add(rank == ringPlace.rank() ? mine : arrived(rank));
         }
-        reducer.reduce(how.op(), how.wire(), all, 0, blocks.count(seat.rank()), mine);
+        reducer.reduce(how.op(), how.wire(), all, 0, blocks.count(ringPlace.rank()), mine);
     }
 
     private void share() {
-        for (int places = 1; places < seat.size(); places++) {
-            underWay.add(seat.receive(blocks.of(seat.before(places)), seat.before(places)));
-            underWay.add(seat.send(blocks.of(seat.rank()), seat.after(places)));
+        for (int places = 1; places < ringPlace.size(); places++) {
+            underWay.add(ringPlace.receive(blocks.of(ringPlace.before(places)), ringPlace.before(places)));
+            underWay.add(ringPlace.send(blocks.of(ringPlace.rank()), ringPlace.after(places)));
         }
     }
 
     /** Where this rank's block lies as another one has brought it. */
     private ByteBuffer arrived(int from) {
-        int bytes = blocks.bytes(seat.rank());
+        int bytes = blocks.bytes(ringPlace.rank());
         return Blocks.part(scratch, from * bytes, bytes);
     }
 }

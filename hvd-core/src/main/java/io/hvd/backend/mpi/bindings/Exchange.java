@@ -19,14 +19,14 @@ final class Exchange implements Completion {
      * @param sent to a rank; as long as what that one has for this rank in {@code received}
      * @param received from a rank; neither is asked for this rank's own
      */
-    Exchange(Seat seat, IntFunction<ByteBuffer> sent, IntFunction<ByteBuffer> received) {
-        for (int places = 1; places < seat.size(); places++) {
-            int from = seat.before(places);
-            Messages.cutOrEmpty(received.apply(from)).forEach(part -> underWay.add(seat.receive(part, from)));
+    Exchange(RingPlace ringPlace, IntFunction<ByteBuffer> sent, IntFunction<ByteBuffer> received) {
+        for (int places = 1; places < ringPlace.size(); places++) {
+            int from = ringPlace.before(places);
+            Messages.cutOrEmpty(received.apply(from)).forEach(part -> underWay.add(ringPlace.receive(part, from)));
         }
-        for (int places = 1; places < seat.size(); places++) {
-            int to = seat.after(places);
-            Messages.cutOrEmpty(sent.apply(to)).forEach(part -> underWay.add(seat.send(part, to)));
+        for (int places = 1; places < ringPlace.size(); places++) {
+            int to = ringPlace.after(places);
+            Messages.cutOrEmpty(sent.apply(to)).forEach(part -> underWay.add(ringPlace.send(part, to)));
         }
     }
 

@@ -58,7 +58,7 @@ final class MpiCollectives implements Collectives {
         this.ring = new RingAllreduce(transfers, wait, stage.rank, stage.size, stageBytes);
         this.reduction = new StageReduction(stage, operators);
         this.movement = new Movement(stage, converter);
-        this.piped = new PipedMovement(stage, seat(EXCHANGE_TAG), wait, reduction, converter);
+        this.piped = new PipedMovement(stage, ringPlace(EXCHANGE_TAG), wait, reduction, converter);
         this.staged = new StagedAllreduce(stage, reduction, converter);
     }
 
@@ -97,14 +97,14 @@ final class MpiCollectives implements Collectives {
     @Override
     public Completion beginBroadcast(Tensor tensor, int root) {
         return tensor.bytes() > CHAIN_BYTES
-                ? new Chain(seat(FIRST_CHAIN_TAG + (int) (chains++ % CHAIN_TAGS)), buffer(tensor), root)
+                ? new Chain(ringPlace(FIRST_CHAIN_TAG + (int) (chains++ % CHAIN_TAGS)), buffer(tensor), root)
                 : Collectives.super.beginBroadcast(tensor, root);
     }
 
     @Override
     public Completion beginAllgather(Tensor input, Tensor output, long[] elements) {
         Pieces pieces = Pieces.oneBehindTheOther(elements);
-        return new Exchange(seat(EXCHANGE_TAG), to -> buffer(input), from -> piece(output, pieces, from));
+        return new Exchange(ringPlace(EXCHANGE_TAG), to -> buffer(input), from -> piece(output, pieces, from));
     }
 
     @Override
@@ -113,11 +113,11 @@ final class MpiCollectives implements Collectives {
         Pieces incoming = Pieces.oneBehindTheOther(received);
         piece(output, incoming, stage.rank).put(piece(input, outgoing, stage.rank));
         return new Exchange(
-                seat(EXCHANGE_TAG), to -> piece(input, outgoing, to), from -> piece(output, incoming, from));
+                ringPlace(EXCHANGE_TAG), to -> piece(input, outgoing, to), from -> piece(output, incoming, from));
     }
 
-    private Seat seat(int tag) {
-        return new Seat(transfers, stage.rank, stage.size, tag);
+    private RingPlace ringPlace(int tag) {
+        return new RingPlace(transfers, stage.rank, stage.size, tag);
     }
 
     private static ByteBuffer piece(Tensor tensor, Pieces pieces, int rank) {

@@ -23,14 +23,14 @@ final class PipedMovement {
     private static final String ALLTOALL = "MPI_ALLTOALL";
 
     private final Stage stage;
-    private final Seat seat;
+    private final RingPlace ringPlace;
     private final StageReduction reduction;
     private final Converter converter;
     private final Pipeline pipeline;
 
-    PipedMovement(Stage stage, Seat seat, NetworkWait wait, StageReduction reduction, Converter converter) {
+    PipedMovement(Stage stage, RingPlace ringPlace, NetworkWait wait, StageReduction reduction, Converter converter) {
         this.stage = stage;
-        this.seat = seat;
+        this.ringPlace = ringPlace;
         this.reduction = reduction;
         this.converter = converter;
         this.pipeline = new Pipeline(stage, wait);
@@ -86,7 +86,7 @@ final class PipedMovement {
     }
 
     private Pipeline.Leg leg(ByteBuffer[] sent, ByteBuffer[] arrived, Runnable taking) {
-        return new Pipeline.Leg(new Exchange(seat, to -> sent[to], from -> arrived[from]), taking);
+        return new Pipeline.Leg(new Exchange(ringPlace, to -> sent[to], from -> arrived[from]), taking);
     }
 
     /** Where each rank's elements are to be; this rank's own have no way to go. */

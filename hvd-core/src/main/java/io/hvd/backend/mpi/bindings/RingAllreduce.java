@@ -161,13 +161,13 @@ final class RingAllreduce {
     private record Chunk(long from, int count, ByteBuffer data, ByteBuffer scratch, Completion lap) {}
 
     private Chunk depart(long from, int count, ByteBuffer data, Reduction how) {
-        Seat seat = new Seat(transfers, rank, size, FIRST_TAG + (int) (begun++ % TAGS));
+        RingPlace ringPlace = new RingPlace(transfers, rank, size, FIRST_TAG + (int) (begun++ % TAGS));
         Blocks blocks = new Blocks(data, count, how.wire(), size);
         ByteBuffer scratch = buffers.take();
         boolean roundsAtEveryRank = how.wire().isHalf() && size > 2;
         Completion lap = roundsAtEveryRank
-                ? new DirectLap(seat, blocks, how, reducer, scratch)
-                : new RingLap(seat, blocks, how, reducer, scratch);
+                ? new DirectLap(ringPlace, blocks, how, reducer, scratch)
+                : new RingLap(ringPlace, blocks, how, reducer, scratch);
         return new Chunk(from, count, data, scratch, lap);
     }
 

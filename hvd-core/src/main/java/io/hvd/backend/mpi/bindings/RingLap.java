@@ -24,7 +24,7 @@ import java.util.List;
  * Distrib. Comput. 69 (2009).
  */
 final class RingLap implements Completion {
-    private final Seat seat;
+    private final RingPlace ringPlace;
     private final Blocks blocks;
     private final Reduction how;
     private final Reducer reducer;
@@ -38,8 +38,8 @@ final class RingLap implements Completion {
      * @param blocks reduced where they lie
      * @param scratch for one block
      */
-    RingLap(Seat seat, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
-        this.seat = seat;
+    RingLap(RingPlace ringPlace, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
+        this.ringPlace = ringPlace;
         this.blocks = blocks;
         this.how = how;
         this.reducer = reducer;
@@ -65,21 +65,21 @@ final class RingLap implements Completion {
 
     private void begin() {
         if (step < steps()) {
-            receiving = seat.receive(isAdding() ? arrived() : blocks.of(incoming()), seat.before(1));
-            sending = seat.send(blocks.of(seat.before(step)), seat.after(1));
+            receiving = ringPlace.receive(isAdding() ? arrived() : blocks.of(incoming()), ringPlace.before(1));
+            sending = ringPlace.send(blocks.of(ringPlace.before(step)), ringPlace.after(1));
         }
     }
 
     private int steps() {
-        return 2 * (seat.size() - 1);
+        return 2 * (ringPlace.size() - 1);
     }
 
     private boolean isAdding() {
-        return step < seat.size() - 1;
+        return step < ringPlace.size() - 1;
     }
 
     private int incoming() {
-        return seat.before(step + 1);
+        return ringPlace.before(step + 1);
     }
 
     private ByteBuffer arrived() {

@@ -27,23 +27,24 @@ class ExchangeTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4})
     void everyRankGetsWhatEachHasForIt(int ranks) throws Exception {
-        List<Boolean> right = onAll(ranks, seat -> {
+        List<Boolean> right = onAll(ranks, ringPlace -> {
             List<ByteBuffer[]> arrived = new ArrayList<>();
             List<Completion> begun = new ArrayList<>();
             for (int round = 0; round < 2; round++) {
                 int number = round;
                 ByteBuffer[] into = IntStream.range(0, ranks)
-                        .mapToObj(from -> ByteBuffer.allocateDirect(length(number, from, seat.rank())))
+                        .mapToObj(from -> ByteBuffer.allocateDirect(length(number, from, ringPlace.rank())))
                         .toArray(ByteBuffer[]::new);
                 arrived.add(into);
-                begun.add(new Exchange(seat, to -> letter(number, seat.rank(), to), from -> into[from]));
+                begun.add(new Exchange(ringPlace, to -> letter(number, ringPlace.rank(), to), from -> into[from]));
             }
             while (!begun.isEmpty()) {
                 begun.removeIf(Completion::isDone);
             }
             return IntStream.range(0, 2 * ranks)
-                    .filter(i -> i % ranks != seat.rank())
-                    .allMatch(i -> arrived.get(i / ranks)[i % ranks].equals(letter(i / ranks, i % ranks, seat.rank())));
+                    .filter(i -> i % ranks != ringPlace.rank())
+                    .allMatch(i ->
+                            arrived.get(i / ranks)[i % ranks].equals(letter(i / ranks, i % ranks, ringPlace.rank())));
         });
         assertThat(right).hasSize(ranks).containsOnly(true);
         for (int rank = 0; rank < ranks; rank++) {
@@ -77,13 +78,13 @@ class ExchangeTest {
     @ValueSource(ints = {1, 2, 3, 4})
     void chainsHandOnWhatTheRootHas(int ranks) throws Exception {
         int root = ranks / 2;
-        List<Boolean> right = onAll(ranks, seat -> {
+        List<Boolean> right = onAll(ranks, ringPlace -> {
             List<ByteBuffer> buffers = new ArrayList<>();
             List<Completion> begun = new ArrayList<>();
             for (int i = 0; i < LENGTHS.length; i++) {
                 int length = LENGTHS[i];
-                buffers.add(seat.rank() == root ? bytes(length, i) : ByteBuffer.allocateDirect(length));
-                Seat own = new Seat(seat.transfers(), seat.rank(), ranks, seat.tag() + i);
+                buffers.add(ringPlace.rank() == root ? bytes(length, i) : ByteBuffer.allocateDirect(length));
+                RingPlace own = new RingPlace(ringPlace.transfers(), ringPlace.rank(), ranks, ringPlace.tag() + i);
                 begun.add(new Chain(own, buffers.get(i), root));
             }
             while (!begun.isEmpty()) {
@@ -108,8 +109,8 @@ class ExchangeTest {
     @Test
     void theRootIsDoneWhenTheLastRankIs() {
         Post post = new Post(3);
-        List<Seat> seats = IntStream.range(0, 3)
-                .mapToObj(i -> new Seat(post.of(i), i, 3, 1))
+        List<RingPlace> seats = IntStream.range(0, 3)
+                .mapToObj(i -> new RingPlace(post.of(i), i, 3, 1))
                 .toList();
         Chain root = new Chain(seats.get(0), bytes(100, 1), 0);
         Chain middle = new Chain(seats.get(1), ByteBuffer.allocateDirect(100), 0);
@@ -124,13 +125,13 @@ class ExchangeTest {
         assertThat(post.bytesSentBy(2)).isEqualTo(1);
     }
 
-    private <T> List<T> onAll(int ranks, Function<Seat, T> body) throws Exception {
+    private <T> List<T> onAll(int ranks, Function<RingPlace, T> body) throws Exception {
         Post post = new Post(ranks);
         List<CompletableFuture<T>> running = new ArrayList<>();
         for (int i = 0; i < ranks; i++) {
-            Seat seat = new Seat(post.of(i), i, ranks, 9);
+            RingPlace ringPlace = new RingPlace(post.of(i), i, ranks, 9);
             running.add(CompletableFuture.supplyAsync(
-                    () -> body.apply(seat), task -> new Thread(task, "exchange-rank").start()));
+                    () -> body.apply(ringPlace), task -> new Thread(task, "exchange-rank").start()));
         }
         List<T> results = new ArrayList<>();
         for (CompletableFuture<T> rank : running) {

@@ -65,11 +65,11 @@ class PipedMovementTest {
 
     private static Rank rank(Transfers transfers, int number, int size) {
         Stage stage = new Stage(null, number, size, STAGE_BYTES);
-        Seat seat = new Seat(transfers, number, size, 9);
+        RingPlace ringPlace = new RingPlace(transfers, number, size, 9);
         return new Rank(
                 new PipedMovement(
                         stage,
-                        seat,
+                        ringPlace,
                         NetworkWait.of(size),
                         new StageReduction(stage, Operators.agreed(operator -> true, List::of)),
                         new Converter()),

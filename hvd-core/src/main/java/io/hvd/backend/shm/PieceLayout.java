@@ -4,10 +4,11 @@ import io.hvd.spi.Pieces;
 import java.util.List;
 
 /**
- * Where the parts of all ranks lie in a buffer, in one round, one behind the other: first those of the ranks at place 0 of
- * every host, then those at place 1, and so on, so that what goes between the hosts lies side by side. In elements.
+ * The layout of a buffer that holds the pieces of all ranks in one round: first those of the ranks at place 0 of every
+ * host, then those at place 1, and so on. What goes between the hosts therefore lies side by side. All numbers count
+ * elements.
  */
-final class Shelf {
+final class PieceLayout {
     private final List<List<Integer>> hosts;
     /** By place and host, and one more where the last one ends. */
     private final int[] starts;
@@ -18,7 +19,7 @@ final class Shelf {
      * @param from first element of every piece that is there
      * @param share the most elements of a piece that are there
      */
-    Shelf(List<List<Integer>> hosts, Pieces pieces, long from, int share) {
+    PieceLayout(List<List<Integer>> hosts, Pieces pieces, long from, int share) {
         this.hosts = hosts;
         this.starts = new int[hosts.size() * places() + 1];
         for (int place = 0; place < places(); place++) {

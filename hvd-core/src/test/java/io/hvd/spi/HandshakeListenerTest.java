@@ -3,7 +3,7 @@ package io.hvd.spi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.spi.Lobby.Guest;
+import io.hvd.spi.HandshakeListener.Guest;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
@@ -23,23 +23,23 @@ import org.junit.jupiter.api.Timeout;
 
 /** Over the loopback of this machine. */
 @Timeout(60)
-final class LobbyTest {
+final class HandshakeListenerTest {
     /** Less than the patience with one stranger, so that a test fails which waits for one to be shown out. */
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(4);
 
     private static final int READ_LIMIT_MILLIS = 20_000;
     private static final int CROWD = 300;
 
-    private final byte[] secret = Lobby.newSecret();
+    private final byte[] secret = HandshakeListener.newSecret();
     private final List<Socket> callers = new ArrayList<>();
     private InetSocketAddress address;
-    private Lobby lobby;
+    private HandshakeListener listener;
 
     @BeforeEach
     void open() throws IOException {
-        ServerSocketChannel door = Lobby.door(InetAddress.getLoopbackAddress());
+        ServerSocketChannel door = HandshakeListener.door(InetAddress.getLoopbackAddress());
         address = (InetSocketAddress) door.getLocalAddress();
-        lobby = new Lobby(List.of(door), 1);
+        listener = new HandshakeListener(List.of(door), 1);
     }
 
     @AfterEach
@@ -47,7 +47,7 @@ final class LobbyTest {
         for (Socket caller : callers) {
             caller.close();
         }
-        lobby.close();
+        listener.close();
     }
 
     @Test
@@ -68,7 +68,7 @@ final class LobbyTest {
     @Test
     void whoSaysSomethingElseIsShownOutWhoeverComesNextIsLetIn() throws IOException {
         byte[] wrong = secret.clone();
-        wrong[Lobby.SECRET_BYTES - 1] ^= 1;
+        wrong[HandshakeListener.SECRET_BYTES - 1] ^= 1;
         Socket guessing = call(wrong, 1);
         Socket garbage = call(new byte[1_000]);
         call(secret, 2);
@@ -81,7 +81,7 @@ final class LobbyTest {
     @Test
     void strangersThatSayNothingOrHalfOfItKeepNobodyWaiting() throws IOException {
         for (int i = 0; i < 40; i++) {
-            call(new byte[i % Lobby.SECRET_BYTES]);
+            call(new byte[i % HandshakeListener.SECRET_BYTES]);
         }
         call(secret, 3);
 
@@ -117,7 +117,7 @@ final class LobbyTest {
     void whoTakesTooLongIsShownOut() throws IOException {
         Socket slow = call(new byte[3]);
 
-        assertThat(lobby.next(secret, TimeUnit.SECONDS.toNanos(6))).isEmpty();
+        assertThat(listener.next(secret, TimeUnit.SECONDS.toNanos(6))).isEmpty();
 
         assertThat(slow.getInputStream().read()).isEqualTo(-1);
     }
@@ -135,7 +135,7 @@ final class LobbyTest {
 
     @Test
     void nobodyInTimeIsNobody() throws IOException {
-        assertThat(lobby.next(secret, 1)).isEmpty();
+        assertThat(listener.next(secret, 1)).isEmpty();
     }
 
     /** Sometimes the stranger is just coming through the door. */
@@ -144,13 +144,13 @@ final class LobbyTest {
         Socket stranger = call(new byte[0]);
         CompletableFuture<Optional<Guest>> waiting = CompletableFuture.supplyAsync(() -> {
             try {
-                return lobby.next(secret, Long.MAX_VALUE);
+                return listener.next(secret, Long.MAX_VALUE);
             } catch (IOException e) {
                 throw new java.io.UncheckedIOException(e);
             }
         });
 
-        lobby.close();
+        listener.close();
 
         assertThat(waiting.get(20, TimeUnit.SECONDS)).isEmpty();
         assertThatThrownBy(() -> call(secret, 1)).isInstanceOf(ConnectException.class);
@@ -164,7 +164,7 @@ final class LobbyTest {
     }
 
     private Optional<Guest> next() throws IOException {
-        return lobby.next(secret, LIMIT_NANOS);
+        return listener.next(secret, LIMIT_NANOS);
     }
 
     private Socket call(byte[] said, int... more) throws IOException {

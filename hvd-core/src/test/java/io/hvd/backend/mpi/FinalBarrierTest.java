@@ -16,20 +16,20 @@ import org.junit.jupiter.api.Timeout;
 
 /** Three ranks at the end of their job, over real sockets. */
 @Timeout(60)
-class PartingTest {
+class FinalBarrierTest {
     private static final int SIZE = 3;
     private static final Duration SHORT = Duration.ofMillis(50);
     private static final Duration LONG = Duration.ofHours(1);
 
     private final List<SocketControl> stars = new ArrayList<>();
-    private final List<Parting> ranks = new ArrayList<>();
+    private final List<FinalBarrier> ranks = new ArrayList<>();
     private final ExecutorService threads = Executors.newCachedThreadPool();
 
     @BeforeEach
     void connect() throws Exception {
         stars.addAll(Star.connect(SIZE));
         for (int rank = 0; rank < SIZE; rank++) {
-            ranks.add(new Parting(stars.get(rank), rank, SIZE));
+            ranks.add(new FinalBarrier(stars.get(rank), rank, SIZE));
         }
     }
 

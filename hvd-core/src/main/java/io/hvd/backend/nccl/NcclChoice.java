@@ -15,13 +15,13 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Decides from what all ranks have said whether NCCL can be used. Every rank has the same cards and
- * so comes to the same answer.
+ * Decides whether NCCL can be used, from what all ranks have found out about their GPUs. Every rank has the same cards and
+ * therefore comes to the same answer.
  *
  * @param cards by rank
  * @param hosts by rank, for messages
  */
-record Muster(List<RankCard> cards, List<String> hosts) {
+record NcclChoice(List<RankCard> cards, List<String> hosts) {
     /** True if CUDA shows a GPU to some rank. */
     boolean hasGpus() {
         return cards.stream().anyMatch(card -> !card.gpus().isEmpty());

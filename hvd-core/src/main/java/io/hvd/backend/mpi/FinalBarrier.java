@@ -6,12 +6,12 @@ import java.time.Duration;
 import java.util.BitSet;
 
 /**
- * The ranks of a job meet at their end: when a context is closed, and before MPI_Finalize. Until then a rank may work on
- * alone for as long as it likes; afterwards nobody is to be waited for any more, and a limit can harm no healthy job.
+ * The barrier at the end of a job: the ranks meet when a context is closed, and before MPI_Finalize. Until then a rank may
+ * work on alone for as long as it likes. Afterwards no rank has to be waited for any more, so a limit harms no healthy job.
  *
  * <p>They meet over sockets of their own and not over MPI: what holds MPI up must not hold this up.
  */
-public final class Parting implements ControlChannel.Inbox, AutoCloseable {
+public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
     private static final int BYTES = Integer.BYTES + 1;
     private static final byte HERE = 0;
     private static final byte ALL_HERE = 1;
@@ -30,7 +30,7 @@ public final class Parting implements ControlChannel.Inbox, AutoCloseable {
     private int meeting;
 
     /** @param star between rank 0 and the others, used for nothing else */
-    public Parting(SocketControl star, int rank, int size) {
+    public FinalBarrier(SocketControl star, int rank, int size) {
         this.star = star;
         this.rank = rank;
         this.reached = new int[rank == 0 ? size : 1];

@@ -15,17 +15,17 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
-class RollCallTest {
+class StartupExchangeTest {
     private static final int SIZE = 3;
 
     /** Every rank's result. */
-    private static List<CompletableFuture<List<byte[]>>> hold(RollCall.Part... parts) {
+    private static List<CompletableFuture<List<byte[]>>> hold(StartupExchange.Part... parts) {
         Exchange exchange = new Exchange(SIZE);
         List<CompletableFuture<List<byte[]>>> held = new ArrayList<>();
         for (int i = 0; i < SIZE; i++) {
             int rank = i;
             held.add(CompletableFuture.supplyAsync(
-                    () -> RollCall.hold("rank " + rank + " could not", parts[rank], exchange.of(rank)),
+                    () -> StartupExchange.hold("rank " + rank + " could not", parts[rank], exchange.of(rank)),
                     task -> new Thread(task, "rank-" + rank).start()));
         }
         return held;

@@ -9,14 +9,14 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-class MusterTest {
+class NcclChoiceTest {
     private static RankCard card(List<String> gpus, String ways) {
         return new RankCard("machine", "", gpus, "2.18.5", "", "", ways, "");
     }
 
     private static void refused(ErrorId id, RankCard first, RankCard second, String... words) {
-        Muster muster = new Muster(List.of(first, second), List.of("alpha", "beta"));
-        assertThatThrownBy(() -> muster.requireSound(false))
+        NcclChoice choice = new NcclChoice(List.of(first, second), List.of("alpha", "beta"));
+        assertThatThrownBy(() -> choice.requireSound(false))
                 .isInstanceOfSatisfying(
                         HvdException.class, e -> assertThat(e.id()).isEqualTo(id))
                 .hasMessageContainingAll(words);
@@ -58,15 +58,15 @@ class MusterTest {
     /** GPUs of two machines often have the same PCI id. */
     @Test
     void oneHostIdOnTwoMachinesMakesTwoGpusOne() {
-        Muster muster = new Muster(
+        NcclChoice choice = new NcclChoice(
                 List.of(sharing("one machine", "same", "65:00"), sharing("another", "same", "65:00")),
                 List.of("alpha", "beta"));
 
-        assertThat(muster.obstacle(false)).get().asString().contains("to NCCL", "65:00", "NCCL_HOSTID is \"same\"");
+        assertThat(choice.obstacle(false)).get().asString().contains("to NCCL", "65:00", "NCCL_HOSTID is \"same\"");
     }
 
     private static Optional<String> sharing(String first, String second) {
-        return new Muster(
+        return new NcclChoice(
                         List.of(sharing("machine", first, "a"), sharing("machine", second, "a")),
                         List.of("alpha", "beta"))
                 .obstacle(true);

@@ -14,11 +14,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How the ranks of each host come to share a segment: the first of them makes the file, all map it, and it loses its
- * name. From then on each shows by a lock that it lives. What goes wrong on one rank is told to all, on all hosts, and all try with a smaller one or do without.
- * Communication thread.
+ * Sets up the segment that the ranks of a host share: the first of them makes the file, all of them map it, and its name is
+ * deleted. From then on each rank holds a lock, by which the others see that it lives. What goes wrong on one rank is told
+ * to the ranks of all hosts, and all of them try a smaller segment or do without one. Used on the communication thread.
  */
-final class Founding {
+final class SegmentSetup {
     /** What a rank says of its part fits into so many bytes. */
     private static final int WORDS = 512;
 
@@ -39,7 +39,7 @@ final class Founding {
      * @param inside those of this host, as many as on every other
      * @param topology says which rank this is, and where
      */
-    Founding(Path folder, Collectives beneath, List<Integer> members, List<Integer> inside, Topology topology) {
+    SegmentSetup(Path folder, Collectives beneath, List<Integer> members, List<Integer> inside, Topology topology) {
         this.folder = folder;
         this.beneath = beneath;
         this.members = members;
@@ -49,7 +49,7 @@ final class Founding {
     }
 
     /** What this rank has of a segment. */
-    record Share(Segment segment, Company company) {}
+    record Share(Segment segment, HostGroup group) {}
 
     /** A segment, or why there is none; on all ranks alike. */
     record Result(Optional<Share> share, String note) {}
@@ -96,7 +96,7 @@ final class Founding {
             });
             failure = failure(mapped);
             if (!failure.isEmpty() && share[0] != null) {
-                share[0].company().lives().close();
+                share[0].group().lives().close();
             }
             return new Attempt(share[0], failure);
         } finally {
@@ -109,7 +109,7 @@ final class Founding {
         FileChannel open = SegmentFile.open(file, layout.bytes());
         try {
             Segment segment = new Segment(layout, place, SegmentFile.map(open));
-            return new Share(segment, new Company(inside, host, LifeLocks.hold(open, place)));
+            return new Share(segment, new HostGroup(inside, host, LifeLocks.hold(open, place)));
         } catch (IOException | RuntimeException | OutOfMemoryError e) {
             open.close();
             throw e;

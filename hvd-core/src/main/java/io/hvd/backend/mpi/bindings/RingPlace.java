@@ -5,13 +5,13 @@ import io.hvd.spi.Transfers.Transfer;
 import java.nio.ByteBuffer;
 
 /**
- * A rank's place in the circle of ranks, for messages that belong together.
+ * A rank's place in the ring of all ranks, and the transfers to its neighbours for messages that belong together.
  *
  * @param tag of the messages
  */
-record Seat(Transfers transfers, int rank, int size, int tag) {
+record RingPlace(Transfers transfers, int rank, int size, int tag) {
 
-    /** The rank that sits so many places before this one. */
+    /** The rank that comes so many places before this one in the ring. */
     int before(int places) {
         return Math.floorMod(rank - places, size);
     }

@@ -9,7 +9,7 @@ import java.util.List;
  * @param ranks their numbers in the job
  * @param host of all of them
  */
-record Company(List<Integer> ranks, String host, Lives lives) {
+record HostGroup(List<Integer> ranks, String host, Lives lives) {
 
     /** Knows whose process has come to its end, in whatever way. */
     interface Lives extends AutoCloseable {

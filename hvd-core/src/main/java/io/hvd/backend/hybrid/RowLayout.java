@@ -6,20 +6,20 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The members of a process set, row by row: a row for each process that has some, in the order of the processes. Within
- * the set a member goes by its number, so that a row is a run of numbers.
+ * Arranges the members of a process set in rows: one row for each process that has members, in the order of the processes.
+ * Members are numbered within the set, and the numbers of a row follow each other.
  *
  * @param rows global ranks of the members, by row
  * @param row this process's
  */
-record Seating(List<List<Integer>> rows, int row) {
+record RowLayout(List<List<Integer>> rows, int row) {
     /** @param members global ranks, ascending; at least one of them is of this process */
-    static Seating of(List<Integer> members, Grid grid) {
+    static RowLayout of(List<Integer> members, Grid grid) {
         Map<Integer, List<Integer>> byProcess = new TreeMap<>();
         members.forEach(rank -> byProcess
                 .computeIfAbsent(grid.processOf(rank), process -> new ArrayList<>())
                 .add(rank));
-        return new Seating(
+        return new RowLayout(
                 List.copyOf(byProcess.values()), List.copyOf(byProcess.keySet()).indexOf(grid.process()));
     }
 

@@ -21,13 +21,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Where everybody who connects waits until it has said the secret, and is let in then. A stranger, whatever it sends or
- * keeps back, costs a few bytes and nobody's time: it is shown out when it says something else, when it takes too long,
- * or as the first of too many.
+ * Accepts connections and hands over those that have sent the job's secret as their first bytes. A connection that sends
+ * something else or takes too long is closed, and so is the oldest one when too many have not sent it yet. A foreign
+ * connection therefore costs a few bytes, and no thread waits for it.
  *
- * <p>One thread asks for guests; any thread may close.
+ * <p>One thread asks for connections; any thread may close.
  */
-public final class Lobby implements AutoCloseable {
+public final class HandshakeListener implements AutoCloseable {
     /** The length of every secret. */
     public static final int SECRET_BYTES = 16;
 
@@ -73,10 +73,10 @@ public final class Lobby implements AutoCloseable {
     }
 
     /**
-     * @param doors that listen; closed with the lobby
+     * @param doors that listen; closed with the listener
      * @param more bytes that everybody says after the secret
      */
-    public Lobby(List<ServerSocketChannel> doors, int more) throws IOException {
+    public HandshakeListener(List<ServerSocketChannel> doors, int more) throws IOException {
         this.more = more;
         this.selector = Selector.open();
         for (ServerSocketChannel door : doors) {
@@ -106,7 +106,7 @@ public final class Lobby implements AutoCloseable {
      * Waits for the next one who knows the secret.
      *
      * @param secret {@link #SECRET_BYTES}
-     * @return empty if nobody came in time, or the lobby is closed
+     * @return empty if nobody came in time, or the listener is closed
      */
     public Optional<Guest> next(byte[] secret, long nanos) throws IOException {
         long begin = System.nanoTime();
@@ -233,7 +233,7 @@ public final class Lobby implements AutoCloseable {
         synchronized (selector) {
             if (selector.isOpen()) {
                 List<SelectionKey> keys = List.copyOf(selector.keys());
-                keys.stream().filter(SelectionKey::isValid).forEach(Lobby::close);
+                keys.stream().filter(SelectionKey::isValid).forEach(HandshakeListener::close);
                 selector.close();
             }
         }

@@ -10,15 +10,14 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * An exchange for which each rank first has to do something of its own, such as opening a socket. A
- * rank that cannot do it says why instead, and all ranks throw alike; otherwise the others would wait
- * for it for ever.
+ * An exchange among all ranks at the start, for which each rank first has to do something of its own, such as opening a
+ * socket. A rank that cannot do it says why instead, and all ranks throw the same error, so that nobody waits for it.
  */
-public final class RollCall {
+public final class StartupExchange {
     private static final byte PRESENT = 0;
     private static final byte FAILED = 1;
 
-    private RollCall() {}
+    private StartupExchange() {}
 
     /** What a rank has to do, and what it then tells the others. */
     public interface Part {
