@@ -28,6 +28,7 @@ FullSharedMemoryIT   a /dev/shm with little room (root)
 HalfRunsTest         all 2^32 floats rounded to 16 bits
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeTensorTest      tensors beyond 2^31 bytes
+ManyRoundsIT         movements of many rounds with the usual stage
 MpiContractIT        the contract with 8 ranks, and with more settings
 NamespaceHostsIT     horovodrun between hosts (root)
 SlurmIT              two hosts of a real Slurm (root)

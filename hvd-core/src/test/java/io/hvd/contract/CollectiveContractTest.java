@@ -166,12 +166,16 @@ class CollectiveContractTest extends Contract {
         });
     }
 
+    /** Tensors of more than a stage are reduced by one operation for each type, in turns. */
     @Test
     void everyElementTypeAndSizeIsReduced() throws Exception {
+        List<ReduceOp> ops = List.of(ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX);
+        int largest = SIZES[SIZES.length - 1];
         onAll(hvd -> {
             for (DType type : DType.values()) {
+                ReduceOp ofLargest = ops.get(type.ordinal() % ops.size());
                 for (int size : SIZES) {
-                    for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX)) {
+                    for (ReduceOp op : size == largest ? List.of(ofLargest) : ops) {
                         String name = "types." + type + "." + size + "." + op;
                         Tensor result = reduce(hvd, name, Values.ramp(type, size, hvd.rank()), op);
                         assertThat(result.toFloatArray())

@@ -98,7 +98,9 @@ class MpiContractIT {
         requireAllPassed(job, "hybrid", processes * threads, processes + "x" + threads);
     }
 
+    /** In the everyday tier the ring and the tiny stages go through MPI alone. */
     @Test
+    @Tag("long")
     void theContractHoldsThroughMpiAlone() {
         requireAllPassed(3, "alone=3", Map.of("HVD_SHARED_MEMORY", "0"));
     }
