@@ -47,7 +47,7 @@ abstract class Contract {
 
     /** Runs a body with so many ranks or more; with fewer the test has nothing to say, and counts as skipped. */
     final void onAllOf(int atLeast, RankBody<?> body) throws Exception {
-        assumeTrue(ranks.size() >= atLeast, () -> "needs " + atLeast + " ranks or more");
+        assumeTrue(ranks.size() >= atLeast, () -> "needs " + atLeast + " ranks or more, and runs with them too");
         ranks.run(body);
     }
 
