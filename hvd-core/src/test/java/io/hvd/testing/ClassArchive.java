@@ -10,7 +10,9 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -20,14 +22,14 @@ import java.util.stream.Stream;
  * ones instead of being parsed and verified in each. The first test that starts a job makes it; the build says where by the
  * system property {@code hvd.test.archive}, without which there is none. What cannot be made is said once and done without.
  */
-final class ClassArchive {
+public final class ClassArchive {
     private static final String PROPERTY = "hvd.test.archive";
     private static final String FLAG = "-XX:SharedArchiveFile=";
 
     private static final String FIRST_JOB = "io.hvd.contract.GroupContractTest";
     private static final long LIMIT_SECONDS = 100;
 
-    private static Boolean there;
+    private static final Map<Path, List<String>> KNOWN = new HashMap<>();
 
     private ClassArchive() {}
 
@@ -42,10 +44,46 @@ final class ClassArchive {
     static List<String> flags(String java, String classPath) {
         String file = System.getProperty(PROPERTY);
         boolean harness = classPath.contains("junit-platform-launcher"); // without it the first job cannot run
-        if (file == null || !harness || !isThere(java, classPath, Path.of(file))) {
+        if (file == null || !harness) {
             return List.of();
         }
-        return List.of(FLAG + file);
+        Path archive = Path.of(file);
+        return flags(archive, jars(classPath), unfinished -> make(java, classPath, unfinished));
+    }
+
+    /** For {@code java -jar} with the absolute path of a jar, which the first test runs once with these arguments. */
+    public static List<String> flagsOfJar(String java, Path jar, String... args) {
+        String file = System.getProperty(PROPERTY);
+        if (file == null) {
+            return List.of();
+        }
+        Path archive = Path.of(file).resolveSibling(jar.getFileName() + ".jsa");
+        List<String> words = new ArrayList<>(List.of(java, "", "-jar", jar.toString()));
+        words.addAll(List.of(args));
+        return flags(archive, List.of(jar.toString()), unfinished -> {
+            words.set(1, "-XX:ArchiveClassesAtExit=" + unfinished);
+            run(words);
+        });
+    }
+
+    private static synchronized List<String> flags(Path archive, List<String> jars, Maker maker) {
+        if (!KNOWN.containsKey(archive)) {
+            try {
+                makeUnlessThere(archive, jars, maker);
+                KNOWN.put(archive, List.of(FLAG + archive));
+            } catch (IOException e) {
+                System.out.println("no class-data archive: " + e);
+                KNOWN.put(archive, List.of());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return List.of();
+            }
+        }
+        return KNOWN.get(archive);
+    }
+
+    private interface Maker {
+        void make(Path unfinished) throws IOException, InterruptedException;
     }
 
     /**
@@ -57,37 +95,23 @@ final class ClassArchive {
         return changed ? command.stream().filter(word -> !word.startsWith(FLAG)).toList() : command;
     }
 
-    private static synchronized boolean isThere(String java, String classPath, Path archive) {
-        if (there == null) {
-            try {
-                makeUnlessThere(java, classPath, archive);
-                there = true;
-            } catch (IOException e) {
-                System.out.println("no class-data archive: " + e);
-                there = false;
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return false;
-            }
-        }
-        return there;
-    }
-
     /** Other JVMs of the same build wait for the first. */
-    private static void makeUnlessThere(String java, String classPath, Path archive)
+    private static void makeUnlessThere(Path archive, List<String> jars, Maker maker)
             throws IOException, InterruptedException {
         Path lock = archive.resolveSibling(archive.getFileName() + ".lock");
         try (FileChannel channel = FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock held = channel.lock()) {
-            if (!Files.exists(archive) || isOlderThanAJar(archive, classPath)) {
-                make(java, classPath, archive);
+            if (!Files.exists(archive) || isOlderThanAJar(archive, jars)) {
+                Path unfinished = archive.resolveSibling(archive.getFileName() + ".new");
+                maker.make(unfinished);
+                Files.move(unfinished, archive, StandardCopyOption.ATOMIC_MOVE);
             }
         }
     }
 
-    private static boolean isOlderThanAJar(Path archive, String classPath) throws IOException {
+    private static boolean isOlderThanAJar(Path archive, List<String> jars) throws IOException {
         FileTime then = Files.getLastModifiedTime(archive);
-        for (String jar : jars(classPath)) {
+        for (String jar : jars) {
             if (Files.getLastModifiedTime(Path.of(jar)).compareTo(then) > 0) {
                 return true;
             }
@@ -96,9 +120,8 @@ final class ClassArchive {
     }
 
     /** One of two ranks writes down what it loads. */
-    private static void make(String java, String classPath, Path archive) throws IOException, InterruptedException {
-        Path list = Files.createTempFile(archive.getParent(), "classes", ".lst");
-        Path unfinished = archive.resolveSibling(archive.getFileName() + ".new");
+    private static void make(String java, String classPath, Path unfinished) throws IOException, InterruptedException {
+        Path list = Files.createTempFile("classes", ".lst");
         List<String> rank = List.of("-XX:+UseSerialGC", "-cp", classPath, InsideMpirun.class.getName(), FIRST_JOB);
         List<String> words = new ArrayList<>(Mpirun.command(1));
         words.addAll(List.of("env", java));
@@ -115,7 +138,6 @@ final class ClassArchive {
                 "-cp",
                 String.join(":", jars(classPath))));
         Files.delete(list);
-        Files.move(unfinished, archive, StandardCopyOption.ATOMIC_MOVE);
     }
 
     private static void run(List<String> command) throws IOException, InterruptedException {
