@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
-# The whole test suite on a bare Debian or Ubuntu: set-up, then everything that Maven's verify runs, the tests under
-# mpirun included, then the small project of docs/own-trainer against the artifacts just installed.
-# Arguments go to the first Maven call (test.sh -pl hvd-core)
+# The test suite on a bare Debian or Ubuntu: set-up, then everything that Maven's verify runs, the tests under mpirun
+# included, then the small project of docs/own-trainer against the artifacts just installed. At the end it says what was
+# skipped and what was left out.
+#
+#   test.sh [--all] [ARGUMENT ...]
+#   --all     the long tier too: hours, some of it as root only
+#   ARGUMENT  of the first Maven call (test.sh -pl hvd-core)
 set -euo pipefail
 
 scripts="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)"
@@ -9,11 +13,77 @@ root=$(dirname "$scripts")
 # shellcheck source=mpirun-scripts/setup.sh
 . "$scripts/setup.sh"
 
+# The classes with tests that are tagged "long"; LongTierTest holds this list to the sources.
+long_tier() {
+    cat <<'EOF'
+BenchmarksIT         every benchmark, with few samples
+BundleIT             training from the bundle in a bare root folder (root)
+BytesOnTheWireIT     bytes between two hosts (root)
+ContractHostsIT      the contract between two hosts (root)
+DoctorHostsIT        hvd-doctor between hosts (root)
+ExplorerHostsIT      random programs between hosts (root)
+ExplorerIT           random programs under mpirun for half an hour instead of minutes
+ExplorerTest         random programs with threads for 18 minutes instead of one and a half
+FullSharedMemoryIT   a /dev/shm with little room (root)
+HalfRunsTest         all 2^32 floats rounded to 16 bits
+LargeCheckpointTest  checkpoints beyond 2^31 bytes
+LargeTensorTest      tensors beyond 2^31 bytes
+ManyRoundsIT         movements of many rounds with the usual stage
+MpiContractIT        the contract with 8 ranks, and with more settings
+NamespaceHostsIT     horovodrun between hosts (root)
+SlurmIT              two hosts of a real Slurm (root)
+SoakIT               half an hour of training that must not need more and more memory
+TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
+EOF
+}
+
+# The skips since a time in seconds, as io.hvd.testing.SkippedTests writes them down: how many tests, and why.
+skips() {
+    find "$root" -path '*/target/skipped.txt' -exec cat {} + \
+        | awk -F '\t' -v began="$1" '$1 >= began { tests[$3] += $2 } END { for (why in tests) print tests[why] "\t" why }' \
+        | sort -rn
+}
+
+say_what_was_not_run() {
+    local skipped
+    skipped=$(skips "$1")
+    if [[ -n $skipped ]]; then
+        awk '{ all += $1 } END { print "skipped: " all " tests" }' <<<"$skipped"
+        sed 's/^/    /' <<<"$skipped"
+    else
+        echo 'skipped: none'
+    fi
+    if [[ $tier == all ]]; then
+        echo 'left out: nothing but what needs a GPU; mpirun-scripts/gpu-check.sh runs that'
+    else
+        printf 'left out: the long tier, which test.sh --all runs too, and what needs a GPU, which gpu-check.sh runs\n'
+        long_tier | sed 's/^/    /'
+    fi
+}
+
+tier=everyday
+if [[ ${1:-} == --all ]]; then
+    tier=all
+    shift
+    # One class at a time: some take gigabytes, and the hosts of several would have the same names.
+    set -- -Dhvd.excludedGroups= -Dhvd.test.lanes=1 "$@"
+    for package in openssh-server iproute2 slurm-wlm munge libpmix-dev; do
+        dpkg -s "$package" >/dev/null 2>&1 || ! can_install || install_packages "$package" \
+            || say "going on without $package"
+    done
+fi
+
 # With it the kernels of the GPU part run on the CPU; without it those tests are skipped.
 has c++ || ! can_install || install_packages g++ || say "going on without a C++ compiler"
 
 maven=(mvn -B)
 if [[ ${CI:-} == true ]]; then maven+=(-ntp); fi
 
-"${maven[@]}" -f "$root/pom.xml" install "$@"
-if [[ -d $root/docs/own-trainer ]]; then "${maven[@]}" -f "$root/docs/own-trainer/pom.xml" verify; fi
+began=$(date +%s)
+status=0
+"${maven[@]}" -f "$root/pom.xml" install "$@" || status=$?
+if ((status == 0)) && [[ -d $root/docs/own-trainer ]]; then
+    "${maven[@]}" -f "$root/docs/own-trainer/pom.xml" verify || status=$?
+fi
+say_what_was_not_run "$began"
+exit "$status"

@@ -2,6 +2,7 @@ package io.hvd.contract;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
@@ -26,16 +27,16 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(value = 120, threadMode = ThreadMode.SEPARATE_THREAD)
 @ParameterizedClass(name = "{0}")
 @MethodSource("io.hvd.contract.Ranks#here")
-@ExtendWith(PassedTests.class)
+@ExtendWith(CountedTests.class)
 abstract class Contract {
     @Parameter
     Ranks ranks;
 
     @AfterParameterizedClassInvocation
     static void report(Ranks ranks) {
-        int passed = PassedTests.takeCount();
+        TestCounts counts = TestCounts.take();
         if (ranks instanceof Ranks.Threads) {
-            System.out.printf("TESTS backend=local ranks=%d passed=%d%n", ranks.size(), passed);
+            System.out.printf("TESTS backend=local ranks=%d %s%n", ranks.size(), counts);
         }
     }
 
@@ -44,11 +45,10 @@ abstract class Contract {
         ranks.run(body);
     }
 
-    /** Runs a body with so many ranks or more; a test about two ranks has nothing to say about one. */
+    /** Runs a body with so many ranks or more; with fewer the test has nothing to say, and counts as skipped. */
     final void onAllOf(int atLeast, RankBody<?> body) throws Exception {
-        if (ranks.size() >= atLeast) {
-            ranks.run(body);
-        }
+        assumeTrue(ranks.size() >= atLeast, () -> "needs " + atLeast + " ranks or more, and runs with them too");
+        ranks.run(body);
     }
 
     /** The last rank asks for something else: all fail with the facts, and go on afterwards. */

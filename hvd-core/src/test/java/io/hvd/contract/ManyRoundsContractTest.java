@@ -25,9 +25,27 @@ class ManyRoundsContractTest extends Contract {
 
     private static final AllreduceOptions SUM = AllreduceOptions.sum();
 
-    /** Sums of eight ranks are exact in every type. */
+    /** Values are below it, so that sums of eight ranks are exact in every type. */
+    private static final int VALUES = 29;
+
+    /** The first values that rank 0 sends to itself; the others send the same, turned round. */
+    private static final byte[] PATTERN = pattern(9 * LARGE_BYTES);
+
+    private static byte[] pattern(int length) {
+        byte[] pattern = new byte[length];
+        int period = 251 * VALUES;
+        for (int i = 0; i < period; i++) {
+            pattern[i] = (byte) ((i * 31 + i / 251) % VALUES);
+        }
+        for (int done = period; done < length; done *= 2) {
+            System.arraycopy(pattern, 0, pattern, done, Math.min(done, length - done));
+        }
+        return pattern;
+    }
+
     private static int value(int from, int to, int index) {
-        return (index * 31 + index / 251 + from * 17 + to * 5) % 29;
+        int turned = PATTERN[index] + (from * 17 + to * 5) % VALUES;
+        return turned < VALUES ? turned : turned - VALUES;
     }
 
     private static int large(DType type) {
@@ -40,9 +58,13 @@ class ManyRoundsContractTest extends Contract {
     }
 
     private static Tensor tensor(DType type, int from, int... counts) {
-        int[] values = IntStream.range(0, counts.length)
-                .flatMap(to -> IntStream.range(0, counts[to]).map(i -> value(from, to, i)))
-                .toArray();
+        int[] values = new int[Arrays.stream(counts).sum()];
+        int at = 0;
+        for (int to = 0; to < counts.length; to++) {
+            for (int i = 0; i < counts[to]; i++) {
+                values[at++] = value(from, to, i);
+            }
+        }
         Tensor array = Values.tensor(type, Shape.of(values.length), i -> values[i]);
         return from % 2 == 0 ? array : direct(array);
     }

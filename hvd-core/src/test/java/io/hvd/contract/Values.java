@@ -10,20 +10,39 @@ import java.util.function.IntUnaryOperator;
 
 /** Small whole numbers, exact in every type, that depend on place and rank, and what becomes of them. */
 final class Values {
+    /** After so many places the values come again. */
+    private static final int PERIOD = 5;
+
     private Values() {}
 
     static int value(DType type, int index, int rank) {
-        int value = index % 5 + rank % 4;
+        int value = index % PERIOD + rank % 4;
         return type == DType.BOOL ? value / 4 : value;
     }
 
     static Tensor ramp(DType type, int size, int rank) {
-        return tensor(type, Shape.of(size), i -> value(type, i, rank));
+        return repeated(type, Shape.of(size), rank);
     }
 
     /** Rows of so many elements. */
     static Tensor rows(DType type, int rows, int columns, int rank) {
-        return tensor(type, Shape.of(rows, columns), i -> value(type, i, rank));
+        return repeated(type, Shape.of(rows, columns), rank);
+    }
+
+    private static Tensor repeated(DType type, Shape shape, int rank) {
+        int size = Math.toIntExact(shape.elements());
+        Object array = Array.newInstance(type.arrayType().getComponentType(), size);
+        Object first = tensor(type, Shape.of(PERIOD), i -> value(type, i, rank)).toArray();
+        System.arraycopy(first, 0, array, 0, Math.min(PERIOD, size));
+        return Tensor.wrap(repeat(array, size), type, shape);
+    }
+
+    /** Fills an array with its first {@link #PERIOD} elements; tensors of millions are made in many tests. */
+    private static Object repeat(Object array, int size) {
+        for (int done = PERIOD; done < size; done *= 2) {
+            System.arraycopy(array, 0, array, done, Math.min(done, size - done));
+        }
+        return array;
     }
 
     static Tensor tensor(DType type, Shape shape, IntUnaryOperator valueAt) {
@@ -48,13 +67,14 @@ final class Values {
     /** The ramps of so many ranks combined. */
     static float[] expected(DType type, int size, int ranks, ReduceOp op) {
         float[] values = new float[size];
-        for (int i = 0; i < size; i++) {
+        for (int i = 0; i < Math.min(PERIOD, size); i++) {
             int result = value(type, i, 0);
             for (int rank = 1; rank < ranks; rank++) {
                 result = combined(type, op, result, value(type, i, rank));
             }
             values[i] = result;
         }
+        repeat(values, size);
         return values;
     }
 

@@ -94,7 +94,7 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
 
     private static Job run(List<String> command, Map<String, String> environment, Path log, long limitSeconds)
             throws IOException, InterruptedException {
-        ProcessBuilder builder = new ProcessBuilder(command)
+        ProcessBuilder builder = new ProcessBuilder(ClassArchive.fitting(command))
                 .redirectErrorStream(true)
                 .redirectInput(new File("/dev/null"))
                 .redirectOutput(log.toFile());
@@ -116,14 +116,14 @@ public record Job(int exitCode, String output, double seconds, long endedMillis)
     private static List<String> java() {
         // Surefire and failsafe start their JVM with a jar that only names the class path.
         String classPath = System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC"));
+        String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
+        String jarsFirst = ClassArchive.jarsFirst(classPath);
+        List<String> command = new ArrayList<>(List.of(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+        command.addAll(ClassArchive.flags(java, jarsFirst));
         if (Runtime.version().feature() >= 22) {
             command.add("--enable-native-access=ALL-UNNAMED");
         }
-        command.addAll(List.of("-cp", classPath));
+        command.addAll(List.of("-cp", jarsFirst));
         return command;
     }
 }

@@ -1,6 +1,7 @@
 package io.hvd.examples;
 
 import io.hvd.launch.Horovodrun;
+import io.hvd.testing.ClassArchive;
 import io.hvd.testing.Job;
 import io.hvd.testing.Mpirun;
 import java.io.File;
@@ -65,9 +66,19 @@ public final class TrainJar {
     private static Job horovodrun(int ranks, List<String> wrapper, String... flags) {
         List<String> args = new ArrayList<>(List.of("-np", String.valueOf(ranks)));
         args.addAll(wrapper);
-        args.addAll(List.of("java", "-jar", JAR.toString()));
+        args.add("java");
+        args.addAll(forAShortLife());
+        args.addAll(List.of("-jar", JAR.toString()));
         args.addAll(List.of(flags));
         return run(Job.program(Horovodrun.class, args.toArray(String[]::new)));
+    }
+
+    /** Half of what such a rank computes would be for reading and compiling classes; plain mpirun's JVMs get no flags. */
+    private static List<String> forAShortLife() {
+        List<String> flags = new ArrayList<>(List.of("-XX:TieredStopAtLevel=1"));
+        String java = JDK.resolve("java").toString();
+        flags.addAll(ClassArchive.flagsOfJar(java, JAR, "digits", "--epochs", "1", "--max-steps", "2"));
+        return flags;
     }
 
     private static List<String> inFolderOfJar(List<String> command) {

@@ -20,11 +20,17 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** One bad rank ends the job soon, non-zero, with its cause as the last thing said, and nothing is left behind. */
+/**
+ * One bad rank ends the job soon, non-zero, with its cause as the last thing said, and nothing is left behind. Half of
+ * their time the jobs wait for each other's ends, so two run at once.
+ */
+@Execution(ExecutionMode.CONCURRENT)
 class FaultsIT {
     private static final int RANKS = 4;
     /** The job itself needs a second or two to start; what is tested is that it does not hang. */

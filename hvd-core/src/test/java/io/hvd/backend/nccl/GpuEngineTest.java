@@ -55,7 +55,7 @@ class GpuEngineTest {
             // The other rank may not have its last sums yet.
             end.await(20, TimeUnit.SECONDS);
             assertThat(rank.gpu().failure()).isNull();
-            engine.fail("the test is over", 10_000);
+            engine.fail("the test is over", 500);
         });
         assertThat(failures).allMatch(why -> why.contains("the test is over"));
     }

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The benchmarks themselves, with as little to do as possible: what they say can be read. */
+@Tag("long")
 class BenchmarksIT {
     private static final Path ROOT = Path.of("..", "..").toAbsolutePath().normalize();
 
@@ -49,7 +50,6 @@ class BenchmarksIT {
     }
 
     @Test
-    @Tag("long")
     void besideTheUsualSettingTheEngineIsTimedAndGloo() {
         List<Result> results = allreduce("default");
 
@@ -97,7 +97,6 @@ class BenchmarksIT {
     }
 
     @Test
-    @Tag("long")
     void gradientsAreAveragedByAllWays() {
         List<Result> results =
                 results("gradients", "--ranks", "2", "--rounds", "1", "--repeat", "1", "--only", "400x4KiB");
@@ -106,7 +105,6 @@ class BenchmarksIT {
     }
 
     @Test
-    @Tag("long")
     void trainingIsComparedWithAllWays() {
         List<Result> results =
                 results("training", "--ranks", "1,2", "--rounds", "10", "--repeat", "2", "--only", "mnist");
@@ -121,7 +119,6 @@ class BenchmarksIT {
     }
 
     @Test
-    @Tag("long")
     void theEngineIsTimedWithRanksAsThreads() {
         List<Result> results = results("scale", "--ranks", "2,5", "--sizes", "1,3", "--rounds", "5", "--repeat", "1");
 
@@ -130,7 +127,6 @@ class BenchmarksIT {
     }
 
     @Test
-    @Tag("long")
     void startsAreTimed() {
         List<Result> results =
                 results("start", "--ranks", "2", "--repeat", "1", "--launcher", "../../mpirun-scripts/horovodrun");
@@ -140,7 +136,6 @@ class BenchmarksIT {
     }
 
     @Test
-    @Tag("long")
     void kernelsAreTimed() {
         List<Result> results = results("kernels", "--quick", "--rounds", "1", "--sizes", "4K");
 
@@ -148,7 +143,6 @@ class BenchmarksIT {
     }
 
     @Test
-    @Tag("long")
     void theCostModelIsFittedSavedAndHeldAgainstOtherSizes(@TempDir Path folder) {
         String model = folder.resolve("model.json").toString();
         List<Result> checks = results(
