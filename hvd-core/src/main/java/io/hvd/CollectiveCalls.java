@@ -98,7 +98,7 @@ final class CollectiveCalls {
         return submit(reducing(name, kind, input, output, options, 0), hurry);
     }
 
-    /** Where the last operation of that name asked for the same, its request is taken again, and with it all checks. */
+    /** If the last operation of that name asked for the same, its request is used again, and what it has passed is not checked again. */
     private PendingOp reducing(
             String name, OpKind kind, Tensor input, Tensor output, AllreduceOptions options, int root) {
         Objects.requireNonNull(input, "tensor");

@@ -24,7 +24,7 @@ import java.util.concurrent.CompletionException;
  * }
  * }</pre>
  *
- * <p>Used by one thread at a time. Between {@link #start()} and the end of {@link #await()} the tensors belong to hvd.
+ * <p>One thread at a time starts it; any number may wait. Between {@link #start()} and the end of {@link #await()} the tensors belong to hvd.
  */
 public final class PreparedAllreduce implements AutoCloseable {
     private final CollectiveCalls calls;
@@ -93,7 +93,8 @@ public final class PreparedAllreduce implements AutoCloseable {
     /**
      * Waits until all tensors have been reduced. Returns at once if it has never been started.
      *
-     * @throws HvdException the first failure; all tensors have been given up or reduced by then
+     * @throws HvdException the first failure of the last start, a refusal included; all tensors have been given up or reduced
+     *     by then
      */
     public void await() {
         engine.await(prepared);

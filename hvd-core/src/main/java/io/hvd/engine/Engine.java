@@ -2,7 +2,6 @@ package io.hvd.engine;
 
 import io.hvd.config.EngineSettings;
 import io.hvd.error.DuplicateNameException;
-import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
@@ -110,15 +109,21 @@ public final class Engine {
         prepared.ops().forEach(op -> queue.release(op.slot()));
     }
 
-    /** Queues prepared operations, which are announced together, at once; all of them or, if one name is taken, none. */
+    /**
+     * Queues prepared operations, which are announced together, at once; all of them or, if one name is taken or one of them
+     * is still in progress, none.
+     */
     public void start(List<PreparedOps> all) {
-        for (PreparedOps prepared : all) {
-            if (!prepared.isDone()) {
-                throw new DuplicateNameException("the prepared collective of tensors " + prepared.names()
-                        + " was started while its last start is still in progress on this rank; await it first");
+        for (int i = 0; i < all.size(); i++) {
+            if (!all.get(i).isDone()) {
+                var refused = new DuplicateNameException(
+                        "the prepared collective of tensors " + all.get(i).names()
+                                + " was started while its last start is still in progress on this rank; await it first");
+                PreparedOps.ops(all.subList(0, i)).forEach(op -> op.fail(refused));
+                throw refused;
             }
+            all.get(i).begin(strict);
         }
-        all.forEach(PreparedOps::begin);
         submit(PreparedOps.ops(all), true, false);
     }
 
@@ -127,9 +132,10 @@ public final class Engine {
         if (ops.isEmpty()) {
             return;
         }
-        // No streams on the way of every step: their many small classes have left the caches when the next step comes.
-        recorder.submitted(ops);
         try {
+            // No streams on the way of every step: their many small classes have left the caches when the next step
+            // comes.
+            recorder.submitted(ops);
             boolean planned = plan.plans(ops);
             if (planned) {
                 plan.submitted(ops);
@@ -145,7 +151,7 @@ public final class Engine {
                 // After it is in the queue: a plan that begins from now on finds it there.
                 plan.submittedBeside(ops);
             }
-        } catch (HvdException refused) {
+        } catch (RuntimeException | Error refused) {
             ops.forEach(op -> op.fail(refused));
             throw refused;
         }

@@ -122,7 +122,7 @@ final class Execution {
         PendingOp.complete(ops);
     }
 
-    /** A device is still at work on it: the list of its operations, which the next step uses again, is copied. */
+    /** A copy, for work that a device has yet to finish: the plan uses the list of operations again in its next step. */
     Execution kept() {
         return new Execution(set, List.copyOf(ops), batch, broken);
     }

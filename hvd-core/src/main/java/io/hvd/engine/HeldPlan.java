@@ -70,9 +70,9 @@ final class HeldPlan {
     }
 
     /**
-     * The program has submitted something that is not in the plan. The ranks leave the plan for it, and nobody
-     * waits until a program that computes comes to its next batch, not even if this rank's communication thread is inside the
-     * data plane. Only a barrier with a limit needs nothing of the kind as long as nothing else is under way here.
+     * The program has submitted something that is not in the plan. The ranks leave the plan at once: they do not wait until a
+     * program that computes comes to its next batch, even if this rank's communication thread is inside the data plane. Only
+     * a barrier with a limit needs nothing of the kind, as long as nothing else is under way here.
      */
     void submittedBeside(List<PendingOp> ops) {
         int holds = number;

@@ -24,14 +24,18 @@ public final class PendingOp implements Recorded, Awaited {
 
     private final Request request;
     private final Slot.Asked asked;
-    private final Tensor input;
     private final boolean bringsOutput;
+    private final boolean inPlace;
     private final Call call;
     private final FlightRecorder recorder;
     /** Null for an operation that is submitted once. */
     private final PreparedOps owner;
 
+    /** Null once an operation that is submitted once has ended: its handle may live much longer. */
+    private Tensor input;
+
     private Tensor output;
+    private String site;
     private List<Long> received = List.of();
     private int number;
     /** Null while it is under way; then {@link #SUCCESS} or why it has failed. */
@@ -74,6 +78,8 @@ public final class PendingOp implements Recorded, Awaited {
         this.input = input;
         this.output = output;
         this.bringsOutput = output != null;
+        this.inPlace = output == input;
+        this.site = asked == null ? "" : asked.site();
         this.call = call;
         this.recorder = recorder;
         this.owner = owner;
@@ -86,8 +92,13 @@ public final class PendingOp implements Recorded, Awaited {
         return new PendingOp(null, null, request, neutral, neutral, null, null, null);
     }
 
-    /** Makes it ready to be submitted once more; it has ended. */
-    void again() {
+    /**
+     * Makes it ready to be submitted once more; it has ended.
+     *
+     * @param line of the program that does it; null if it is taken to be the one of before
+     */
+    void again(String line) {
+        site = line == null ? site : line;
         end = null;
         watcher = null;
         if (!bringsOutput) {
@@ -126,7 +137,7 @@ public final class PendingOp implements Recorded, Awaited {
 
     /** Whether the result is written over the input. */
     public boolean isInPlace() {
-        return output == input;
+        return inPlace;
     }
 
     /** Where the result goes after all; for whoever has the turn. */
@@ -143,7 +154,7 @@ public final class PendingOp implements Recorded, Awaited {
 
     @Override
     public String site() {
-        return asked.site();
+        return site;
     }
 
     /** As the recorder knows it; null for a stand-in. */
@@ -162,14 +173,26 @@ public final class PendingOp implements Recorded, Awaited {
         return end != null;
     }
 
+    boolean hasSucceeded() {
+        return end == SUCCESS;
+    }
+
+    /** Whether a prepared collective keeps it, and its slot. */
+    boolean isPrepared() {
+        return owner != null;
+    }
+
     /** The engine has taken it from the queue. */
     void announce(boolean negotiated) {
         recorder.announced(call, negotiated);
     }
 
-    /** All of these have succeeded; the recorder hears it first, and of the operations the first one ends last. */
+    /** Tells the recorder that these have succeeded, and then ends them, the first of them last. */
     static void complete(List<PendingOp> ops) {
-        FlightRecorder told = ops.get(0).recorder;
+        FlightRecorder told = null;
+        for (int i = 0; told == null && i < ops.size(); i++) {
+            told = ops.get(i).recorder; // stand-ins have none
+        }
         if (told != null) {
             told.ended(ops);
         }
@@ -189,6 +212,9 @@ public final class PendingOp implements Recorded, Awaited {
     private void end(Object how) {
         if (!END.compareAndSet(this, null, how)) {
             return;
+        }
+        if (owner == null) {
+            input = null;
         }
         CompletableFuture<Void> watching = watcher;
         if (watching != null) {

@@ -1,15 +1,15 @@
 package io.hvd.engine;
 
+import io.hvd.trace.CallSite;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Operations that are submitted together again and again, as a persistent collective of MPI 4.0 is. Everything that a call
- * needs is made once. One thread at a time.
+ * needs is made once. One thread at a time starts them; any number may wait.
  */
 public final class PreparedOps implements Awaited {
     private final List<PendingOp> ops = new ArrayList<>();
@@ -17,8 +17,7 @@ public final class PreparedOps implements Awaited {
     private final AtomicInteger remaining = new AtomicInteger();
 
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
-    /** Made by a thread that waits. */
-    private volatile CompletableFuture<Void> watcher;
+    private boolean hasBegun;
 
     PreparedOps() {}
 
@@ -34,7 +33,7 @@ public final class PreparedOps implements Awaited {
     /** All operations of all of these. */
     static List<PendingOp> ops(List<PreparedOps> all) {
         if (all.size() == 1) {
-            return all.get(0).ops;
+            return all.get(0).ops; // no list is made for it
         }
         List<PendingOp> ops = new ArrayList<>();
         all.forEach(prepared -> ops.addAll(prepared.ops));
@@ -46,14 +45,20 @@ public final class PreparedOps implements Awaited {
         return ops.stream().map(PendingOp::name).toList();
     }
 
-    /** Makes all of them ready to be submitted; none of them is under way. */
-    void begin() {
-        for (int i = 0; i < ops.size(); i++) {
-            ops.get(i).again();
-        }
+    /**
+     * Makes all of them ready to be submitted; none of them is under way.
+     *
+     * @param everyLine whether the line of the program that starts them is looked for each time, and not only the first one
+     */
+    void begin(boolean everyLine) {
         failure.set(null);
-        watcher = null;
+        // Before the operations begin: a late failure of the last start then finds them ended, or is counted.
         remaining.set(ops.size());
+        String site = everyLine || !hasBegun ? CallSite.current() : null;
+        hasBegun = true;
+        for (int i = 0; i < ops.size(); i++) {
+            ops.get(i).again(site);
+        }
     }
 
     /** @param why null if it has succeeded */
@@ -62,9 +67,8 @@ public final class PreparedOps implements Awaited {
             failure.compareAndSet(null, why);
         }
         if (remaining.decrementAndGet() == 0) {
-            CompletableFuture<Void> watching = watcher;
-            if (watching != null) {
-                watching.complete(null);
+            synchronized (this) {
+                notifyAll();
             }
         }
     }
@@ -76,13 +80,18 @@ public final class PreparedOps implements Awaited {
 
     @Override
     public void await() {
-        // More than once: the end of an earlier start may complete what has been made for this one.
-        while (!isDone()) {
-            CompletableFuture<Void> made = new CompletableFuture<>();
-            watcher = made;
-            if (!isDone()) {
-                made.join();
+        boolean interrupted = false;
+        synchronized (this) {
+            while (!isDone()) {
+                try {
+                    wait();
+                } catch (InterruptedException e) {
+                    interrupted = true; // an operation that is under way cannot be given up
+                }
             }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -104,7 +113,7 @@ public final class PreparedOps implements Awaited {
         long bytes = 0;
         for (int i = 0; i < ops.size(); i++) {
             PendingOp op = ops.get(i);
-            bytes += op.isDone() ? op.input().bytes() : 0;
+            bytes += op.hasSucceeded() ? op.input().bytes() : 0;
         }
         return bytes;
     }

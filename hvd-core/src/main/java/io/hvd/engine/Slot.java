@@ -58,8 +58,8 @@ public final class Slot {
     }
 
     /**
-     * The program asks for something under this name. To find the line that calls costs more than all the rest of a
-     * submission, so a call that asks for the same as the last one is taken to come from the same line.
+     * The program asks for something under this name. Finding the line that calls costs more than the rest of a submission.
+     * A call with the same request as the last one is therefore taken to come from the same line.
      *
      * @param members global ranks that take part
      * @param everyLine whether the line is looked for each time all the same

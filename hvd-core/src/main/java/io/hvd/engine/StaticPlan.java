@@ -72,7 +72,7 @@ final class StaticPlan {
             }
         }
 
-        /** Those of this step, in the order of the plan; only when none is missing, and until the plan goes on. */
+        /** Those of this step, in the order of the plan. Valid while none is missing, and until {@link #advance}. */
         List<PendingOp> ops() {
             return Arrays.asList(ops);
         }

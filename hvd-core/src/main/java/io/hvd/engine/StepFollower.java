@@ -90,7 +90,7 @@ final class StepFollower {
         assert turn.isMine();
         // In this order: whoever waits has submitted before, and that is drained then.
         boolean awaited = queue.isAwaited();
-        List<PendingOp> beside = follow(queue.drainFresh(emptied));
+        List<PendingOp> beside = follow(queue.drainFresh(takeEmptied()));
         if (!awaited && set.steps().isDue() && isLeftToProgram()) {
             promptWaits.nobodyWaits();
         }
@@ -120,11 +120,18 @@ final class StepFollower {
      */
     boolean takeInHere() {
         assert turn.isMine();
-        List<PendingOp> fresh = queue.drainFreshOf(set.id(), emptied);
+        List<PendingOp> fresh = queue.drainFreshOf(set.id(), takeEmptied());
         boolean any = !fresh.isEmpty();
         follow(fresh);
         lastSubmissionNanos = System.nanoTime();
         return any;
+    }
+
+    /** The list is the queue's from here on; it comes back if nothing goes wrong with what the queue hands over. */
+    private List<PendingOp> takeEmptied() {
+        List<PendingOp> empty = emptied;
+        emptied = null;
+        return empty == null ? new ArrayList<>() : empty;
     }
 
     /**

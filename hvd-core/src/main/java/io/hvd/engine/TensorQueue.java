@@ -137,7 +137,7 @@ final class TensorQueue {
 
     private boolean claimsName(PendingOp op) {
         if (op.slot().retired) {
-            op.move(slot(op.set(), op.name()));
+            op.move(op.isPrepared() ? keep(op.set(), op.name()) : slot(op.set(), op.name()));
         }
         Slot slot = op.slot();
         if (slot.pending != null) {
@@ -251,7 +251,10 @@ final class TensorQueue {
         return before == 0 && awaited > 0;
     }
 
-    /** Whether somebody waits for such an operation; asked before {@link #drainFresh}, that brings all that he has submitted. */
+    /**
+     * Whether somebody waits for such an operation. Ask this before {@link #drainFresh}: whoever waits has submitted before,
+     * so that what is drained then includes his operations.
+     */
     synchronized boolean isAwaited() {
         return awaited > 0;
     }

@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 /** A direct buffer, for instance an alias of LibTorch memory. */
 public final class BufferMemory implements HostMemory {
     private final ByteBuffer buffer;
-    /** The buffer as it was last read or written; several threads may set it, each to the same. */
+    /** The last typed view. Threads may set it at the same time, since any thread's view is as good as another's. */
     private View view;
 
     /** Takes what lies between the buffer's position and limit. */

@@ -4,8 +4,8 @@ import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
 /**
- * Remembers how the last few staging buffers look as elements of a type, so that a run that is moved makes no object.
- * Not thread-safe: one per thread. A buffer that is remembered is not collected, so this is nothing for users' memory.
+ * Caches typed views of the last few staging buffers, so that moving a run of elements makes no object. Not thread-safe: one
+ * per thread. The garbage collector does not free a buffer whose view is cached, so this is not for the users' memory.
  */
 final class Views {
     private static final int MOST = 8;

@@ -67,6 +67,9 @@ public final class FlightRecorder {
     }
 
     private void begin(Call call, Call.Operation operation, String site, long now) {
+        if (call.next != null) {
+            throw new IllegalStateException("call " + call.number() + " of " + operation + " has not ended");
+        }
         call.begin(++calls, operation, site, Thread.currentThread(), now);
         call.previous = pendingEnds.previous;
         call.next = pendingEnds;

@@ -16,6 +16,7 @@ import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
 /** Allreduces that are prepared once and started in every step. */
@@ -181,6 +182,48 @@ class PreparedContractTest extends Contract {
             twice.start();
             twice.await();
             assertThat(tensor.item()).isEqualTo(hvd.size() * hvd.size());
+            return null;
+        });
+    }
+
+    @Test
+    void theSameOneTwiceInAListStartsNothingAndBreaksNothing() throws Exception {
+        onAll(hvd -> {
+            Tensor tensor = Tensor.of(1f);
+            PreparedAllreduce same = hvd.prepareAllreduce(List.of("listed"), List.of(tensor), SUM);
+            PreparedAllreduce other = hvd.prepareAllreduce(List.of("beside"), List.of(Tensor.of(1f)), SUM);
+            assertThatThrownBy(() -> PreparedAllreduce.startAll(List.of(other, same, same)))
+                    .isInstanceOf(DuplicateNameException.class)
+                    .hasMessageContaining("listed");
+            assertThat(same.isDone()).isTrue();
+            assertThat(same.bytesDone()).isZero();
+            PreparedAllreduce.startAll(List.of(other, same));
+            other.await();
+            same.await();
+            assertThat(tensor.item()).isEqualTo(hvd.size());
+            return null;
+        });
+    }
+
+    @Test
+    void severalThreadsMayWaitForOneStart() throws Exception {
+        onAllOf(2, hvd -> {
+            Tensor tensor = Tensor.of(1f);
+            PreparedAllreduce awaited = hvd.prepareAllreduce(List.of("awaited"), List.of(tensor), SUM);
+            for (int step = 0; step < 20; step++) {
+                if (hvd.rank() == 0) {
+                    awaited.start();
+                }
+                List<CompletableFuture<Void>> waiting = new ArrayList<>();
+                for (int i = 0; hvd.rank() == 0 && i < 3; i++) {
+                    waiting.add(CompletableFuture.runAsync(awaited::await, task -> new Thread(task).start()));
+                }
+                if (hvd.rank() != 0) {
+                    awaited.start();
+                    awaited.await();
+                }
+                waiting.forEach(CompletableFuture::join);
+            }
             return null;
         });
     }

@@ -201,6 +201,7 @@ public final class DistributedOptimizer implements Optimizer {
 
     /** As the other one, without a look-up: the parameter's place in {@link #parameters()}. */
     public void gradientReady(int parameter) {
+        Objects.checkIndex(parameter, parameters.size());
         if (!alone && exchange.passed(parameter)) {
             exchange.ready(parameter);
         }

@@ -42,18 +42,20 @@ final class GradientExchange implements GradientSource.Listener {
         this.missing = new int[buckets.count()];
         this.passesPerStep = passesPerStep;
         if (!alone) {
-            prepare();
+            prepare(passesPerStep);
         }
         startOver();
     }
 
-    private void prepare() {
+    private void prepare(int passCount) {
+        List<PreparedAllreduce> fresh = new ArrayList<>();
+        for (int bucket = 0; bucket < buckets.count(); bucket++) {
+            fresh.add(allreduce.prepare(
+                    buckets.members(bucket).stream().map(parameters::get).toList(), passCount));
+        }
         prepared.forEach(PreparedAllreduce::close);
         prepared.clear();
-        for (int bucket = 0; bucket < buckets.count(); bucket++) {
-            prepared.add(allreduce.prepare(
-                    buckets.members(bucket).stream().map(parameters::get).toList(), passesPerStep));
-        }
+        prepared.addAll(fresh);
     }
 
     /** Forgets the backward passes and what came of them. */
@@ -73,10 +75,10 @@ final class GradientExchange implements GradientSource.Listener {
     /** To be changed between steps. */
     synchronized void passesPerStep(int count) {
         if (count != passesPerStep) {
-            passesPerStep = count;
             if (!prepared.isEmpty()) {
-                prepare();
+                prepare(count);
             }
+            passesPerStep = count;
         }
     }
 
