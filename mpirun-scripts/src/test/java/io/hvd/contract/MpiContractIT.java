@@ -21,7 +21,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MpiContractIT {
     private static final List<Class<? extends Contract>> CLASSES = List.of(
             CollectiveContractTest.class,
-            AllocationContractTest.class,
             ArithmeticContractTest.class,
             MovementContractTest.class,
             ManyRoundsContractTest.class,
@@ -74,6 +73,15 @@ class MpiContractIT {
         Map<String, String> little =
                 Map.of("HOROVOD_FUSION_THRESHOLD", threshold, "HVD_STAGE_BYTES", "4096", "HVD_SHARED_MEMORY", "0");
         requireAllPassed(2, "threshold=" + threshold, little);
+    }
+
+    /** With a batch for each tensor, as without fusion, there would be a batch's garbage for each. */
+    @ParameterizedTest(name = "shared memory {0}")
+    @ValueSource(strings = {"1", "0"})
+    void aStepMakesNoObjectPerTensor(String sharedMemory) {
+        Job job = job(2, Map.of("HVD_SHARED_MEMORY", sharedMemory), Stream.of(), List.of(AllocationContractTest.class));
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("GARBAGE")).as(job.output()).hasSize(1);
     }
 
     /** Each test makes the ranks anew. */
@@ -136,6 +144,14 @@ class MpiContractIT {
     }
 
     private static Job contract(int processes, Map<String, String> settings, Stream<String> flags) {
+        return job(processes, settings, flags, CLASSES);
+    }
+
+    private static Job job(
+            int processes,
+            Map<String, String> settings,
+            Stream<String> flags,
+            List<Class<? extends Contract>> classes) {
         Map<String, String> environment = new HashMap<>(settings);
         environment.putAll(Ranks.SETTINGS);
         environment.put("HOROVOD_DYNAMIC_PROCESS_SETS", "1");
@@ -143,7 +159,7 @@ class MpiContractIT {
                 processes,
                 environment,
                 InsideMpirun.class,
-                Stream.concat(flags, CLASSES.stream().map(Class::getName)).toArray(String[]::new));
+                Stream.concat(flags, classes.stream().map(Class::getName)).toArray(String[]::new));
     }
 
     private static void requireAllPassed(Job job, String backend, int ranks, String label) {
