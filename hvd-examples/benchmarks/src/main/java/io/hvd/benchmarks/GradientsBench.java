@@ -87,7 +87,7 @@ final class GradientsBench implements Benchmark {
 
     private static List<Result> results(int ranks, GradientBag bag, Samples run, MpiSetting setting) {
         List<Result> results = new ArrayList<>();
-        for (String ours : List.of("heap", "torch")) {
+        for (String ours : List.of("heap", "torch", "heap-prepared", "torch-prepared")) {
             OPPONENTS.forEach((series, how) -> {
                 if (run.has(series)) {
                     String opponent = series.startsWith("mpi")

@@ -101,7 +101,7 @@ class BenchmarksIT {
         List<Result> results =
                 results("gradients", "--ranks", "2", "--rounds", "1", "--repeat", "1", "--only", "400x4KiB");
 
-        assertThat(results).hasSize(10).allMatch(result -> result.bytes() == 400 * 4096);
+        assertThat(results).hasSize(20).allMatch(result -> result.bytes() == 400 * 4096);
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.hvd.AllreduceOptions;
 import io.hvd.Handle;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.PreparedAllreduce;
 import io.hvd.benchmarks.Samples;
 import io.hvd.optimizer.torch.TorchTensors;
 import io.hvd.tensor.Tensor;
@@ -14,6 +15,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.Work;
 
@@ -83,8 +85,21 @@ public final class GradientsRank {
                 aliases.add(TorchTensors.alias("torch." + i, torch.get(i)));
             }
             time("hvd-torch", hvd::barrier, () -> step(hvd, "torch", aliases));
+            time("hvd-heap-prepared", hvd::barrier, prepared(hvd, "heap-prepared", heap));
+            time("hvd-torch-prepared", hvd::barrier, prepared(hvd, "torch-prepared", aliases));
             Hvd.shutdown();
         }
+    }
+
+    /** As {@code DistributedOptimizer} does it. */
+    private static Runnable prepared(HvdContext hvd, String prefix, List<Tensor> tensors) {
+        List<String> names =
+                IntStream.range(0, tensors.size()).mapToObj(i -> prefix + "." + i).toList();
+        PreparedAllreduce all = hvd.prepareAllreduce(names, tensors, AllreduceOptions.average());
+        return () -> {
+            all.start();
+            all.await();
+        };
     }
 
     private static void step(HvdContext hvd, String prefix, List<Tensor> tensors) {
