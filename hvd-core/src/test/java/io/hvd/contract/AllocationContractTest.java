@@ -16,7 +16,10 @@ class AllocationContractTest extends Contract {
     /** After so many steps the last look has been taken at how a step is best cut, and all code is loaded. */
     private static final int SETTLING_STEPS = 700;
 
-    private static final int STEPS = 200;
+    private static final int STEPS = 40;
+    /** The least of so many counts, each of that many steps, is taken: a busy machine may have the ranks negotiate again in between. */
+    private static final int COUNTS = 8;
+
     private static final int FEW = 4;
     private static final int MANY = 260;
     /** The borders of a batch are one long per tensor. The smallest object has 16 bytes. */
@@ -41,19 +44,23 @@ class AllocationContractTest extends Contract {
         });
     }
 
-    private static double bytesPerStep(HvdContext hvd, int count) {
+    private static double bytesPerStep(HvdContext hvd, int tensorCount) {
         List<String> names = new ArrayList<>();
         List<Tensor> tensors = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            names.add("garbage." + count + "." + i);
+        for (int i = 0; i < tensorCount; i++) {
+            names.add("garbage." + tensorCount + "." + i);
             tensors.add(Tensor.of(new float[4]));
         }
         try (PreparedAllreduce step = hvd.prepareAllreduce(names, tensors, AllreduceOptions.average())) {
             repeat(step, SETTLING_STEPS);
             long[] threads = {Thread.currentThread().getId(), communicationThread(hvd)};
-            long before = allocated(threads);
-            repeat(step, STEPS);
-            return (allocated(threads) - before) / (double) STEPS;
+            long least = Long.MAX_VALUE;
+            for (int count = 0; count < COUNTS; count++) {
+                long before = allocated(threads);
+                repeat(step, STEPS);
+                least = Math.min(least, allocated(threads) - before);
+            }
+            return least / (double) STEPS;
         }
     }
 
