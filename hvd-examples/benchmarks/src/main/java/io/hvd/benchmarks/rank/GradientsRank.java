@@ -93,8 +93,9 @@ public final class GradientsRank {
 
     /** As {@code DistributedOptimizer} does it. */
     private static Runnable prepared(HvdContext hvd, String prefix, List<Tensor> tensors) {
-        List<String> names =
-                IntStream.range(0, tensors.size()).mapToObj(i -> prefix + "." + i).toList();
+        List<String> names = IntStream.range(0, tensors.size())
+                .mapToObj(i -> prefix + "." + i)
+                .toList();
         PreparedAllreduce all = hvd.prepareAllreduce(names, tensors, AllreduceOptions.average());
         return () -> {
             all.start();
