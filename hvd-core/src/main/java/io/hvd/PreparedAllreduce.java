@@ -24,7 +24,8 @@ import java.util.concurrent.CompletionException;
  * }
  * }</pre>
  *
- * <p>One thread at a time starts it; any number may wait. Between {@link #start()} and the end of {@link #await()} the tensors belong to hvd.
+ * <p>One thread at a time starts it; any number may wait. Between {@link #start()} and the end of {@link #await()} the
+ * tensors belong to hvd.
  */
 public final class PreparedAllreduce implements AutoCloseable {
     private final CollectiveCalls calls;

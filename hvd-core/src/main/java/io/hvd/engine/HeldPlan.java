@@ -38,10 +38,6 @@ final class HeldPlan {
         number = NONE;
     }
 
-    int number() {
-        return number;
-    }
-
     boolean holds() {
         return number != NONE;
     }
