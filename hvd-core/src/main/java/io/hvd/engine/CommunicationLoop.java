@@ -174,7 +174,7 @@ final class CommunicationLoop {
     /** All ranks have closed; what none of them has asked for together never runs. */
     private Plan leave(String why) {
         queue.close(new ShutdownException(why));
-        Plan last = new OrderlyEnd(backend.control(), coordinator, unfinished, farewell).meet(() -> {
+        Plan last = new OrderlyEnd(backend, coordinator, unfinished, farewell).meet(() -> {
             if (failureIsNews()) {
                 announce(List.of());
             }
@@ -217,7 +217,7 @@ final class CommunicationLoop {
                     return decided;
                 }
             } else if (!tookStep() && steps.rest()) {
-                shortcut.sleep(backend.control(), nanosUntilDue(), coordinator);
+                shortcut.sleep(backend.control(), Math.min(nanosUntilDue(), backend.progress()), coordinator);
             }
         }
     }

@@ -1,5 +1,6 @@
 package io.hvd.engine;
 
+import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import java.util.concurrent.CompletableFuture;
 
@@ -8,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
  * well. Meanwhile the communication thread listens, so that a rank that dies then is not waited for.
  */
 final class OrderlyEnd {
+    private final Backend backend;
     private final ControlChannel control;
     private final CoordinatorLine coordinator;
     private final Unfinished unfinished;
@@ -21,8 +23,9 @@ final class OrderlyEnd {
      * @param unfinished what devices are still at work on
      * @param farewell comes after that, on a thread of its own, and may wait for other ranks
      */
-    OrderlyEnd(ControlChannel control, CoordinatorLine coordinator, Unfinished unfinished, Runnable farewell) {
-        this.control = control;
+    OrderlyEnd(Backend backend, CoordinatorLine coordinator, Unfinished unfinished, Runnable farewell) {
+        this.backend = backend;
+        this.control = backend.control();
         this.coordinator = coordinator;
         this.unfinished = unfinished;
         this.farewell = farewell;
@@ -45,7 +48,8 @@ final class OrderlyEnd {
                 return plan;
             }
             if (plan == null) {
-                control.receive(Math.min(unfinished.nanosUntilDue(), coordinator.nanosUntilDue()), coordinator);
+                long due = Math.min(unfinished.nanosUntilDue(), coordinator.nanosUntilDue());
+                control.receive(Math.min(due, backend.progress()), coordinator);
             }
         }
     }

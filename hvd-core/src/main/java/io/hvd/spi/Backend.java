@@ -58,6 +58,15 @@ public interface Backend extends AutoCloseable {
     }
 
     /**
+     * Moves on what this rank has sent, where that needs a call: a message may have left the caller's buffer and still wait
+     * for room on its way while its receiver waits for it. The communication thread calls this before it sleeps, and again
+     * when the time is over.
+     *
+     * @return nanoseconds until the next call is due; {@link Long#MAX_VALUE} means that none is
+     */
+    long progress();
+
+    /**
      * Ends all ranks' processes, or, where the ranks are threads, tells the others that this one is
      * gone. Any thread may call it; it may not return.
      */

@@ -32,6 +32,10 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
         final Set<String> carriers = ConcurrentHashMap.newKeySet();
         /** Counts what rank 0 hears while the late caller is kept from waking its communication thread; or null. */
         final AtomicReference<CountDownLatch> late = new AtomicReference<>();
+        /** How often the ranks have moved on what they have sent. */
+        final AtomicInteger progress = new AtomicInteger();
+        /** When that is due again. */
+        volatile long progressDueNanos = Long.MAX_VALUE;
     }
 
     @Override
@@ -124,6 +128,12 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
     @Override
     public void programWaits(BooleanSupplier waits) {
         seen.waits.add(waits);
+    }
+
+    @Override
+    public long progress() {
+        seen.progress.incrementAndGet();
+        return Math.min(seen.progressDueNanos, inner.progress());
     }
 
     @Override

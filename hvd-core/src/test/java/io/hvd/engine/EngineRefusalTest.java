@@ -131,6 +131,11 @@ class EngineRefusalTest {
         }
 
         @Override
+        public long progress() {
+            return local.progress();
+        }
+
+        @Override
         public void abort(int exitCode, String reason) {
             local.abort(exitCode, reason);
         }

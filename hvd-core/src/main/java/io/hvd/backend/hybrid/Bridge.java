@@ -32,7 +32,11 @@ final class Bridge {
     /** All processes come here together, one thread of each; if it throws, the carrier is free again. */
     static Bridge open(BackendProvider between, HvdConfig config, LocalHub hub, Carrier carrier) {
         try {
-            Backend processes = carrier.call(() -> between.open(config, List.of()));
+            Backend processes = carrier.call(() -> {
+                Backend opened = between.open(config, List.of());
+                carrier.beforeRest(opened::progress);
+                return opened;
+            });
             List<byte[]> told = carrier.call(() -> processes.exchange(Grid.tell(hub.size())));
             return new Bridge(processes, Grid.agreed(processes.topology(), told), carrier, hub);
         } catch (RuntimeException e) {
@@ -99,6 +103,7 @@ final class Bridge {
     void close() {
         routers.forEach(Router::close);
         carrier.call(() -> {
+            carrier.beforeRest(() -> Long.MAX_VALUE);
             processes.close();
             return null;
         });

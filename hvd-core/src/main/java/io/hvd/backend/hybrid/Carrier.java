@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -37,6 +38,7 @@ final class Carrier {
     /** These belong to the carrier's own thread. */
     private final List<Shipment> underWay = new ArrayList<>();
 
+    private LongSupplier progress = () -> Long.MAX_VALUE;
     private boolean ended;
     private long quietSince;
     private long rest;
@@ -48,6 +50,11 @@ final class Carrier {
         Carrier carrier = new Carrier();
         owner.execute(carrier::run);
         return carrier;
+    }
+
+    /** @param todo is called before the carrier rests, and says for how many nanoseconds it may; on the carrier's own thread */
+    void beforeRest(LongSupplier todo) {
+        progress = todo;
     }
 
     /** Has something called, and waits for it. Any thread but the carrier's own. */
@@ -118,7 +125,7 @@ final class Carrier {
     private void run() {
         try {
             while (!ended) {
-                Runnable order = underWay.isEmpty() ? orders.take() : orders.poll(rest(), TimeUnit.NANOSECONDS);
+                Runnable order = orders.poll(underWay.isEmpty() ? progress.getAsLong() : rest(), TimeUnit.NANOSECONDS);
                 if (order != null) {
                     order.run();
                     quietSince = System.nanoTime();

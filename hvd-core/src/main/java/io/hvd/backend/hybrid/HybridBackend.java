@@ -94,6 +94,12 @@ final class HybridBackend implements Backend {
         return together.run(thread == 0, () -> bridge.exchange(hub.exchanged()));
     }
 
+    /** The carrier does that. */
+    @Override
+    public long progress() {
+        return Long.MAX_VALUE;
+    }
+
     @Override
     public void abort(int exitCode, String reason) {
         bridge.processes().abort(exitCode, reason);

@@ -97,6 +97,11 @@ final class NcclBackend implements Backend {
     }
 
     @Override
+    public long progress() {
+        return host.progress();
+    }
+
+    @Override
     public void abort(int exitCode, String reason) {
         host.abort(exitCode, reason);
     }

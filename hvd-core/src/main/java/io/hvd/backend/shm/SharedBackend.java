@@ -61,6 +61,11 @@ final class SharedBackend implements Backend {
     }
 
     @Override
+    public long progress() {
+        return beneath.progress();
+    }
+
+    @Override
     public void abort(int exitCode, String reason) {
         beneath.abort(exitCode, reason);
     }

@@ -66,6 +66,11 @@ class LargePlanTest {
         }
 
         @Override
+        public long progress() {
+            return data.progress();
+        }
+
+        @Override
         public void abort(int exitCode, String reason) {
             data.abort(exitCode, reason);
         }

@@ -26,6 +26,9 @@ final class BoundBackend implements Backend {
     /** createGroup needs a tag that all members share; {@link BoundSession} uses the one before. */
     private static final int SET_TAG = 4712;
 
+    /** No message has this tag. */
+    private static final int PROGRESS_TAG = 4713;
+
     private final Intracomm comm;
     private final ThreadLevel level;
     private final HvdConfig config;
@@ -36,6 +39,7 @@ final class BoundBackend implements Backend {
     private final FinalBarrier finalBarrier;
     private final Operators operators;
     private final NetworkWait wait;
+    private final Progress progress;
     private final MpiCollectives collectives;
     private final Heir heir;
     private final List<SocketControl> further = new ArrayList<>();
@@ -59,7 +63,9 @@ final class BoundBackend implements Backend {
         this.finalBarrier = new FinalBarrier(SocketControl.connect(topology, config, this::exchange), rank, size);
         this.operators = Operators.agreed(new OperatorProof(new MpiOperator()), this::exchange);
         this.wait = NetworkWait.of(topology.localSize());
-        this.collectives = new MpiCollectives(comm, wait, config.stageBytes(), choice(everybody()), operators);
+        this.progress = new Progress(this::callMpi, System::nanoTime);
+        this.collectives =
+                new MpiCollectives(comm, wait, config.stageBytes(), choice(everybody()), operators, progress);
     }
 
     private Topology discover() throws MPIException {
@@ -114,7 +120,7 @@ final class BoundBackend implements Backend {
             Intracomm theirs = comm.createGroup(some, SET_TAG);
             some.free();
             everybody.free();
-            return new MpiCollectives(theirs, wait, config.stageBytes(), choice(members), operators);
+            return new MpiCollectives(theirs, wait, config.stageBytes(), choice(members), operators, progress);
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_create_group for ranks " + members + " failed: " + e, e);
         }
@@ -132,7 +138,7 @@ final class BoundBackend implements Backend {
     @Override
     public Transfers transfers() {
         try {
-            transfers = new BoundTransfers(comm.dup());
+            transfers = new BoundTransfers(comm.dup(), progress);
             return transfers;
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Comm_dup failed at start-up: " + e, e);
@@ -162,6 +168,20 @@ final class BoundBackend implements Backend {
             return byRank;
         } catch (MPIException e) {
             throw new HvdException(ErrorId.BACK_END, "MPI_Allgatherv failed at start-up: " + e, e);
+        }
+    }
+
+    @Override
+    public long progress() {
+        return progress.make();
+    }
+
+    /** Looks for a message that nobody sends: MPI moves on whatever it has under way. */
+    private void callMpi() {
+        try {
+            comm.iProbe(MPI.ANY_SOURCE, PROGRESS_TAG);
+        } catch (MPIException e) {
+            throw new HvdException(ErrorId.BACK_END, "MPI_Iprobe failed: " + e.getMessage(), e);
         }
     }
 

@@ -12,9 +12,11 @@ import mpi.Request;
 /** Transfers over a communicator that has nothing else to carry. */
 final class BoundTransfers implements Transfers {
     private final Intracomm comm;
+    private final Progress progress;
 
-    BoundTransfers(Intracomm comm) {
+    BoundTransfers(Intracomm comm, Progress progress) {
         this.comm = comm;
+        this.progress = progress;
     }
 
     @Override
@@ -38,8 +40,9 @@ final class BoundTransfers implements Transfers {
         Request run() throws MPIException;
     }
 
-    private static Transfer started(String name, Start start) {
+    private Transfer started(String name, Start start) {
         try {
+            progress.sent();
             Request request = start.run();
             return () -> isDone(name, request);
         } catch (MPIException e) {

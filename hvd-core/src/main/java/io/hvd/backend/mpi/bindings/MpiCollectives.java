@@ -50,11 +50,17 @@ final class MpiCollectives implements Collectives {
     private final Converter converter = new Converter();
     private long chains;
 
-    MpiCollectives(Intracomm comm, NetworkWait wait, int stageBytes, AllreduceChoice choice, Operators operators)
+    MpiCollectives(
+            Intracomm comm,
+            NetworkWait wait,
+            int stageBytes,
+            AllreduceChoice choice,
+            Operators operators,
+            Progress progress)
             throws MPIException {
-        this.stage = new Stage(comm, stageBytes);
+        this.stage = new Stage(comm, stageBytes, progress);
         this.choice = choice;
-        this.transfers = new BoundTransfers(comm);
+        this.transfers = new BoundTransfers(comm, progress);
         this.ring = new RingAllreduce(transfers, wait, stage.rank, stage.size, stageBytes);
         this.reduction = new StageReduction(stage, operators);
         this.movement = new Movement(stage, converter);

@@ -25,14 +25,16 @@ final class Stage {
     /** Hears of every MPI call and every copy. */
     Activities activities = Activities.UNHEARD;
 
+    private final Progress progress;
     private final int bytes;
 
-    Stage(Intracomm comm, int stageBytes) throws MPIException {
-        this(comm, comm.getRank(), comm.getSize(), stageBytes);
+    Stage(Intracomm comm, int stageBytes, Progress progress) throws MPIException {
+        this(comm, comm.getRank(), comm.getSize(), stageBytes, progress);
     }
 
-    /** @param comm null where nothing is asked of MPI */
-    Stage(Intracomm comm, int rank, int size, int stageBytes) {
+    /** @param comm null where nothing is asked of MPI, as is {@code progress} */
+    Stage(Intracomm comm, int rank, int size, int stageBytes, Progress progress) {
+        this.progress = progress;
         this.comm = comm;
         this.rank = rank;
         this.size = size;
@@ -67,6 +69,7 @@ final class Stage {
     void call(String name, Call call) {
         long begun = activities.begin();
         try {
+            progress.sent();
             call.run();
             if (begun != 0) {
                 activities.end(activity(name), begun);

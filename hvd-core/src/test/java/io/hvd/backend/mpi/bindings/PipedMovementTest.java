@@ -64,7 +64,7 @@ class PipedMovementTest {
     }
 
     private static Rank rank(Transfers transfers, int number, int size) {
-        Stage stage = new Stage(null, number, size, STAGE_BYTES);
+        Stage stage = new Stage(null, number, size, STAGE_BYTES, null);
         RingPlace ringPlace = new RingPlace(transfers, number, size, 9);
         return new Rank(
                 new PipedMovement(

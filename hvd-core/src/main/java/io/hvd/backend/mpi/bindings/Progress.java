@@ -1,0 +1,59 @@
+package io.hvd.backend.mpi.bindings;
+
+import java.util.function.LongSupplier;
+
+/**
+ * When a thread that sleeps outside MPI must call into it again. An MPI implementation may return from a call that sends
+ * while the last of the message still waits in its own queue for room in a socket, and only another call of the same process
+ * moves it on (MPI-4.0, section 3.5, on progress). The receiver would wait for as long as this process computes. The first
+ * call comes soon after MPI has sent something; each further one after twice the time, up to a limit at which it costs
+ * nothing. By one thread at a time.
+ */
+final class Progress {
+    static final long FIRST_NANOS = 1_000_000;
+    static final long LONGEST_NANOS = 100_000_000;
+
+    private final Runnable mpiCall;
+    private final LongSupplier clock;
+    private boolean any;
+    private boolean fresh;
+    private long interval;
+    private long due;
+
+    /**
+     * @param mpiCall lets MPI do what is due, and waits for nothing
+     * @param clock in nanoseconds
+     */
+    Progress(Runnable mpiCall, LongSupplier clock) {
+        this.mpiCall = mpiCall;
+        this.clock = clock;
+    }
+
+    /** MPI is given something to send. */
+    void sent() {
+        any = true;
+        fresh = true;
+    }
+
+    /**
+     * Calls MPI if that is due.
+     *
+     * @return nanoseconds until the next time; {@link Long#MAX_VALUE} as long as nothing has been sent
+     */
+    long make() {
+        if (!any) {
+            return Long.MAX_VALUE;
+        }
+        long now = clock.getAsLong();
+        if (fresh) {
+            fresh = false;
+            interval = FIRST_NANOS;
+            due = now + interval;
+        } else if (now - due >= 0) {
+            mpiCall.run();
+            interval = Math.min(LONGEST_NANOS, 2 * interval);
+            due = now + interval;
+        }
+        return due - now;
+    }
+}
