@@ -83,7 +83,7 @@ final class CommunicationLoop {
         this.plan = new HeldPlan(queue, exit, study);
         Turn turn = new Turn();
         this.steps = new StepFollower(turn, sets.get(ALL), plan, queue, log, unfinished, study);
-        this.shortcut = new Shortcut(turn, plan, steps);
+        this.shortcut = new Shortcut(backend::progress, turn, plan, steps);
         for (int i = 0; i < processSets.size(); i++) {
             enter(i + 1, processSets.get(i));
         }
@@ -217,7 +217,7 @@ final class CommunicationLoop {
                     return decided;
                 }
             } else if (!tookStep() && steps.rest()) {
-                shortcut.sleep(backend.control(), Math.min(nanosUntilDue(), backend.progress()), coordinator);
+                shortcut.sleep(backend.control(), nanosUntilDue(), coordinator);
             }
         }
     }

@@ -1,6 +1,8 @@
 package io.hvd.engine;
 
+import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
+import java.util.function.LongSupplier;
 
 /**
  * Lets a thread that is going to wait anyway carry out a static plan's next batches itself while the communication
@@ -10,13 +12,16 @@ import io.hvd.spi.ControlChannel;
  * alone leaves a plan and ends the job; whoever else comes upon a reason for it wakes it.
  */
 final class Shortcut {
+    private final LongSupplier progress;
     private final Turn turn;
     private final HeldPlan plan;
     private final StepFollower steps;
     private boolean vetoed;
     private Throwable broken;
 
-    Shortcut(Turn turn, HeldPlan plan, StepFollower steps) {
+    /** @param progress see {@link Backend#progress} */
+    Shortcut(LongSupplier progress, Turn turn, HeldPlan plan, StepFollower steps) {
+        this.progress = progress;
         this.turn = turn;
         this.plan = plan;
         this.steps = steps;
@@ -24,17 +29,18 @@ final class Shortcut {
 
     /** The communication thread begins to work. It keeps the turn when it ends: nobody works in the data plane after it. */
     void begin() {
-        turn.take();
+        turn.take(progress);
     }
 
     /** The communication thread sleeps until there is something to do. */
     void sleep(ControlChannel control, long nanos, CoordinatorLine coordinator) {
+        long longest = Math.min(nanos, progress.getAsLong());
         turn.giveBack();
         try {
-            control.receive(nanos, coordinator);
+            control.receive(longest, coordinator);
             coordinator.listened();
         } finally {
-            turn.take();
+            turn.take(progress);
         }
     }
 

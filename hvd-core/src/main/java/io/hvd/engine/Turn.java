@@ -1,6 +1,8 @@
 package io.hvd.engine;
 
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 
 /**
  * The right to work in the data plane and on the steps of a static plan, which one thread has at a time. The communication
@@ -9,9 +11,24 @@ import java.util.concurrent.locks.ReentrantLock;
 final class Turn {
     private final ReentrantLock lock = new ReentrantLock();
 
-    /** Waits for the turn. */
-    void take() {
-        lock.lock();
+    /**
+     * Waits for the turn.
+     *
+     * @param progress moves on what this rank has sent, while another thread of it has the turn and waits for other ranks;
+     *     says after how many nanoseconds it wants to be called again
+     */
+    void take(LongSupplier progress) {
+        boolean interrupted = false;
+        while (!lock.isHeldByCurrentThread()) {
+            try {
+                lock.tryLock(progress.getAsLong(), TimeUnit.NANOSECONDS);
+            } catch (InterruptedException e) {
+                interrupted = true; // by the program; whoever has the turn gives it back all the same
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** Takes the turn if nobody has it or waits for it, and this thread does not have it already. */

@@ -59,8 +59,8 @@ public interface Backend extends AutoCloseable {
 
     /**
      * Moves on what this rank has sent, where that needs a call: a message may have left the caller's buffer and still wait
-     * for room on its way while its receiver waits for it. The communication thread calls this before it sleeps, and again
-     * when the time is over.
+     * for room on its way while its receiver waits for it. The communication thread calls this before it waits for anything
+     * outside the back end, and again when the time is over. On any other thread it does nothing.
      *
      * @return nanoseconds until the next call is due; {@link Long#MAX_VALUE} means that none is
      */

@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -45,9 +46,12 @@ class ShortcutTest {
     private final Turn turn = new Turn();
     private final HeldPlan plan = new HeldPlan(queue, PlanExit.ofOneRank(() -> {}), null);
     private final StepFollower steps = follower();
-    private final Shortcut shortcut = new Shortcut(turn, plan, steps);
+    private final Shortcut shortcut = new Shortcut(() -> this.progress.getAsLong(), turn, plan, steps);
     /** What a collective does; false for a veto. */
     private volatile BooleanSupplier collective = () -> true;
+
+    /** What the communication thread moves on, and when it wants to be called again. */
+    private volatile LongSupplier progress = () -> Long.MAX_VALUE;
 
     private volatile boolean takesAnyThread = true;
     private volatile Thread communication;
@@ -68,7 +72,7 @@ class ShortcutTest {
     }
 
     private void withTheTurn(Runnable body) {
-        turn.take();
+        turn.take(progress);
         try {
             body.run();
         } finally {
@@ -180,6 +184,33 @@ class ShortcutTest {
 
         assertThat(carriers).containsExactly(Thread.currentThread());
         assertThat(a.join().tensor().item()).isEqualTo(1);
+    }
+
+    /** Another rank may be waiting for what the communication thread has sent, and the program's thread for that rank. */
+    @Test
+    void theCommunicationThreadMovesOnWhatItHasSentWhileAnotherThreadHasTheTurn() throws Exception {
+        CountDownLatch moved = new CountDownLatch(20);
+        progress = () -> {
+            moved.countDown();
+            return 1_000_000;
+        };
+        CompletableFuture<Boolean> awake = asleep(() -> true);
+        collective = () -> {
+            message.countDown(); // the communication thread wakes up and wants the turn
+            return arrived(moved);
+        };
+        PendingOp a = submit("a");
+
+        assertThat(shortcut.take(a)).isEqualTo(Taken.ALL);
+        assertThat(get(awake)).isTrue();
+    }
+
+    private static boolean arrived(CountDownLatch latch) {
+        try {
+            return latch.await(20, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** Eight steps in which the program waits as soon as it has submitted the last operation. */

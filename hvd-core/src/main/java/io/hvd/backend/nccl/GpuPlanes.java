@@ -90,7 +90,7 @@ final class GpuPlanes {
         NcclCommunicator inside = join(gpu, ofHost, members, groups.inside());
         NodeCrossing crossing = settings.across() == AcrossNodes.BY_NCCL
                 ? new NodeCrossing.ByNccl(join(gpu, ofHost, members, groups.across()))
-                : new NodeCrossing.ThroughHost(gpu, host.collectives(groups.across()), inside);
+                : new NodeCrossing.ThroughHost(gpu, host.collectives(groups.across()), inside, host::progress);
         return new HierarchicalAllreduce(gpu, inside, crossing);
     }
 

@@ -88,11 +88,16 @@ sealed interface NodeCrossing {
         /** The communicator of the ranks of the node, whose work precedes the copy. */
         private final NcclCommunicator inside;
 
+        private final Runnable progress;
         private final CudaMark[] arrived = new CudaMark[2];
         private Activities activities = Activities.UNHEARD;
 
-        /** @param host the data plane of the ranks at this place */
-        ThroughHost(RankGpu gpu, Collectives host, NcclCommunicator inside) {
+        /**
+         * @param host the data plane of the ranks at this place
+         * @param progress moves on what this rank has sent between the hosts, for which a neighbour on the GPU may be waiting
+         */
+        ThroughHost(RankGpu gpu, Collectives host, NcclCommunicator inside, Runnable progress) {
+            this.progress = progress;
             this.gpu = gpu;
             this.host = host;
             this.inside = inside;
@@ -125,6 +130,7 @@ sealed interface NodeCrossing {
             try {
                 while (!mark.isReached()) {
                     inside.requireSound();
+                    progress.run();
                     TimeUnit.MICROSECONDS.sleep(LOOK_MICROS);
                 }
             } catch (InterruptedException e) {

@@ -31,6 +31,7 @@ final class Patience {
 
     private final int ranks;
     private final int cores;
+    private final Runnable progress;
     private final Core core;
     private BooleanSupplier programWaits = () -> true;
     private int looks;
@@ -78,15 +79,18 @@ final class Patience {
      * Made on the communication thread.
      *
      * @param ranks of this host
+     * @param progress moves on what this rank has sent by another way, for which a rank may be waiting that this one waits
+     *     for; called between two sleeps of a long wait
      */
-    Patience(int ranks) {
-        this(ranks, Processors.ofThisProcess(ranks).ofAll(ranks), Core.REAL);
+    Patience(int ranks, Runnable progress) {
+        this(ranks, Processors.ofThisProcess(ranks).ofAll(ranks), progress, Core.REAL);
     }
 
     /** @param cores of all these ranks together */
-    Patience(int ranks, int cores, Core core) {
+    Patience(int ranks, int cores, Runnable progress, Core core) {
         this.ranks = ranks;
         this.cores = cores;
+        this.progress = progress;
         this.core = core;
         this.lastLostCore = core.nanoTime() - CROWDED_NANOS;
     }
@@ -153,6 +157,7 @@ final class Patience {
     }
 
     private void doze(long waited) {
+        progress.run();
         core.sleep(sleep);
         if (waited > YIELD_NANOS) {
             sleep = Math.min(LONGEST_SLEEP_NANOS, sleep * 2);

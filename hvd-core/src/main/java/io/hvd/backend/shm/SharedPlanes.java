@@ -26,7 +26,7 @@ final class SharedPlanes {
         this.beneath = beneath;
         this.topology = beneath.topology();
         this.folder = folder;
-        this.patience = new Patience(topology.localSize());
+        this.patience = new Patience(topology.localSize(), beneath::progress);
     }
 
     /** @param waits whether the program's own thread computes nothing at the moment */

@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class PatienceTest {
     private static final long MILLI = 1_000_000;
 
     private final ManualCore core = new ManualCore();
+    private final AtomicInteger progress = new AtomicInteger();
 
     /** @return what it did in so long a wait */
     private List<String> pauses(Patience patience, long nanos) {
@@ -46,8 +48,17 @@ class PatienceTest {
     }
 
     @Test
+    void aLongWaitMovesOnWhatThisRankHasSent() {
+        Patience patience = new Patience(2, 4, progress::incrementAndGet, core);
+        pauses(patience, MILLI / 2);
+        assertThat(progress).as("while it spins and yields").hasValue(0);
+        pauses(patience, 20 * MILLI);
+        assertThat(progress).as("before each sleep").hasValueGreaterThan(20);
+    }
+
+    @Test
     void withACoreForEveryThreadItSpinsThenYieldsThenSleepsLongerAndLonger() {
-        List<String> did = pauses(new Patience(2, 4, core), 5 * MILLI);
+        List<String> did = pauses(new Patience(2, 4, progress::incrementAndGet, core), 5 * MILLI);
 
         assertThat(kinds(did))
                 .startsWith("spin", "yield", "sleep 20", "sleep 40", "sleep 80", "sleep 160", "sleep 320", "sleep 640")
@@ -60,7 +71,7 @@ class PatienceTest {
 
     @Test
     void aSpinThatIsOverDoesNotBeginAgainInTheSameWait() {
-        List<String> did = pauses(new Patience(2, 4, core), 5 * MILLI);
+        List<String> did = pauses(new Patience(2, 4, progress::incrementAndGet, core), 5 * MILLI);
 
         assertThat(did.lastIndexOf("spin")).isLessThan(did.indexOf("yield"));
         assertThat(did.lastIndexOf("yield")).isLessThan(did.indexOf("sleep 20"));
@@ -68,7 +79,7 @@ class PatienceTest {
 
     @Test
     void whileItSpinsItLooksAtTheClockOnceInThirtyTwo() {
-        Patience patience = new Patience(2, 4, core);
+        Patience patience = new Patience(2, 4, progress::incrementAndGet, core);
         patience.begin();
         core.clockLooks = 0;
         for (int i = 0; i < 320; i++) {
@@ -81,16 +92,17 @@ class PatienceTest {
 
     @Test
     void whereTheProgramsThreadsWantTheCoresTooItYieldsAtOnce() {
-        Patience three = new Patience(2, 3, core);
+        Patience three = new Patience(2, 3, progress::incrementAndGet, core);
         three.programWaits(() -> false);
         assertThat(kinds(pauses(three, MILLI / 2))).containsExactly("yield");
-        assertThat(kinds(pauses(new Patience(4, 2, core), MILLI / 2))).containsExactly("yield");
+        assertThat(kinds(pauses(new Patience(4, 2, progress::incrementAndGet, core), MILLI / 2)))
+                .containsExactly("yield");
     }
 
     @Test
     void whileTheProgramWaitsHalfTheCoresAreEnoughToSpin() {
         boolean[] waits = {true};
-        Patience patience = new Patience(2, 2, core);
+        Patience patience = new Patience(2, 2, progress::incrementAndGet, core);
         patience.programWaits(() -> waits[0]);
 
         assertThat(kinds(pauses(patience, MILLI / 2))).containsExactly("spin", "yield");
@@ -102,7 +114,8 @@ class PatienceTest {
     @Test
     void onACallersThreadHalfTheCoresAreEnoughToSpin() {
         Patience callers = CompletableFuture.supplyAsync(
-                        () -> new Patience(2, 2, core), task -> new Thread(task, "communication").start())
+                        () -> new Patience(2, 2, progress::incrementAndGet, core),
+                        task -> new Thread(task, "communication").start())
                 .join();
 
         callers.programWaits(() -> false);
@@ -111,7 +124,7 @@ class PatienceTest {
 
     @Test
     void whoGetsTheCoreBackAfterATimeSliceSleepsInsteadOfYieldingForAWhile() {
-        Patience patience = new Patience(4, 2, core);
+        Patience patience = new Patience(4, 2, progress::incrementAndGet, core);
         core.yieldNanos = 3 * MILLI;
         assertThat(kinds(pauses(patience, 4 * MILLI))).startsWith("yield", "sleep 20");
         core.yieldNanos = 1_000;
@@ -124,7 +137,7 @@ class PatienceTest {
     /** A sleep costs far more than the moment that most waits take, and who spins takes no core from the program. */
     @Test
     void whereItMaySpinItDoesSoBeforeItSleepsOnACrowdedHost() {
-        Patience patience = new Patience(2, 4, core);
+        Patience patience = new Patience(2, 4, progress::incrementAndGet, core);
         core.yieldNanos = 3 * MILLI;
         pauses(patience, 4 * MILLI);
 
@@ -133,7 +146,9 @@ class PatienceTest {
 
     @Test
     void aLongWaitDoubtsEveryTwentyMillisecondsAndEachWaitForItself() {
-        for (Patience patience : List.of(new Patience(2, 4, core), new Patience(4, 2, core))) {
+        for (Patience patience : List.of(
+                new Patience(2, 4, progress::incrementAndGet, core),
+                new Patience(4, 2, progress::incrementAndGet, core))) {
             assertThat(doubtsAfterMillis(patience, 19 * MILLI)).isEmpty();
             List<Long> doubts = doubtsAfterMillis(patience, 100 * MILLI);
             assertThat(doubts).hasSize(4);

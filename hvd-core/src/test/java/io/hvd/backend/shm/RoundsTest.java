@@ -48,7 +48,7 @@ class RoundsTest {
 
     private Rounds rank(int place) {
         HostGroup group = new HostGroup(List.of(4, 5, 7), "node-b", dead);
-        return new Rounds(segment(place), group, new Patience(3, 2, core));
+        return new Rounds(segment(place), group, new Patience(3, 2, () -> {}, core));
     }
 
     @Test

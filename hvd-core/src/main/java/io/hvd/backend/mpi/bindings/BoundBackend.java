@@ -40,6 +40,7 @@ final class BoundBackend implements Backend {
     private final Operators operators;
     private final NetworkWait wait;
     private final Progress progress;
+    private final Thread communication = Thread.currentThread();
     private final MpiCollectives collectives;
     private final Heir heir;
     private final List<SocketControl> further = new ArrayList<>();
@@ -173,7 +174,7 @@ final class BoundBackend implements Backend {
 
     @Override
     public long progress() {
-        return progress.make();
+        return Thread.currentThread() == communication ? progress.make() : Long.MAX_VALUE;
     }
 
     /** Looks for a message that nobody sends: MPI moves on whatever it has under way. */
