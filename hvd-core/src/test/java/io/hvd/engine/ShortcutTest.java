@@ -43,15 +43,15 @@ class ShortcutTest {
     private final List<Throwable> broken = new ArrayList<>();
 
     private final CountDownLatch message = new CountDownLatch(1);
+    /** What the communication thread moves on, and when it wants to be called again. */
+    private volatile LongSupplier progress = () -> Long.MAX_VALUE;
+
     private final Turn turn = new Turn();
     private final HeldPlan plan = new HeldPlan(queue, PlanExit.ofOneRank(() -> {}), null);
     private final StepFollower steps = follower();
-    private final Shortcut shortcut = new Shortcut(() -> this.progress.getAsLong(), turn, plan, steps);
+    private final Shortcut shortcut = new Shortcut(() -> progress.getAsLong(), turn, plan, steps);
     /** What a collective does; false for a veto. */
     private volatile BooleanSupplier collective = () -> true;
-
-    /** What the communication thread moves on, and when it wants to be called again. */
-    private volatile LongSupplier progress = () -> Long.MAX_VALUE;
 
     private volatile boolean takesAnyThread = true;
     private volatile Thread communication;
