@@ -29,6 +29,11 @@ final class Progress {
         this.clock = clock;
     }
 
+    /** All that was sent has arrived. */
+    void delivered() {
+        any = false;
+    }
+
     /** MPI is given something to send. */
     void sent() {
         any = true;

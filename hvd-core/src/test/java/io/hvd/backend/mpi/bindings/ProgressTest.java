@@ -38,6 +38,16 @@ class ProgressTest {
     }
 
     @Test
+    void nothingIsDueAnyLongerWhenAllHasArrived() {
+        progress.sent();
+        sleeps(3);
+        progress.delivered();
+        assertThat(progress.make()).isEqualTo(Long.MAX_VALUE);
+        progress.sent();
+        assertThat(sleeps(2)).containsExactly(1L, 2L);
+    }
+
+    @Test
     void whatIsSentBringsTheFirstCallsBack() {
         progress.sent();
         sleeps(10);
