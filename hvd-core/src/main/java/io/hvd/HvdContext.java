@@ -3,6 +3,7 @@ package io.hvd;
 import io.hvd.engine.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.job.Membership;
 import io.hvd.monitor.Phase;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
@@ -23,19 +24,16 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     private final boolean dynamicSets;
     private final Map<Integer, ProcessSet> sets = new ConcurrentSkipListMap<>();
 
-    HvdContext(Membership membership, boolean dynamicSets) {
+    HvdContext(Membership membership, InitOptions options) {
         super(
                 membership,
                 0,
-                IntStream.range(0, membership.topology().size()).boxed().toList());
+                IntStream.range(0, membership.topology().size()).boxed().toList(),
+                new UnreadResults());
         this.topology = membership.topology();
-        this.dynamicSets = dynamicSets;
+        this.dynamicSets = membership.config().engine().dynamicProcessSets() || options.dynamicProcessSets();
         sets.put(0, this);
         membership.processSets().forEach(this::register);
-    }
-
-    Topology topology() {
-        return topology;
     }
 
     /** This process's number in the job, 0 to {@link #size()} - 1. */
@@ -133,10 +131,10 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      */
     public ProcessSet addProcessSet(List<Integer> ranks) {
         requireDynamicSets("addProcessSet");
-        List<Integer> members = StartingSets.members("process set", ranks, size());
+        List<Integer> members = membership().members(ranks);
         Request request = Request.addProcessSet(calls().nameOr(null, "add_process_set"), members);
-        int id = calls().submit(calls().operation(request, null, null), true).number();
-        ProcessSet set = new ProcessSet(membership(), id, members);
+        int id = calls().submit(request).number();
+        ProcessSet set = new ProcessSet(membership(), id, members, unreadResults());
         sets.put(id, set);
         return set;
     }
@@ -145,7 +143,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     public void removeProcessSet(ProcessSet set) {
         requireDynamicSets("removeProcessSet");
         Request request = Request.removeProcessSet(calls().nameOr(null, "remove_process_set"), set.id());
-        calls().submit(calls().operation(request, null, null), true).synchronize();
+        calls().submit(request).synchronize();
         set.calls().unregister();
         sets.remove(set.id());
     }
@@ -205,7 +203,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     }
 
     private void register(List<Integer> ranks) {
-        sets.put(sets.size(), new ProcessSet(membership(), sets.size(), ranks));
+        sets.put(sets.size(), new ProcessSet(membership(), sets.size(), ranks, unreadResults()));
     }
 
     private void requireDynamicSets(String call) {

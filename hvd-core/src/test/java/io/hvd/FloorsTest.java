@@ -34,6 +34,7 @@ class FloorsTest {
     private static final String MPI = "io.hvd.backend.mpi";
     private static final String CUDA = "io.hvd.backend.cuda";
     private static final String NCCL = "io.hvd.backend.nccl";
+    private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
     private static final String LOG = "org.slf4j.*";
 
@@ -74,8 +75,9 @@ class FloorsTest {
                     "org.bytedeco.cuda.*",
                     "org.bytedeco.javacpp.*"),
             // floor 3
+            // a job's inner life
             floor(
-                    FACADE,
+                    JOB,
                     ENGINE,
                     TRACE,
                     MONITOR,
@@ -90,6 +92,8 @@ class FloorsTest {
                     ERROR,
                     CONFIG,
                     LOG),
+            // the API; what is installed it asks the back ends
+            floor(FACADE, JOB, ENGINE, TRACE, MONITOR, TIMELINE, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
             // floor 4
             floor(
                     "io.hvd.launch.*",

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The order in which a rank leaves when another one has failed; the limits are short, or so long that the test fails at them. */
 @Timeout(60)
-class SurvivorTest {
+class FailureExitTest {
     private static final long NEVER = 1_000_000;
 
     @TempDir
@@ -30,7 +30,7 @@ class SurvivorTest {
     private final List<Boolean> limits = new ArrayList<>();
 
     /** Rank 1 of a host where ranks 1 to 3 live; rank 0 has been killed. */
-    private final class Job implements Survivor.Surroundings {
+    private final class Job implements FailureExit.JobView {
         private final int rank;
         private final List<Integer> others;
         private final boolean threadsSpeak;
@@ -67,13 +67,13 @@ class SurvivorTest {
         }
     }
 
-    private FailureNotice notice(int rank) {
-        return new FailureNotice(HvdConfig.ofLauncherOnly(Map.of(
+    private FailureReport notice(int rank) {
+        return new FailureReport(HvdConfig.ofLauncherOnly(Map.of(
                 FailureRecord.DIRECTORY_VARIABLE, folder.toString(), "OMPI_COMM_WORLD_RANK", String.valueOf(rank))));
     }
 
-    private Survivor survivor(FailureNotice notice, long speak, long records, long leave) {
-        return new Survivor(notice, new Survivor.Limits(speak, records, leave));
+    private FailureExit exit(FailureReport notice, long speak, long records, long leave) {
+        return new FailureExit(notice, new FailureExit.Limits(speak, records, leave));
     }
 
     private void record(int rank) throws IOException {
@@ -85,7 +85,7 @@ class SurvivorTest {
     @Test
     void mpirunIsNotWokenAsLongAsALivingRankHasNotLeftItsRecord() throws IOException {
         record(3);
-        survivor(notice(1), 0, 30, 0).leave(new Job(1, List.of(2, 3), false), "rank 0 is gone");
+        exit(notice(1), 0, 30, 0).leave(new Job(1, List.of(2, 3), false), "rank 0 is gone");
 
         assertThat(order).isEmpty();
         assertThat(FailureRecord.ranksIn(folder)).containsExactly(1, 3);
@@ -105,7 +105,7 @@ class SurvivorTest {
             }
         });
         others.start();
-        survivor(notice(1), 0, NEVER, 0).leave(new Job(1, List.of(2, 3), false), "rank 0 is gone");
+        exit(notice(1), 0, NEVER, 0).leave(new Job(1, List.of(2, 3), false), "rank 0 is gone");
 
         assertThat(order).containsExactly("woken with the records of ranks [1, 2, 3]");
         others.join();
@@ -114,7 +114,7 @@ class SurvivorTest {
     @Test
     void anyOtherRankWakesMpirunToo() throws IOException {
         record(1);
-        survivor(notice(2), 0, NEVER, 0).leave(new Job(2, List.of(1), false), "rank 0 is gone");
+        exit(notice(2), 0, NEVER, 0).leave(new Job(2, List.of(1), false), "rank 0 is gone");
 
         assertThat(order).containsExactly("woken with the records of ranks [1, 2]");
     }
@@ -122,18 +122,18 @@ class SurvivorTest {
     /** Nobody has been told anything by the engine, so nobody is waited for. */
     @Test
     void whereNoThreadHasWaitedTheGuardSpeaksAtOnce() {
-        survivor(notice(1), NEVER, NEVER, 0).sayWhy(new Job(1, List.of(), false), "rank 0 is gone");
+        exit(notice(1), NEVER, NEVER, 0).sayWhy(new Job(1, List.of(), false), "rank 0 is gone");
 
         assertThat(FailureRecord.ranksIn(folder)).containsExactly(1);
     }
 
     @Test
     void aThreadThatHasWaitedSpeaksAndTheGuardDoesNot() throws Exception {
-        FailureNotice notice = notice(1);
+        FailureReport notice = notice(1);
         CountDownLatch waits = new CountDownLatch(1);
         Thread guard = new Thread(() -> {
             waits.countDown();
-            survivor(notice, NEVER, NEVER, 0).sayWhy(new Job(1, List.of(), true), "rank 0 is gone");
+            exit(notice, NEVER, NEVER, 0).sayWhy(new Job(1, List.of(), true), "rank 0 is gone");
         });
         guard.start();
         waits.await();
@@ -147,9 +147,9 @@ class SurvivorTest {
 
     @Test
     void howeverARankLeavesTheLauncherGetsALimit() {
-        survivor(notice(1), 0, 0, 0).leave(new Job(1, List.of(2, 3), false), "rank 0 is gone");
-        survivor(notice(2), 0, 0, 0).sayWhy(new Job(2, List.of(1, 3), false), "rank 0 is gone");
-        survivor(notice(3), 0, 0, 0).awaitOthers(new Job(3, List.of(), false));
+        exit(notice(1), 0, 0, 0).leave(new Job(1, List.of(2, 3), false), "rank 0 is gone");
+        exit(notice(2), 0, 0, 0).sayWhy(new Job(2, List.of(1, 3), false), "rank 0 is gone");
+        exit(notice(3), 0, 0, 0).awaitOthers(new Job(3, List.of(), false));
 
         assertThat(limits).containsExactly(true, false, true);
     }
@@ -165,7 +165,7 @@ class SurvivorTest {
             }
         });
         try {
-            FailureNotice notice = notice(1);
+            FailureReport notice = notice(1);
             notice.consequence("rank 0 is gone", "main");
             notice(2).failure("the disk is full", "main", "", 1);
         } finally {
@@ -179,7 +179,7 @@ class SurvivorTest {
 
     @Test
     void aRehearsalLeavesNothingAndSaysNothing() throws InterruptedException {
-        FailureNotice notice = notice(1);
+        FailureReport notice = notice(1);
         notice.rehearse();
 
         assertThat(folder).isEmptyDirectory();
@@ -190,7 +190,7 @@ class SurvivorTest {
 
     @Test
     void theFirstFailureIsTheOneThatCountsAndWhoeverWaitsForItHearsIt() throws Exception {
-        FirstFailure failure = new FirstFailure();
+        JobFailure failure = new JobFailure();
         assertThat(failure.words()).isEmpty();
         assertThat(failure.await(0)).isEmpty();
         Thread engine = new Thread(() -> failure.is("rank 0 is gone: its lock is free"));

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.config.GpuSettings;
 import io.hvd.config.HvdConfig;

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
@@ -6,33 +6,31 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Peers;
-import io.hvd.monitor.SharedPeers;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
 /** Threads that are a job of their own; it ends with them, and its process lives on. */
-final class LocalCrew implements Crew {
-    private final InitOptions options;
+final class LocalJob implements SpawnedJob {
+    private final List<List<Integer>> processSets;
     private final HvdConfig config;
     private final SpawnFailures failures;
     private final List<LocalProvider> team;
     private final List<Peers> monitors;
     private final Set<Integer> reporters = new HashSet<>();
 
-    LocalCrew(int size, int stageBytes, InitOptions options, HvdConfig config, SpawnFailures failures) {
-        this.options = options;
+    LocalJob(int size, int stageBytes, List<List<Integer>> processSets, HvdConfig config, SpawnFailures failures) {
+        this.processSets = processSets;
         this.config = config;
         this.failures = failures;
         this.team = LocalProvider.team(size, stageBytes);
-        this.monitors = SharedPeers.team(size, "this JVM");
+        this.monitors = Peers.ofThreads(size, "this JVM");
     }
 
     @Override
     public Membership join(int thread) {
-        return Membership.join(
-                new Membership.Place(team.get(thread), config, backend -> monitors.get(thread), new EndOfAll()),
-                options);
+        return new JoinRequest(team.get(thread), config, backend -> monitors.get(thread), new EndOfAll())
+                .join(List.of(), processSets);
     }
 
     @Override
@@ -41,13 +39,13 @@ final class LocalCrew implements Crew {
     }
 
     @Override
-    public void begin(int thread, HvdContext context) {
+    public void begin(Membership membership) {
         // Nobody else need know.
     }
 
     @Override
-    public void leave(HvdContext context) {
-        context.close();
+    public void leave(Membership membership) {
+        membership.close(true);
     }
 
     @Override
@@ -65,7 +63,7 @@ final class LocalCrew implements Crew {
     }
 
     /** A rank whose communication has failed, or that hangs, will not come to any meeting, whatever its body does next. */
-    private final class EndOfAll implements Membership.Events {
+    private final class EndOfAll implements JobEvents {
         @Override
         public void failed(Membership member, String why) {
             member.abort(1, why);

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import java.util.List;
 import java.util.Optional;
@@ -7,8 +7,8 @@ import java.util.Optional;
  * How a rank leaves when another one has failed: with its record, not before the other ranks of its
  * host have left theirs, and then without a rest. All times are limits for what may never come.
  */
-final class Survivor {
-    private final FailureNotice report;
+final class FailureExit {
+    private final FailureReport report;
     private final Limits limits;
 
     /**
@@ -22,8 +22,8 @@ final class Survivor {
         static final Limits STANDARD = new Limits(60, 3_000, 500);
     }
 
-    /** What a survivor sees of its job. */
-    interface Surroundings {
+    /** What a rank sees of its job while it leaves. */
+    interface JobView {
         int rank();
 
         /** The other ranks of this host whose processes run. */
@@ -39,7 +39,7 @@ final class Survivor {
         Optional<Runnable> waker();
     }
 
-    Survivor(FailureNotice report, Limits limits) {
+    FailureExit(FailureReport report, Limits limits) {
         this.report = report;
         this.limits = limits;
     }
@@ -48,7 +48,7 @@ final class Survivor {
      * Says why, then wakes mpirun from its sleeps, which ends the ranks at once: only when all have left their records.
      * Usually this process is ended meanwhile; if this returns, it has to end itself.
      */
-    void leave(Surroundings job, String why) {
+    void leave(JobView job, String why) {
         try {
             say(job, why);
             limitLauncher(job);
@@ -70,7 +70,7 @@ final class Survivor {
     }
 
     /** Returns when no rank of this host needs its time any longer. */
-    void sayWhy(Surroundings job, String why) {
+    void sayWhy(JobView job, String why) {
         try {
             say(job, why);
             limitLauncher(job);
@@ -81,15 +81,15 @@ final class Survivor {
     }
 
     /** The launcher has to end after this host's ranks, whatever it waits for. */
-    private void limitLauncher(Surroundings job) {
+    private void limitLauncher(JobView job) {
         job.limitLauncher(isFirst(job));
     }
 
-    private static boolean isFirst(Surroundings job) {
+    private static boolean isFirst(JobView job) {
         return job.living().stream().allMatch(other -> other > job.rank());
     }
 
-    private void say(Surroundings job, String why) throws InterruptedException {
+    private void say(JobView job, String why) throws InterruptedException {
         if (!report.awaitSaid(job.threadsSpeak() ? limits.speakMillis() : 0)) {
             report.consequence(
                     "ended, because the job cannot go on: " + why,
@@ -100,7 +100,7 @@ final class Survivor {
     }
 
     /** For a rank that has failed itself: whoever ends first has mpirun end the others, which may still write. */
-    void awaitOthers(Surroundings job) {
+    void awaitOthers(JobView job) {
         try {
             limitLauncher(job);
             report.awaitRecords(job::living, limits.recordsMillis());

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.config.RankFacts;
 import io.hvd.error.ErrorId;
@@ -9,10 +9,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Compares what must be the same on all ranks for them to work together, before anything else travels. */
-final class SameOnAllRanks {
-    private static final Logger LOG = LoggerFactory.getLogger(SameOnAllRanks.class);
+final class ConsistencyCheck {
+    private static final Logger LOG = LoggerFactory.getLogger(ConsistencyCheck.class);
 
-    private SameOnAllRanks() {}
+    private ConsistencyCheck() {}
 
     /**
      * All ranks call it together, and all of them throw if there is a difference.

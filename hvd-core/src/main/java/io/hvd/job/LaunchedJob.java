@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.backend.hybrid.HybridProvider;
 import io.hvd.backend.mpi.MpiProvider;
@@ -6,6 +6,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.monitor.HangReport;
+import io.hvd.monitor.Peers;
 import io.hvd.spi.Topology;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,31 +15,34 @@ import java.util.List;
  * Threads that are ranks of a larger job, together with those of the other processes that a launcher has started. A
  * rank that fails ends all of them, as one that is a process does.
  */
-final class LaunchedCrew implements Crew {
+final class LaunchedJob implements SpawnedJob {
     private final int threads;
-    private final InitOptions options;
+    private final List<List<Integer>> processSets;
     private final HvdConfig config;
     private final List<HybridProvider> team;
     /** Each speaks for its own rank; the first one watches the process. */
     private final List<JobGuard> guards = new ArrayList<>();
 
     /** @param process guards it for as long as it lives */
-    LaunchedCrew(int threads, int stageBytes, InitOptions options, HvdConfig config, JobGuard process) {
+    LaunchedJob(int threads, int stageBytes, List<List<Integer>> processSets, HvdConfig config, JobGuard process) {
         this.threads = threads;
-        this.options = options;
+        this.processSets = processSets;
         this.config = config;
         this.team = HybridProvider.team(threads, stageBytes, MpiProvider.ofThisProcess());
         guards.add(process);
         while (guards.size() < threads) {
-            guards.add(new JobGuard(new FailureNotice(config)));
+            guards.add(new JobGuard(new FailureReport(config)));
         }
     }
 
     @Override
     public Membership join(int thread) {
-        Membership.Place place = new Membership.Place(
-                team.get(thread), config, backend -> Hvd.monitors(backend, config), new Events(thread));
-        Membership membership = Membership.join(place, options);
+        JoinRequest request = new JoinRequest(
+                team.get(thread),
+                config,
+                backend -> Peers.connect(backend, config.controlInterface()),
+                new Events(thread));
+        Membership membership = request.join(List.of(), processSets);
         if (thread == 0) {
             guards.get(0).watch(membership);
         } else {
@@ -56,16 +60,17 @@ final class LaunchedCrew implements Crew {
     }
 
     @Override
-    public void begin(int thread, HvdContext context) {
-        requireSlurmsProcesses(context.rank() / threads, context.size() / threads);
+    public void begin(Membership membership) {
+        Topology topology = membership.topology();
+        requireSlurmsProcesses(topology.rank() / threads, topology.size() / threads);
         // At most one of the waiting threads of a process keeps a processor busy.
-        Hvd.logStart(context, config, context.localSize() / threads);
+        StartLog.write(membership, topology.localSize() / threads);
     }
 
     /** MPI stays until the process ends: the program may spawn again. */
     @Override
-    public void leave(HvdContext context) {
-        context.shutdown();
+    public void leave(Membership membership) {
+        membership.close(false);
     }
 
     @Override
@@ -79,7 +84,7 @@ final class LaunchedCrew implements Crew {
         });
     }
 
-    private final class Events implements Membership.Events {
+    private final class Events implements JobEvents {
         private final int thread;
 
         Events(int thread) {

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.config.SlurmPlace;
 import io.hvd.spi.GpuDriver.Gpu;
@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /** The line in which a rank says at init where it runs: enough to see by eye that every rank has a place and a GPU of its own. */
-final class StartLine {
-    private StartLine() {}
+final class PlacementReport {
+    private PlacementReport() {}
 
     /** @param gpus of this rank */
     static String of(Topology topology, long pid, List<Gpu> gpus, Optional<SlurmPlace> slurm) {
@@ -18,8 +18,8 @@ final class StartLine {
                 + topology.crossSize() + ", "
                 + (gpus.isEmpty()
                         ? "no GPU"
-                        : gpus.stream().map(StartLine::name).collect(Collectors.joining(", ")))
-                + ", pid " + pid + slurm.map(StartLine::place).orElse("");
+                        : gpus.stream().map(PlacementReport::name).collect(Collectors.joining(", ")))
+                + ", pid " + pid + slurm.map(PlacementReport::place).orElse("");
     }
 
     private static String name(Gpu gpu) {

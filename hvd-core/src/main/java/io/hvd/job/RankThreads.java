@@ -1,12 +1,12 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.config.HvdConfig;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** Ranks as threads of one JVM, each bound to its own context. */
-final class RankThreads {
+/** Ranks as threads of one JVM, each with a membership of its own. */
+public final class RankThreads {
     /** Small enough that the stages of a few ranks stay in cache together. */
     private static final int STAGE_BYTES = 1 << 18;
 
@@ -14,47 +14,45 @@ final class RankThreads {
     private static final long GIVE_UP_NANOS = 2_000_000_000L;
 
     private final int size;
-    private final Crew crew;
-    private final boolean dynamicSets;
+    private final SpawnedJob job;
     private final SpawnFailures failures;
     private long giveUpNanos;
 
-    /** A job of its own. */
-    static RankThreads alone(int size, InitOptions options, HvdConfig config) {
+    /** A job of its own. @param processSets global ranks of those that are there from the start */
+    public static RankThreads alone(int size, List<List<Integer>> processSets, HvdConfig config) {
         SpawnFailures failures = new SpawnFailures();
-        Crew crew = new LocalCrew(size, stageBytes(config), options, config, failures);
-        return new RankThreads(size, crew, dynamicSets(options, config), failures);
+        return new RankThreads(size, new LocalJob(size, stageBytes(config), processSets, config, failures), failures);
     }
 
     /** Together with the other processes that a launcher has started. @param process watches this one */
-    static RankThreads launched(int size, InitOptions options, HvdConfig config, JobGuard process) {
-        Crew crew = new LaunchedCrew(size, stageBytes(config), options, config, process);
-        return new RankThreads(size, crew, dynamicSets(options, config), new SpawnFailures());
+    static RankThreads launched(int size, List<List<Integer>> processSets, HvdConfig config, JobGuard process) {
+        return new RankThreads(
+                size, new LaunchedJob(size, stageBytes(config), processSets, config, process), new SpawnFailures());
     }
 
     private static int stageBytes(HvdConfig config) {
         return Math.min(STAGE_BYTES, config.stageBytes());
     }
 
-    private static boolean dynamicSets(InitOptions options, HvdConfig config) {
-        return config.engine().dynamicProcessSets() || options.dynamicProcessSets();
-    }
-
-    /** @param failures told by the crew too */
-    private RankThreads(int size, Crew crew, boolean dynamicSets, SpawnFailures failures) {
+    /** @param failures told by the job too */
+    private RankThreads(int size, SpawnedJob job, SpawnFailures failures) {
         this.size = size;
-        this.crew = crew;
-        this.dynamicSets = dynamicSets;
+        this.job = job;
         this.failures = failures;
     }
 
-    /** The results by thread. */
-    <R> List<R> run(RankBody<R> body) {
+    /**
+     * Runs the program on every rank, and waits for all of them.
+     *
+     * @return the results by thread
+     * @throws io.hvd.error.HvdException if a rank has failed; the first failure in time is the cause
+     */
+    public <R> List<R> run(RankProgram<R> program) {
         List<R> results = new ArrayList<>(Collections.nCopies(size, null));
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < size; i++) {
             int rank = i;
-            Thread thread = new Thread(() -> results.set(rank, runRank(rank, body)), "hvd-rank-" + rank);
+            Thread thread = new Thread(() -> results.set(rank, runRank(rank, program)), "hvd-rank-" + rank);
             // Waited for all the same, but not for ever if it hangs.
             thread.setDaemon(true);
             threads.add(thread);
@@ -67,30 +65,27 @@ final class RankThreads {
         return results;
     }
 
-    private <R> R runRank(int thread, RankBody<R> body) {
+    private <R> R runRank(int thread, RankProgram<R> program) {
         Membership membership;
         try {
-            membership = crew.join(thread);
+            membership = job.join(thread);
         } catch (Throwable cause) {
             failures.add("rank " + thread, cause);
-            crew.refused(thread, cause);
+            job.refused(thread, cause);
             return null;
         }
-        HvdContext context = new HvdContext(membership, dynamicSets);
-        Hvd.bind(context);
         try {
-            crew.begin(thread, context);
-            R result = body.run(context);
-            crew.leave(context);
+            job.begin(membership);
+            R result = program.run(membership);
+            job.leave(membership);
             return result;
         } catch (Throwable cause) {
             // Noted before the others hear of it, because they fail in consequence.
-            failures.add("rank " + context.rank(), cause);
-            crew.failed(thread, membership, cause);
+            failures.add("rank " + membership.topology().rank(), cause);
+            job.failed(thread, membership, cause);
             return null;
         } finally {
             membership.stopWatching();
-            Hvd.bind(null);
         }
     }
 

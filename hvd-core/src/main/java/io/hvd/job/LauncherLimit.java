@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
@@ -135,7 +135,7 @@ final class LauncherLimit {
      * @param first whether this is the first rank of its host that lives
      */
     static void begin(boolean first) {
-        MpiParent.launcherOfOneJob()
+        MpiLauncher.launcherOfOneJob()
                 .ifPresent(pid -> begin(pid, first ? STANDARD : STANDARD.plus(APART), temporaryFolder(), From.NOW));
     }
 
@@ -147,7 +147,7 @@ final class LauncherLimit {
      * @param ofOneHost whether all ranks are on this host: then a launcher that has taken notice and stays is ended, too
      */
     static void beginAfterTheRanks(boolean ofOneHost) {
-        MpiParent.launcherOfOneJob()
+        MpiLauncher.launcherOfOneJob()
                 .ifPresent(
                         pid -> begin(pid, STANDARD, temporaryFolder(), ofOneHost ? From.ENDS_OF_ONE_HOST : From.ENDS));
     }

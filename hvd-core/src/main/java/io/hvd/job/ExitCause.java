@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import java.util.Arrays;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /** Says on stderr, and to the launcher if there is one, what went wrong on this rank. */
-final class FailureNotice {
+final class FailureReport {
     private static final long POLL_MILLIS = 10;
     private static final long PRINT_MILLIS = 100;
     /** In which the other ranks of a host that does not see the folder can send their records. */
@@ -35,7 +35,7 @@ final class FailureNotice {
     /** Empty until it is known. */
     private volatile String host = "";
 
-    FailureNotice(HvdConfig config) {
+    FailureReport(HvdConfig config) {
         this.config = config;
         this.rank = config.launcherRank().orElse(NOT_NUMBERED);
     }

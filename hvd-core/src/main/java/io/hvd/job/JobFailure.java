@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** Why the job cannot go on, in the words of whoever finds out first. Any thread. */
-final class FirstFailure {
+final class JobFailure {
     private final CompletableFuture<String> words = new CompletableFuture<>();
 
     /** @return false if somebody has been faster */

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -12,8 +12,8 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** Checks the process sets that a program names at the start: sound in themselves, and the same on all ranks. */
-final class StartingSets {
-    private StartingSets() {}
+final class InitialProcessSets {
+    private InitialProcessSets() {}
 
     /**
      * All ranks call it together.

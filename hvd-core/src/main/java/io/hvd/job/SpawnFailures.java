@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;

@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,7 +11,7 @@ import java.util.Set;
  * and SIGKILL when a rank has died; a SIGCHLD cuts the sleep short. For any other launcher it is one
  * of the many that it gets anyway.
  */
-final class MpiParent implements AutoCloseable {
+final class MpiLauncher implements AutoCloseable {
     private static final Set<String> LAUNCHERS =
             Set.of("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "prte");
 
@@ -28,13 +28,13 @@ final class MpiParent implements AutoCloseable {
 
     private final Process shell;
 
-    private MpiParent(Process shell) {
+    private MpiLauncher(Process shell) {
         this.shell = shell;
     }
 
     /** Makes ready to wake it; empty if the parent process is no launcher of Open MPI. */
-    static Optional<MpiParent> ofThisProcess() {
-        return launcher().flatMap(MpiParent::open);
+    static Optional<MpiLauncher> ofThisProcess() {
+        return launcher().flatMap(MpiLauncher::open);
     }
 
     /** Its process; empty if the parent is no launcher of Open MPI. */
@@ -80,9 +80,9 @@ final class MpiParent implements AutoCloseable {
         }
     }
 
-    private static Optional<MpiParent> open(long pid) {
+    private static Optional<MpiLauncher> open(long pid) {
         try {
-            return Optional.of(new MpiParent(new ProcessBuilder("sh", "-c", WAKER.formatted(pid))
+            return Optional.of(new MpiLauncher(new ProcessBuilder("sh", "-c", WAKER.formatted(pid))
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start()));

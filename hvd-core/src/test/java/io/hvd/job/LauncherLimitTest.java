@@ -1,8 +1,8 @@
-package io.hvd;
+package io.hvd.job;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.LauncherLimit.From;
+import io.hvd.job.LauncherLimit.From;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

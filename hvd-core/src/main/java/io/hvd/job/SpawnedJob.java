@@ -1,7 +1,7 @@
-package io.hvd;
+package io.hvd.job;
 
 /** The job that the threads of a spawn are the ranks of, or some of them. Each method is called on a rank's own thread. */
-interface Crew {
+interface SpawnedJob {
     /** Joins as this thread's rank. */
     Membership join(int thread);
 
@@ -9,10 +9,10 @@ interface Crew {
     void refused(int thread, Throwable cause);
 
     /** The rank's body is about to begin. */
-    void begin(int thread, HvdContext context);
+    void begin(Membership membership);
 
     /** The body is through. */
-    void leave(HvdContext context);
+    void leave(Membership membership);
 
     /** The body, or leaving, has thrown. It may not return. */
     void failed(int thread, Membership membership, Throwable cause);
