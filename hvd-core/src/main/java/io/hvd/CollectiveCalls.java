@@ -23,19 +23,17 @@ final class CollectiveCalls {
     private final List<Integer> ranks;
     private final int globalRank;
     private final boolean isMember;
-    private final UnreadResults unreadResults;
     /** How many operations of each kind have had no name so far. */
     private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
 
     private volatile boolean registered = true;
 
-    CollectiveCalls(Membership membership, int id, List<Integer> ranks, UnreadResults unreadResults) {
+    CollectiveCalls(Membership membership, int id, List<Integer> ranks) {
         this.membership = membership;
         this.id = id;
         this.ranks = ranks;
         this.globalRank = membership.topology().rank();
         this.isMember = ranks.contains(globalRank);
-        this.unreadResults = unreadResults;
     }
 
     int set() {
@@ -104,7 +102,7 @@ final class CollectiveCalls {
 
     private Handle handle(PendingOp op) {
         boolean mustBeRead = op.request().kind() == OpKind.ALLREDUCE && !op.isInPlace();
-        return new Handle(op, membership.engine(), mustBeRead ? unreadResults : null);
+        return new Handle(op, membership.engine(), mustBeRead ? membership.unreadResults() : null);
     }
 
     PendingOp operation(Request request, Tensor input, Tensor output) {

@@ -4,7 +4,6 @@ import io.hvd.engine.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.Membership;
-import io.hvd.monitor.Phase;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
 import io.hvd.timeline.Timeline;
@@ -28,8 +27,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         super(
                 membership,
                 0,
-                IntStream.range(0, membership.topology().size()).boxed().toList(),
-                new UnreadResults());
+                IntStream.range(0, membership.topology().size()).boxed().toList());
         this.topology = membership.topology();
         this.dynamicSets = membership.config().engine().dynamicProcessSets() || options.dynamicProcessSets();
         sets.put(0, this);
@@ -98,7 +96,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      * @param what named in the report if it takes longer after all
      */
     public Phase phase(String what, Duration atMost) {
-        return membership().phase(what, atMost);
+        return membership().phase(what, atMost)::run;
     }
 
     /** All process sets by number, this one included as number 0. */
@@ -134,7 +132,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         List<Integer> members = membership().members(ranks);
         Request request = Request.addProcessSet(calls().nameOr(null, "add_process_set"), members);
         int id = calls().submit(request).number();
-        ProcessSet set = new ProcessSet(membership(), id, members, unreadResults());
+        ProcessSet set = new ProcessSet(membership(), id, members);
         sets.put(id, set);
         return set;
     }
@@ -203,7 +201,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     }
 
     private void register(List<Integer> ranks) {
-        sets.put(sets.size(), new ProcessSet(membership(), sets.size(), ranks, unreadResults()));
+        sets.put(sets.size(), new ProcessSet(membership(), sets.size(), ranks));
     }
 
     private void requireDynamicSets(String call) {

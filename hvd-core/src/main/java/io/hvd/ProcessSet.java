@@ -43,16 +43,14 @@ public class ProcessSet {
     private final CallArguments arguments;
     private final ReductionCalls reductions;
     private final MovementCalls movements;
-    private final UnreadResults unreadResults;
     private volatile boolean parametersBroadcast;
 
-    ProcessSet(Membership membership, int id, List<Integer> ranks, UnreadResults unreadResults) {
+    ProcessSet(Membership membership, int id, List<Integer> ranks) {
         this.membership = membership;
         this.id = id;
         this.ranks = List.copyOf(ranks);
         this.globalRank = membership.topology().rank();
-        this.unreadResults = unreadResults;
-        this.calls = new CollectiveCalls(membership, id, this.ranks, unreadResults);
+        this.calls = new CollectiveCalls(membership, id, this.ranks);
         this.arguments = new CallArguments(id, this.ranks, globalRank);
         this.reductions = new ReductionCalls(calls, arguments, wireTypes());
         this.movements = new MovementCalls(calls, arguments);
@@ -433,10 +431,6 @@ public class ProcessSet {
 
     Membership membership() {
         return membership;
-    }
-
-    UnreadResults unreadResults() {
-        return unreadResults;
     }
 
     /** The way in for operations that are not for users of a set. */

@@ -7,7 +7,6 @@ import io.hvd.error.NotInitialisedException;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Monitor;
 import io.hvd.monitor.Peers;
-import io.hvd.monitor.Phase;
 import io.hvd.spi.Backend;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Topology;
@@ -35,6 +34,7 @@ public final class Membership {
     private final Monitor monitor;
     private final RankDevices devices;
     private final MpiFinalization finalization;
+    private final UnreadResults unreadResults = new UnreadResults();
     private final JobFailure failure = new JobFailure();
     private volatile boolean open = true;
     private volatile boolean threadsSpeak;
@@ -104,6 +104,11 @@ public final class Membership {
     /** The settings with which this rank has joined. */
     public HvdConfig config() {
         return config;
+    }
+
+    /** Warns of results that the program does not look at. */
+    public UnreadResults unreadResults() {
+        return unreadResults;
     }
 
     /** Members of the process sets from the start, besides the set of all ranks. */
@@ -209,9 +214,9 @@ public final class Membership {
      * Known long work of this rank, for which the others wait without a warning and beyond the limit.
      *
      * @param atMost budget; from its end on the others' whole wait counts
-     * @return to be closed when the work is done
+     * @return to be run when the work is done; running it again does nothing
      */
-    public Phase phase(String what, Duration atMost) {
+    public Runnable phase(String what, Duration atMost) {
         return monitor.phase(what, atMost);
     }
 

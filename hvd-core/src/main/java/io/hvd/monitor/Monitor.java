@@ -91,8 +91,9 @@ public final class Monitor implements AutoCloseable {
      * Announces long work of this rank for which the others are to wait patiently.
      *
      * @param atMost budget; beyond it the wait counts again, from its beginning
+     * @return to be run when the work is done; running it again does nothing
      */
-    public Phase phase(String what, Duration atMost) {
+    public Runnable phase(String what, Duration atMost) {
         return phases.enter(what, atMost);
     }
 

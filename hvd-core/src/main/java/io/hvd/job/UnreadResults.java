@@ -1,4 +1,4 @@
-package io.hvd;
+package io.hvd.job;
 
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.CallSite;
@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * local loss what it was. The first result of each name is watched, since finding the line and watching cost
  * more than a small allreduce; each line of a program is named once.
  */
-final class UnreadResults {
+public final class UnreadResults {
     private static final Logger LOG = LoggerFactory.getLogger(UnreadResults.class);
     /** Operations without a name have a new one each time, and are not to fill the memory. */
     static final int MOST_NAMES = 4096;
@@ -25,7 +25,7 @@ final class UnreadResults {
     private final Set<String> named = ConcurrentHashMap.newKeySet();
 
     /** Called by the thread that gets the result. */
-    void expect(Tensor result, String name) {
+    public void expect(Tensor result, String name) {
         if (watched.contains(name) || watched.size() >= MOST_NAMES || !watched.add(name)) {
             return;
         }
