@@ -1,6 +1,6 @@
 /**
- * Collective training with MPI. The packages {@code io.hvd}, {@code io.hvd.tensor} and {@code io.hvd.error} are the API; hvd's
- * own modules see some of the others.
+ * Collective training with MPI. The packages {@code io.hvd}, {@code io.hvd.error}, {@code io.hvd.tensor} and
+ * {@code io.hvd.tensor.cuda} are the API; hvd's own modules see some of the others.
  */
 @SuppressWarnings({
     "module", // hvd's modules, which are built after this one
@@ -22,6 +22,7 @@ module io.hvd.core {
     exports io.hvd;
     exports io.hvd.error;
     exports io.hvd.tensor;
+    exports io.hvd.tensor.cuda;
     exports io.hvd.backend.cuda to
             io.hvd.examples,
             io.hvd.optimizer;

@@ -1,4 +1,4 @@
-package io.hvd.backend.cuda;
+package io.hvd.tensor.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package io.hvd.backend.cuda;
+package io.hvd.tensor.cuda;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
@@ -12,6 +12,7 @@ import jcuda.runtime.cudaStream_t;
  * GPU memory that a program has from JCuda, as hvd's tensors. It stays the program's, which frees it when the
  * operations on it are done.
  */
+@SuppressWarnings("exports") // a program that has such pointers requires their module itself
 public final class CudaTensors {
     private static final long DEFAULT_STREAM = 0;
 
@@ -29,16 +30,27 @@ public final class CudaTensors {
 
     /** Memory that is used on a stream: hvd's work waits for what is queued there, and later work there for hvd's. */
     public static Tensor of(Pointer pointer, Device device, CUstream stream, DType type, Shape shape) {
-        long handle = new NativeHandle().number(stream);
-        return Tensor.onDevice(new Visible(pointer).address(), device, handle, type, shape);
+        return of(pointer, device, new cudaStream_t(stream), type, shape);
     }
 
     /** A tensor in GPU memory, with a stream of the runtime API. */
     public static Tensor of(Pointer pointer, Device device, cudaStream_t stream, DType type, Shape shape) {
-        return of(pointer, device, new CUstream(stream), type, shape);
+        long handle = new VisibleStream(stream).handle();
+        return Tensor.onDevice(new Visible(pointer).address(), device, handle, type, shape);
     }
 
-    /** JCuda keeps a pointer's address to its subclasses. */
+    /** JCuda shows the handle of a stream to subclasses only. */
+    private static final class VisibleStream extends cudaStream_t {
+        VisibleStream(cudaStream_t other) {
+            super(new CUstream(other));
+        }
+
+        long handle() {
+            return getNativePointer();
+        }
+    }
+
+    /** JCuda shows the address of a pointer to subclasses only. */
     private static final class Visible extends Pointer {
         Visible(Pointer other) {
             super(other);

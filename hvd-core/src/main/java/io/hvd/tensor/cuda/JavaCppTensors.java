@@ -1,4 +1,4 @@
-package io.hvd.backend.cuda;
+package io.hvd.tensor.cuda;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -12,6 +12,7 @@ import org.bytedeco.javacpp.Pointer;
  * GPU memory that a program has from JavaCPP, as hvd's tensors. It stays the program's, which frees it when the
  * operations on it are done.
  */
+@SuppressWarnings("exports") // a program that has such pointers requires their module itself
 public final class JavaCppTensors {
     private JavaCppTensors() {}
 
