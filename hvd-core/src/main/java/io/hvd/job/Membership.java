@@ -49,7 +49,7 @@ public final class Membership {
         this.timeline = Timeline.open(backend, recorder, config.timeline());
         this.events = request.events();
         this.devices = new RankDevices(topology().rank());
-        this.finalization = new MpiFinalization(request.provider(), topology().size());
+        this.finalization = MpiFinalization.of(request.provider(), topology().size());
         this.engine = new Engine(backend, this.processSets, settings, recorder, this::engineGivesUp);
         this.monitor = Monitor.start(recorder, initialiser, config, peers, new Alarm());
     }

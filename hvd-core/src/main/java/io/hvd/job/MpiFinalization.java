@@ -25,9 +25,14 @@ final class MpiFinalization {
     /** Whether MPI_Finalize has not returned in time. */
     private volatile boolean heldUp;
 
-    MpiFinalization(BackendProvider provider, int ranks) {
+    static MpiFinalization of(BackendProvider provider, int ranks) {
+        return new MpiFinalization(provider, LIMIT_MILLIS + LIMIT_MILLIS_PER_RANK * ranks);
+    }
+
+    /** @param limitMillis for the end of MPI, from when every rank is about to call it */
+    MpiFinalization(BackendProvider provider, long limitMillis) {
         this.provider = provider;
-        this.limitMillis = LIMIT_MILLIS + LIMIT_MILLIS_PER_RANK * ranks;
+        this.limitMillis = limitMillis;
     }
 
     /**
