@@ -95,7 +95,7 @@ class FloorsTest {
                     CONFIG,
                     LOG),
             // the API; what is installed it asks the back ends
-            floor(FACADE, JOB, ENGINE, TRACE, MONITOR, TIMELINE, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(FACADE, JOB, ENGINE, TIMELINE, MPI, NCCL, SPI, TENSOR, ERROR, CONFIG, LOG),
             // floor 4
             floor(
                     "io.hvd.launch.*",
