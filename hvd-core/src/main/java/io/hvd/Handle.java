@@ -4,6 +4,7 @@ import io.hvd.engine.Engine;
 import io.hvd.engine.Outcome;
 import io.hvd.engine.PendingOp;
 import io.hvd.error.HvdException;
+import io.hvd.job.UnreadResults;
 import io.hvd.tensor.Tensor;
 import java.util.concurrent.CompletionException;
 

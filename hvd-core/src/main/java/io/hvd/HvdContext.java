@@ -3,7 +3,7 @@ package io.hvd;
 import io.hvd.engine.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.monitor.Phase;
+import io.hvd.job.Membership;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
 import io.hvd.timeline.Timeline;
@@ -23,19 +23,15 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     private final boolean dynamicSets;
     private final Map<Integer, ProcessSet> sets = new ConcurrentSkipListMap<>();
 
-    HvdContext(Membership membership, boolean dynamicSets) {
+    HvdContext(Membership membership, InitOptions options) {
         super(
                 membership,
                 0,
                 IntStream.range(0, membership.topology().size()).boxed().toList());
         this.topology = membership.topology();
-        this.dynamicSets = dynamicSets;
+        this.dynamicSets = membership.config().engine().dynamicProcessSets() || options.dynamicProcessSets();
         sets.put(0, this);
         membership.processSets().forEach(this::register);
-    }
-
-    Topology topology() {
-        return topology;
     }
 
     /** This process's number in the job, 0 to {@link #size()} - 1. */
@@ -100,7 +96,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      * @param what named in the report if it takes longer after all
      */
     public Phase phase(String what, Duration atMost) {
-        return membership().phase(what, atMost);
+        return membership().phase(what, atMost)::run;
     }
 
     /** All process sets by number, this one included as number 0. */
@@ -133,9 +129,9 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
      */
     public ProcessSet addProcessSet(List<Integer> ranks) {
         requireDynamicSets("addProcessSet");
-        List<Integer> members = StartingSets.members("process set", ranks, size());
+        List<Integer> members = membership().members(ranks);
         Request request = Request.addProcessSet(calls().nameOr(null, "add_process_set"), members);
-        int id = calls().submit(calls().operation(request, null, null), true).number();
+        int id = calls().submit(request).number();
         ProcessSet set = new ProcessSet(membership(), id, members);
         sets.put(id, set);
         return set;
@@ -145,7 +141,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     public void removeProcessSet(ProcessSet set) {
         requireDynamicSets("removeProcessSet");
         Request request = Request.removeProcessSet(calls().nameOr(null, "remove_process_set"), set.id());
-        calls().submit(calls().operation(request, null, null), true).synchronize();
+        calls().submit(request).synchronize();
         set.calls().unregister();
         sets.remove(set.id());
     }

@@ -4,6 +4,7 @@ import io.hvd.config.RankFacts;
 import io.hvd.engine.Request;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.job.Membership;
 import io.hvd.spi.OpKind;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.Tensor;
@@ -39,6 +40,9 @@ public class ProcessSet {
     private final List<Integer> ranks;
     private final int globalRank;
     private final CollectiveCalls calls;
+    private final CallArguments arguments;
+    private final ReductionCalls reductions;
+    private final MovementCalls movements;
     private volatile boolean parametersBroadcast;
 
     ProcessSet(Membership membership, int id, List<Integer> ranks) {
@@ -47,6 +51,13 @@ public class ProcessSet {
         this.ranks = List.copyOf(ranks);
         this.globalRank = membership.topology().rank();
         this.calls = new CollectiveCalls(membership, id, this.ranks);
+        this.arguments = new CallArguments(id, this.ranks, globalRank);
+        this.reductions = new ReductionCalls(calls, arguments, wireTypes());
+        this.movements = new MovementCalls(calls, arguments);
+    }
+
+    private WireTypes wireTypes() {
+        return new WireTypes(membership.topology(), ranks, membership.config().compressOnOneHost());
     }
 
     /** 0 for the set of all ranks. */
@@ -81,24 +92,22 @@ public class ProcessSet {
     }
 
     public Tensor allreduce(String name, Tensor tensor, AllreduceOptions options) {
-        return calls.reduction(name, OpKind.ALLREDUCE, tensor, CollectiveCalls.outputLike(tensor), options, true)
-                .synchronize();
+        return reductions.allreducing(name, tensor, options, true).synchronize();
     }
 
     /** Starts an allreduce into a new tensor of the same shape and type. */
     public Handle allreduceAsync(String name, Tensor tensor, AllreduceOptions options) {
-        return calls.reduction(name, OpKind.ALLREDUCE, tensor, CollectiveCalls.outputLike(tensor), options, false);
+        return reductions.allreducing(name, tensor, options, false);
     }
 
     /** Overwrites the tensor with the result, and returns it. */
     public Tensor allreduceInPlace(String name, Tensor tensor, AllreduceOptions options) {
-        return calls.reduction(name, OpKind.ALLREDUCE, tensor, tensor, options, true)
-                .synchronize();
+        return reductions.allreducing(name, tensor, tensor, options, true).synchronize();
     }
 
     /** Starts an allreduce that overwrites the tensor, which must not be touched until the handle is done. */
     public Handle allreduceInPlaceAsync(String name, Tensor tensor, AllreduceOptions options) {
-        return calls.reduction(name, OpKind.ALLREDUCE, tensor, tensor, options, false);
+        return reductions.allreducing(name, tensor, tensor, options, false);
     }
 
     /**
@@ -109,7 +118,7 @@ public class ProcessSet {
      * @return one handle per tensor, in the map's order
      */
     public List<Handle> allreduceInPlaceAsync(Map<String, Tensor> tensors, AllreduceOptions options) {
-        return calls.allreducing(tensors, options);
+        return reductions.allreducing(tensors, options);
     }
 
     /**
@@ -122,7 +131,7 @@ public class ProcessSet {
      * @param tensors one for each name, which every start reads and overwrites
      */
     public PreparedAllreduce prepareAllreduce(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
-        return calls.preparing(names, tensors, options);
+        return reductions.preparing(names, tensors, options);
     }
 
     /**
@@ -138,7 +147,7 @@ public class ProcessSet {
     /** Starts it; one handle per tensor, in their order. */
     public List<Handle> groupedAllreduceAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
         List<Tensor> outputs = tensors.stream().map(CollectiveCalls::outputLike).toList();
-        return calls.grouped(name, OpKind.ALLREDUCE, tensors, outputs, options);
+        return reductions.grouped(name, OpKind.ALLREDUCE, tensors, outputs, options);
     }
 
     /** Overwrites the tensors. */
@@ -147,7 +156,7 @@ public class ProcessSet {
     }
 
     public List<Handle> groupedAllreduceInPlaceAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
-        return calls.grouped(name, OpKind.ALLREDUCE, tensors, tensors, options);
+        return reductions.grouped(name, OpKind.ALLREDUCE, tensors, tensors, options);
     }
 
     /**
@@ -156,11 +165,11 @@ public class ProcessSet {
      * @throws HvdException if the tensor is a scalar
      */
     public Tensor allgather(String name, Tensor tensor) {
-        return calls.gathering(name, tensor, true).synchronize();
+        return movements.allgathering(name, tensor, true).synchronize();
     }
 
     public Handle allgatherAsync(String name, Tensor tensor) {
-        return calls.gathering(name, tensor, false);
+        return movements.allgathering(name, tensor, false);
     }
 
     /** Allgathers of tensors that belong together; none runs before all of them can. */
@@ -169,26 +178,27 @@ public class ProcessSet {
     }
 
     public List<Handle> groupedAllgatherAsync(String name, List<Tensor> tensors) {
-        return calls.groupedGathering(name, tensors);
+        return movements.groupedAllgathering(name, tensors);
     }
 
     /** The root's tensor, in a new tensor on every rank. */
     public Tensor broadcast(String name, Tensor tensor, int root) {
-        return calls.broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, true)
+        return movements
+                .broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, true)
                 .synchronize();
     }
 
     public Handle broadcastAsync(String name, Tensor tensor, int root) {
-        return calls.broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, false);
+        return movements.broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, false);
     }
 
     /** Overwrites the tensor with the root's, and returns it. */
     public Tensor broadcastInPlace(String name, Tensor tensor, int root) {
-        return calls.broadcasting(name, tensor, tensor, root, true).synchronize();
+        return movements.broadcasting(name, tensor, tensor, root, true).synchronize();
     }
 
     public Handle broadcastInPlaceAsync(String name, Tensor tensor, int root) {
-        return calls.broadcasting(name, tensor, tensor, root, false);
+        return movements.broadcasting(name, tensor, tensor, root, false);
     }
 
     /**
@@ -201,17 +211,7 @@ public class ProcessSet {
     }
 
     public Handle alltoallAsync(String name, Tensor tensor) {
-        calls.requireRows(name, OpKind.ALLTOALL, tensor);
-        long rows = tensor.shape().dim(0);
-        if (rows % size() != 0) {
-            throw calls.bad(
-                    OpKind.ALLTOALL,
-                    name,
-                    "without splits the first dimension must be a multiple of the " + size() + " ranks, it is " + rows);
-        }
-        long[] splits = new long[size()];
-        Arrays.fill(splits, rows / size());
-        return calls.exchanging(name, tensor, splits);
+        return movements.exchanging(name, tensor, arguments.equalSplits(name, tensor));
     }
 
     /**
@@ -224,26 +224,7 @@ public class ProcessSet {
     }
 
     public Handle alltoallAsync(String name, Tensor tensor, int... splits) {
-        calls.requireRows(name, OpKind.ALLTOALL, tensor);
-        if (splits.length != size()) {
-            throw calls.bad(OpKind.ALLTOALL, name, splits.length + " splits are given for " + size() + " ranks");
-        }
-        long sum = 0;
-        for (int rows : splits) {
-            if (rows < 0) {
-                throw calls.bad(OpKind.ALLTOALL, name, "splits " + Arrays.toString(splits) + " hold a negative number");
-            }
-            sum += rows;
-        }
-        if (sum > tensor.shape().dim(0)) {
-            throw calls.bad(
-                    OpKind.ALLTOALL,
-                    name,
-                    "splits " + Arrays.toString(splits) + " add up to " + sum + ", the first dimension is "
-                            + tensor.shape().dim(0));
-        }
-        return calls.exchanging(
-                name, tensor, Arrays.stream(splits).asLongStream().toArray());
+        return movements.exchanging(name, tensor, arguments.requireSplits(name, tensor, splits));
     }
 
     /**
@@ -253,11 +234,11 @@ public class ProcessSet {
      * @param options SUM or AVERAGE
      */
     public Tensor reducescatter(String name, Tensor tensor, AllreduceOptions options) {
-        return calls.scattering(name, tensor, options, true).synchronize();
+        return reductions.scattering(name, tensor, options, true).synchronize();
     }
 
     public Handle reducescatterAsync(String name, Tensor tensor, AllreduceOptions options) {
-        return calls.scattering(name, tensor, options, false);
+        return reductions.scattering(name, tensor, options, false);
     }
 
     /** Reducescatters of tensors that belong together; none runs before all of them can. */
@@ -266,26 +247,25 @@ public class ProcessSet {
     }
 
     public List<Handle> groupedReducescatterAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
-        tensors.forEach(tensor -> calls.requireScatters(name, tensor, options));
-        return calls.grouped(name, OpKind.REDUCESCATTER, tensors, null, options);
+        return reductions.groupedScattering(name, tensors, options);
     }
 
     /** Reduces to one rank, which gets a new tensor; the others get null. */
     public Tensor reduce(String name, Tensor tensor, AllreduceOptions options, int root) {
-        return calls.reducing(name, tensor, options, root, true).synchronize();
+        return reductions.reducing(name, tensor, options, root, true).synchronize();
     }
 
     public Handle reduceAsync(String name, Tensor tensor, AllreduceOptions options, int root) {
-        return calls.reducing(name, tensor, options, root, false);
+        return reductions.reducing(name, tensor, options, root, false);
     }
 
     /** Concatenates the ranks' tensors on one rank; the others get null. */
     public Tensor gather(String name, Tensor tensor, int root) {
-        return calls.collecting(name, tensor, root, true).synchronize();
+        return movements.gathering(name, tensor, root, true).synchronize();
     }
 
     public Handle gatherAsync(String name, Tensor tensor, int root) {
-        return calls.collecting(name, tensor, root, false);
+        return movements.gathering(name, tensor, root, false);
     }
 
     /**
@@ -294,11 +274,11 @@ public class ProcessSet {
      * @param tensor looked at on the root only; null elsewhere
      */
     public Tensor scatter(String name, Tensor tensor, int root) {
-        return calls.spreading(name, tensor, root, true).synchronize();
+        return movements.scattering(name, tensor, root, true).synchronize();
     }
 
     public Handle scatterAsync(String name, Tensor tensor, int root) {
-        return calls.spreading(name, tensor, root, false);
+        return movements.scattering(name, tensor, root, false);
     }
 
     /** Sends a tensor to another rank, which calls {@link #receive} with the same tag; returns when it is there. */
@@ -307,7 +287,7 @@ public class ProcessSet {
     }
 
     public Handle sendAsync(Tensor tensor, int to, int tag) {
-        return calls.transfer(OpKind.SEND, tensor, globalRank, to, to, tag);
+        return movements.sending(tensor, to, tag);
     }
 
     /** Overwrites a tensor with the one that another rank sends; its type and shape must be the same. */
@@ -316,7 +296,7 @@ public class ProcessSet {
     }
 
     public Handle receiveAsync(Tensor tensor, int from, int tag) {
-        return calls.transfer(OpKind.RECEIVE, tensor, from, globalRank, from, tag);
+        return movements.receiving(tensor, from, tag);
     }
 
     /** Returns when every member has come here. */
@@ -325,7 +305,7 @@ public class ProcessSet {
     }
 
     public Handle barrierAsync() {
-        return calls.submit(calls.operation(Request.barrier(calls.nameOr(null, "barrier"), 0), null, null), true);
+        return calls.submit(Request.barrier(calls.nameOr(null, "barrier"), 0));
     }
 
     /**
@@ -337,10 +317,10 @@ public class ProcessSet {
      */
     public void monitoredBarrier(Duration atMost) {
         if (atMost.toMillis() < 1) {
-            throw calls.bad(OpKind.BARRIER, null, "the limit is " + atMost + ", expected at least a millisecond");
+            throw arguments.bad(OpKind.BARRIER, null, "the limit is " + atMost + ", expected at least a millisecond");
         }
-        Request request = Request.barrier(calls.nameOr(null, "monitored_barrier"), atMost.toMillis());
-        calls.submit(calls.operation(request, null, null), true).synchronize();
+        calls.submit(Request.barrier(calls.nameOr(null, "monitored_barrier"), atMost.toMillis()))
+                .synchronize();
     }
 
     /**
@@ -356,8 +336,7 @@ public class ProcessSet {
     /** @param divisor what averages are divided by meanwhile; the same on every rank */
     public int join(JoinDivisor divisor) {
         try {
-            return calls.submit(calls.operation(Request.join(JOIN, divisor), null, null), true)
-                    .number();
+            return calls.submit(Request.join(JOIN, divisor)).number();
         } finally {
             // The ranks have called a different number of operations; from here on they count alike again.
             calls.countAnew();
@@ -428,7 +407,7 @@ public class ProcessSet {
 
     /** How often optimizers compare the ranks' parameters, in steps; 0 for never. */
     public final int divergenceSteps() {
-        return membership.divergenceSteps();
+        return membership.config().divergenceSteps();
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.hvd;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.job.RankThreads;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,7 +14,8 @@ public final class LocalRanks {
     public static <R> List<R> spawn(int size, InitOptions options, Map<String, String> settings, RankBody<R> body) {
         Map<String, String> all = new HashMap<>(Map.of("HVD_REPORT_DIR", reports()));
         all.putAll(settings);
-        return RankThreads.alone(size, options, HvdConfig.from(all)).run(body);
+        return RankThreads.alone(size, options.processSets(), HvdConfig.from(all))
+                .run(Hvd.onRank(options, body));
     }
 
     /** Where the build has them, which is no place that is under version control. */

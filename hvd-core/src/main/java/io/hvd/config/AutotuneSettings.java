@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** How Horovod would tune itself; read and checked, but nothing is tuned yet. */
-public record AutotuneSettings(
+record AutotuneSettings(
         boolean enabled, Optional<Path> log, int warmupSamples, int stepsPerSample, int maxSamples, double noise) {
 
     static AutotuneSettings from(SettingReader reader, List<String> notes) {

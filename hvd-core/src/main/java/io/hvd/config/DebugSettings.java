@@ -10,7 +10,7 @@ import java.nio.file.Path;
  * @param showRanks whether every rank says at init where it runs
  * @param reportFolder where the report of a hang goes
  */
-public record DebugSettings(int flightRecorderCalls, int divergenceSteps, boolean showRanks, Path reportFolder) {
+record DebugSettings(int flightRecorderCalls, int divergenceSteps, boolean showRanks, Path reportFolder) {
     private static final int MOST_CALLS = 1_000_000;
 
     static DebugSettings from(SettingReader reader) {

@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param number what that says; empty if it is not set
  * @param countName its variable for how many there are
  */
-public record ForeignLauncher(String numberName, String number, String countName, int count) {
+record ForeignLauncher(String numberName, String number, String countName, int count) {
     private static final List<List<String>> VARIABLES =
             List.of(List.of("RANK", "WORLD_SIZE"), List.of("HOROVOD_RANK", "HOROVOD_SIZE"));
 

@@ -1,6 +1,7 @@
 package io.hvd.config;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -219,6 +220,41 @@ public record HvdConfig(
         } catch (NumberFormatException e) {
             return -1;
         }
+    }
+
+    /** Gives logging its level and its form, for loggers made from now on. */
+    public void applyLog() {
+        log.apply();
+    }
+
+    /** Age of a waiting collective from which on its missing ranks are named; zero for never. */
+    public Duration stallWarning() {
+        return stall.warning();
+    }
+
+    /** Age of a waiting collective at which the job ends; zero for never. */
+    public Duration stallShutdown() {
+        return stall.shutdown();
+    }
+
+    /** Calls that are remembered on each rank. */
+    public int flightRecorderCalls() {
+        return debug.flightRecorderCalls();
+    }
+
+    /** Steps between two comparisons of the ranks' parameters; 0 for none. */
+    public int divergenceSteps() {
+        return debug.divergenceSteps();
+    }
+
+    /** Whether every rank says at init where it runs. */
+    public boolean showRanks() {
+        return debug.showRanks();
+    }
+
+    /** Where the report of a hang goes. */
+    public Path reportFolder() {
+        return debug.reportFolder();
     }
 
     public long fusionThresholdBytes() {

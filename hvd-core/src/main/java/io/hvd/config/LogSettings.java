@@ -3,11 +3,11 @@ package io.hvd.config;
 import java.util.Optional;
 
 /** How much is logged, and whether log lines begin with the time. */
-public record LogSettings(Optional<Level> level, boolean hideTime) {
+record LogSettings(Optional<Level> level, boolean hideTime) {
     private static final String SIMPLE = "org.slf4j.simpleLogger.";
 
     /** Horovod's names, with what slf4j-simple calls them. */
-    public enum Level {
+    enum Level {
         TRACE("trace"),
         DEBUG("debug"),
         INFO("info"),
@@ -30,7 +30,7 @@ public record LogSettings(Optional<Level> level, boolean hideTime) {
     }
 
     /** Hands the level to slf4j-simple, for loggers made from now on; other logging libraries do not look there. */
-    public void apply() {
+    void apply() {
         level.ifPresent(wanted -> System.setProperty(SIMPLE + "log.io.hvd", wanted.simple));
         if (level.isPresent() || hideTime) {
             System.setProperty(SIMPLE + "showDateTime", String.valueOf(!hideTime));

@@ -1,5 +1,6 @@
 package io.hvd.config;
 
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -8,9 +9,19 @@ import java.util.List;
  * @param warningSeconds at least 1
  * @param shutdownSeconds 0 for never, otherwise no less than {@code warningSeconds}
  */
-public record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds) {
+record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds) {
     /** Eleven days. */
     private static final int LONGEST = 1_000_000;
+
+    /** Zero for never. */
+    Duration warning() {
+        return enabled ? Duration.ofSeconds(warningSeconds) : Duration.ZERO;
+    }
+
+    /** Zero for never. */
+    Duration shutdown() {
+        return enabled ? Duration.ofSeconds(shutdownSeconds) : Duration.ZERO;
+    }
 
     static StallSettings from(SettingReader reader, List<String> notes) {
         int warning = reader.between(Setting.STALL_CHECK_TIME, 1, LONGEST);

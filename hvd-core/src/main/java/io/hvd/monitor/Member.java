@@ -10,7 +10,7 @@ import java.nio.file.Path;
  * @param startTicks when the kernel started it, which tells it from a later process of the same number; 0 if it cannot tell
  * @param machine equal for ranks that see each other's process numbers
  */
-public record Member(int rank, String host, long pid, long startTicks, String machine) {
+record Member(int rank, String host, long pid, long startTicks, String machine) {
 
     /** This process, as the given rank. */
     public static Member ofThisProcess(int rank, String host) {

@@ -1,5 +1,7 @@
 package io.hvd.monitor;
 
+import io.hvd.config.HvdConfig;
+import io.hvd.trace.FlightRecorder;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -65,11 +67,18 @@ public final class Monitor implements AutoCloseable {
     }
 
     /**
-     * Starts to watch; the other ranks do the same.
+     * Starts to watch; the other ranks do the same. On the communication thread.
      *
+     * @param recorder of this rank's collectives
+     * @param initialiser the thread that initialised hvd
      * @param peers closed together with the monitor
      */
-    public static Monitor start(Self self, MonitorSettings settings, Peers peers, Alarm alarm) {
+    public static Monitor start(
+            FlightRecorder recorder, Thread initialiser, HvdConfig config, Peers peers, Alarm alarm) {
+        return start(new Self(recorder, initialiser, Thread.currentThread()), MonitorSettings.of(config), peers, alarm);
+    }
+
+    static Monitor start(Self self, MonitorSettings settings, Peers peers, Alarm alarm) {
         Monitor monitor = new Monitor(self, settings, peers, alarm);
         peers.serve(monitor.new Answers());
         monitor.thread.start();
@@ -82,13 +91,23 @@ public final class Monitor implements AutoCloseable {
      * Announces long work of this rank for which the others are to wait patiently.
      *
      * @param atMost budget; beyond it the wait counts again, from its beginning
+     * @return to be run when the work is done; running it again does nothing
      */
-    public Phase phase(String what, Duration atMost) {
+    public Runnable phase(String what, Duration atMost) {
         return phases.enter(what, atMost);
     }
 
-    /** The processes of the other ranks of this machine. */
-    public Neighbours neighbours() {
+    /** The other ranks of this machine whose processes run now. */
+    public List<Integer> living() {
+        return neighbours().living();
+    }
+
+    /** The other ranks of this machine whose processes have come to an end. */
+    public List<Integer> dead() {
+        return neighbours().dead();
+    }
+
+    private Neighbours neighbours() {
         return new Neighbours(peers.self(), peers.members());
     }
 

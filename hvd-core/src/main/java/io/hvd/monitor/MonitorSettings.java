@@ -1,5 +1,6 @@
 package io.hvd.monitor;
 
+import io.hvd.config.HvdConfig;
 import java.nio.file.Path;
 import java.time.Duration;
 
@@ -10,7 +11,7 @@ import java.time.Duration;
  * @param limit age at which the hang is reported and the job ended; 0 for never
  * @param folder where the report of a hang is written
  */
-public record MonitorSettings(Duration warning, Duration limit, Path folder) {
+record MonitorSettings(Duration warning, Duration limit, Path folder) {
     private static final long LONGEST_BEAT_MILLIS = 1_000;
     private static final long SHORTEST_BEAT_MILLIS = 50;
     /** How many beats come within the shortest patience, so that silent ranks are known before any rank is blamed. */
@@ -20,6 +21,10 @@ public record MonitorSettings(Duration warning, Duration limit, Path folder) {
         if (warning.isNegative() || limit.isNegative()) {
             throw new IllegalArgumentException("warning " + warning + ", limit " + limit + ": negative");
         }
+    }
+
+    static MonitorSettings of(HvdConfig config) {
+        return new MonitorSettings(config.stallWarning(), config.stallShutdown(), config.reportFolder());
     }
 
     /** Warns after a minute and ends the job after ten. */

@@ -8,7 +8,7 @@ import java.util.function.Predicate;
  *
  * @param members all ranks, by rank
  */
-public record Neighbours(int self, List<Member> members) {
+record Neighbours(int self, List<Member> members) {
 
     /** Those whose processes run now. */
     public List<Integer> living() {

@@ -1,15 +1,40 @@
 package io.hvd.monitor;
 
+import io.hvd.spi.Backend;
+import io.hvd.spi.HostAddress;
+import io.hvd.spi.Topology;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * How the monitors of a job reach each other. Nothing here waits for a rank for longer than it is
  * told to. Closed by its monitor.
  */
 public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedPeers {
+    /**
+     * Finds the monitors of the other ranks; all ranks call it together. A rank that is alone needs no sockets.
+     *
+     * @param controlInterface of the network that hvd's sockets use; empty for the host's own name
+     */
+    static Peers connect(Backend backend, Optional<String> controlInterface) throws IOException {
+        Topology topology = backend.topology();
+        return topology.size() == 1
+                ? ofThreads(1, topology.host()).get(0)
+                : SocketPeers.connect(
+                        Member.ofThisProcess(topology.rank(), topology.host()),
+                        () -> HostAddress.of(topology, controlInterface),
+                        backend::exchange);
+    }
+
+    /** The monitors of ranks that are threads of this process, each to be used by its own rank. */
+    static List<Peers> ofThreads(int size, String host) {
+        return SharedPeers.team(size, host);
+    }
+
     int self();
 
     /** Every rank's process, by rank. */

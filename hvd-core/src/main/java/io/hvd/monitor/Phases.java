@@ -17,7 +17,8 @@ final class Phases {
         this.nanoClock = nanoClock;
     }
 
-    synchronized Phase enter(String what, Duration atMost) {
+    /** @return ends the phase, as often as it runs */
+    synchronized Runnable enter(String what, Duration atMost) {
         if (what.isEmpty() || atMost.isNegative()) {
             throw new IllegalArgumentException("phase \"" + what + "\" of at most " + atMost
                     + ": it needs a name and a budget that is not negative");

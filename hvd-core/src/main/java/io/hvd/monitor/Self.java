@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
  * @param initialiser the thread that initialised hvd; looked at as long as nobody has made a collective
  * @param communication the thread that carries collectives out
  */
-public record Self(FlightRecorder recorder, Thread initialiser, Thread communication) {
+record Self(FlightRecorder recorder, Thread initialiser, Thread communication) {
     private static final long MIB = 1L << 20;
 
     LiveReport report(PhaseView phase) {

@@ -10,7 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 
 /** Ranks that are threads of one JVM: they look into a directory that they share. */
-public final class SharedPeers implements Peers {
+final class SharedPeers implements Peers {
     private final Directory directory;
     private final int self;
     private volatile boolean closed;

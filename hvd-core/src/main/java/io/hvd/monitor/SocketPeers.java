@@ -24,7 +24,7 @@ import java.util.function.Function;
  * Ranks that are processes. Signs of life are datagrams; a question is a connection that is made for
  * it and closed after the answer, so that a rank that is stuck holds up nobody.
  */
-public final class SocketPeers implements Peers {
+final class SocketPeers implements Peers {
     private static final byte BEAT = 1;
     private static final byte REPORT = 2;
     private static final byte STATE = 3;

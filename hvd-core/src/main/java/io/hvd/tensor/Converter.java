@@ -22,6 +22,8 @@ public final class Converter {
     private double lastFactor = 1;
     private Scale lastScale = Scale.ONE;
 
+    public Converter() {}
+
     /** Writes {@code count} elements of {@code from} as {@code wire} elements, times {@code scale}, from byte {@code at} on. */
     public void pack(Tensor from, long first, int count, ByteBuffer to, int at, DType wire, double scale) {
         if (count == 0) {

@@ -73,6 +73,8 @@ class HvdConfigTest {
         HvdConfig config = HvdConfig.from(Map.of());
         assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, true, 1_000_000, 1024, 10, false, false));
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
+        assertThat(config.stallWarning()).hasSeconds(60);
+        assertThat(config.stallShutdown()).hasSeconds(600);
         assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, false, Path.of(".")));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
@@ -106,6 +108,8 @@ class HvdConfigTest {
                 Map.entry("HVD_TERMINAL", "1")));
         assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true, true));
         assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
+        assertThat(config.stallWarning()).isZero();
+        assertThat(config.stallShutdown()).isZero();
         assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, true, Path.of("/reports")));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));

@@ -3,7 +3,7 @@ package io.hvd.faults;
 import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
-import io.hvd.monitor.Phase;
+import io.hvd.Phase;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;

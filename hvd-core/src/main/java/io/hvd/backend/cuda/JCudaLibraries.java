@@ -65,12 +65,14 @@ public final class JCudaLibraries {
         }
     }
 
-    /** The libraries as the jar of natives holds them; empty if it is not on the class path. */
+    /** The libraries as the jar of natives holds them; empty if it is neither on the class path nor on the module path. */
     private static Map<String, byte[]> packedNatives() {
         Map<String, byte[]> natives = new TreeMap<>();
         for (String part : new String[] {"JCudaRuntime-", "JCudaDriver-"}) {
             String name = LibUtils.createLibraryFileName(LibUtils.createPlatformLibraryName(part + JCudaVersion.get()));
-            try (InputStream packed = LibUtils.class.getResourceAsStream("/lib/" + name)) {
+            // By the loader, not by the class: on the module path the natives are another module's than JCuda's
+            // classes.
+            try (InputStream packed = LibUtils.class.getClassLoader().getResourceAsStream("lib/" + name)) {
                 if (packed != null) {
                     natives.put(name, packed.readAllBytes());
                 }

@@ -30,6 +30,13 @@ final class MpiClassLoader extends URLClassLoader {
                 },
                 MpiClassLoader.class.getClassLoader());
         this.jniLibrary = jniLibrary;
+        openOwnModule();
+    }
+
+    /** What is loaded here is in no named module, so on the module path hvd's must show it the packages that it is linked with. */
+    private void openOwnModule() {
+        Module own = MpiClassLoader.class.getModule();
+        own.getPackages().forEach(used -> own.addExports(used, getUnnamedModule()));
     }
 
     /** Child first for what must be linked against this very mpi.jar. */

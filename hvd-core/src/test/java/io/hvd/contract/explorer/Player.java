@@ -2,6 +2,7 @@ package io.hvd.contract.explorer;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.HvdContext;
+import io.hvd.Phase;
 import io.hvd.ProcessSet;
 import io.hvd.contract.explorer.Op.Flaw.What;
 import io.hvd.error.BarrierTimeoutException;
@@ -10,7 +11,6 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.error.ShutdownException;
-import io.hvd.monitor.Phase;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
 import java.util.List;

@@ -1,0 +1,125 @@
+package io.hvd;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.OpKind;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+
+/** Checks what a rank asks of a process set, before anything is submitted; a call that fails here counts on no rank. */
+final class CallArguments {
+    private final int set;
+    private final List<Integer> ranks;
+    private final int globalRank;
+
+    /** @param globalRank this rank */
+    CallArguments(int set, List<Integer> ranks, int globalRank) {
+        this.set = set;
+        this.ranks = ranks;
+        this.globalRank = globalRank;
+    }
+
+    /** @return the root's place in the set */
+    int requireRoot(OpKind kind, String name, int root) {
+        int place = ranks.indexOf(root);
+        if (place < 0) {
+            throw bad(kind, name, "root rank " + root + " is not in process set " + set + " of ranks " + ranks);
+        }
+        return place;
+    }
+
+    /** @return the place in the set of the other rank of a transfer */
+    int requirePeer(OpKind half, int peer) {
+        int place = ranks.indexOf(peer);
+        if (place < 0 || peer == globalRank) {
+            throw bad(
+                    half, null, "rank " + peer + (peer == globalRank ? " is this rank itself" : " is not in " + ranks));
+        }
+        return place;
+    }
+
+    void requireRows(String name, OpKind kind, Tensor tensor) {
+        if (tensor.shape().rank() == 0) {
+            throw bad(kind, name, "the tensor is a scalar, it needs at least one dimension");
+        }
+    }
+
+    void requireReduces(String name, OpKind kind, Tensor input, AllreduceOptions options) {
+        Objects.requireNonNull(input, "tensor");
+        if (options.op() == ReduceOp.ADASUM) {
+            throw new HvdException(ErrorId.UNSUPPORTED, kind + " of " + name + ": ADASUM is not there yet");
+        }
+        input.dtype().refuses(options.op()).ifPresent(why -> {
+            throw bad(kind, name, why);
+        });
+        if (options.prescale() != 1 || options.postscale() != 1) {
+            input.dtype().refusesScaling().ifPresent(why -> {
+                throw bad(kind, name, why);
+            });
+        }
+    }
+
+    void requireScatters(String name, Tensor tensor, AllreduceOptions options) {
+        requireRows(name, OpKind.REDUCESCATTER, tensor);
+        if (options.op() != ReduceOp.SUM && options.op() != ReduceOp.AVERAGE) {
+            throw bad(
+                    OpKind.REDUCESCATTER,
+                    name,
+                    "the reduce operation is " + options.op() + ", expected SUM or AVERAGE");
+        }
+    }
+
+    void requireOneDevice(String name, OpKind kind, List<Tensor> inputs) {
+        if (inputs.stream().map(Tensor::device).distinct().count() > 1) {
+            throw bad(
+                    kind,
+                    name,
+                    "the tensors of a group lie on different devices: "
+                            + inputs.stream().map(Tensor::device).distinct().toList());
+        }
+    }
+
+    /** The splits of an alltoall that gives every rank as many rows. */
+    long[] equalSplits(String name, Tensor tensor) {
+        requireRows(name, OpKind.ALLTOALL, tensor);
+        long rows = tensor.shape().dim(0);
+        int size = ranks.size();
+        if (rows % size != 0) {
+            throw bad(
+                    OpKind.ALLTOALL,
+                    name,
+                    "without splits the first dimension must be a multiple of the " + size + " ranks, it is " + rows);
+        }
+        long[] splits = new long[size];
+        Arrays.fill(splits, rows / size);
+        return splits;
+    }
+
+    long[] requireSplits(String name, Tensor tensor, int[] splits) {
+        requireRows(name, OpKind.ALLTOALL, tensor);
+        if (splits.length != ranks.size()) {
+            throw bad(OpKind.ALLTOALL, name, splits.length + " splits are given for " + ranks.size() + " ranks");
+        }
+        String given = "splits " + Arrays.toString(splits);
+        if (Arrays.stream(splits).anyMatch(rows -> rows < 0)) {
+            throw bad(OpKind.ALLTOALL, name, given + " hold a negative number");
+        }
+        long[] rows = Arrays.stream(splits).asLongStream().toArray();
+        long sum = Arrays.stream(rows).sum();
+        long most = tensor.shape().dim(0);
+        if (sum > most) {
+            throw bad(OpKind.ALLTOALL, name, given + " add up to " + sum + ", the first dimension is " + most);
+        }
+        return rows;
+    }
+
+    /** @param name null where there is none */
+    HvdException bad(OpKind kind, String name, String why) {
+        return new HvdException(
+                ErrorId.BAD_ARGUMENT,
+                kind + (name == null ? "" : " of \"" + name + "\"") + " on rank " + globalRank + ": " + why);
+    }
+}

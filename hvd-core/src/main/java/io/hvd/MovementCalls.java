@@ -1,0 +1,82 @@
+package io.hvd;
+
+import io.hvd.engine.PendingOp;
+import io.hvd.engine.Request;
+import io.hvd.spi.OpKind;
+import io.hvd.tensor.Tensor;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+
+/** Builds what moves the tensors of a process set's ranks as they are: gathers, broadcasts, scatters, alltoalls and transfers. */
+final class MovementCalls {
+    private final CollectiveCalls calls;
+    private final CallArguments arguments;
+
+    MovementCalls(CollectiveCalls calls, CallArguments arguments) {
+        this.calls = calls;
+        this.arguments = arguments;
+    }
+
+    Handle allgathering(String name, Tensor input, boolean hurry) {
+        arguments.requireRows(name, OpKind.ALLGATHER, input);
+        Request request = Request.allgather(calls.nameOr(name, "allgather"), input);
+        return calls.submit(calls.operation(request, input, null), hurry);
+    }
+
+    List<Handle> groupedAllgathering(String name, List<Tensor> inputs) {
+        inputs.forEach(input -> arguments.requireRows(name, OpKind.ALLGATHER, input));
+        CollectiveCalls.Group group = new CollectiveCalls.Group(calls.nameOr(name, "grouped_allgather"), inputs.size());
+        List<PendingOp> all = inputs.stream()
+                .map(input ->
+                        calls.operation(Request.allgather(group.next(), input).in(group.asked()), input, null))
+                .toList();
+        return calls.submit(all, true);
+    }
+
+    Handle broadcasting(String name, Tensor input, Tensor output, int root, boolean hurry) {
+        int place = arguments.requireRoot(OpKind.BROADCAST, name, root);
+        Request request = Request.broadcast(calls.nameOr(name, "broadcast"), input, place);
+        return calls.submit(calls.operation(request, input, output), hurry);
+    }
+
+    Handle exchanging(String name, Tensor input, long[] splits) {
+        List<Long> rows = Arrays.stream(splits).boxed().toList();
+        Request request = Request.alltoall(calls.nameOr(name, "alltoall"), input, rows);
+        return calls.submit(calls.operation(request, input, null), true);
+    }
+
+    Handle gathering(String name, Tensor input, int root, boolean hurry) {
+        int place = arguments.requireRoot(OpKind.GATHER, name, root);
+        arguments.requireRows(name, OpKind.GATHER, input);
+        Request request = Request.gather(calls.nameOr(name, "gather"), input, place);
+        return calls.submit(calls.operation(request, input, null), hurry);
+    }
+
+    /** @param given looked at on the root only */
+    Handle scattering(String name, Tensor given, int root, boolean hurry) {
+        int place = arguments.requireRoot(OpKind.SCATTER, name, root);
+        Tensor mine = root == calls.globalRank() ? Objects.requireNonNull(given, "the root's tensor") : null;
+        if (mine != null) {
+            arguments.requireRows(name, OpKind.SCATTER, mine);
+        }
+        Request request = Request.scatter(calls.nameOr(name, "scatter"), mine, place);
+        return calls.submit(calls.operation(request, mine, null), hurry);
+    }
+
+    Handle sending(Tensor tensor, int to, int tag) {
+        return transfer(OpKind.SEND, tensor, List.of(calls.globalRank(), to), to, tag);
+    }
+
+    Handle receiving(Tensor tensor, int from, int tag) {
+        return transfer(OpKind.RECEIVE, tensor, List.of(from, calls.globalRank()), from, tag);
+    }
+
+    /** @param ends the rank that sends and the one that receives */
+    private Handle transfer(OpKind half, Tensor tensor, List<Integer> ends, int peer, int tag) {
+        int place = arguments.requirePeer(half, peer);
+        String name = "rank " + ends.get(0) + " to rank " + ends.get(1) + ", tag " + tag;
+        Request request = calls.placed(Request.transfer(name, half, tensor, place), tensor);
+        return calls.submit(calls.engine().operation(calls.set(), ends, request, tensor, null), true);
+    }
+}

@@ -1,0 +1,135 @@
+package io.hvd;
+
+import io.hvd.engine.Engine;
+import io.hvd.engine.PendingOp;
+import io.hvd.engine.PreparedOps;
+import io.hvd.engine.Request;
+import io.hvd.engine.Slot;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+
+/** Builds what combines the tensors of a process set's ranks: allreduces, reducescatters and reduces. */
+final class ReductionCalls {
+    private final CollectiveCalls calls;
+    private final CallArguments arguments;
+    private final WireTypes wireTypes;
+
+    ReductionCalls(CollectiveCalls calls, CallArguments arguments, WireTypes wireTypes) {
+        this.calls = calls;
+        this.arguments = arguments;
+        this.wireTypes = wireTypes;
+    }
+
+    /** Into a new tensor. */
+    Handle allreducing(String name, Tensor input, AllreduceOptions options, boolean hurry) {
+        return allreducing(name, input, CollectiveCalls.outputLike(input), options, hurry);
+    }
+
+    Handle allreducing(String name, Tensor input, Tensor output, AllreduceOptions options, boolean hurry) {
+        return calls.submit(operation(name, OpKind.ALLREDUCE, input, output, options, 0), hurry);
+    }
+
+    /** In-place allreduces that are announced together. @param tensors by name */
+    List<Handle> allreducing(Map<String, Tensor> tensors, AllreduceOptions options) {
+        List<PendingOp> all = new ArrayList<>(tensors.size());
+        tensors.forEach((name, tensor) -> all.add(operation(name, OpKind.ALLREDUCE, tensor, tensor, options, 0)));
+        return calls.submit(all, true);
+    }
+
+    Handle scattering(String name, Tensor input, AllreduceOptions options, boolean hurry) {
+        arguments.requireScatters(name, input, options);
+        return calls.submit(operation(name, OpKind.REDUCESCATTER, input, null, options, 0), hurry);
+    }
+
+    Handle reducing(String name, Tensor input, AllreduceOptions options, int root, boolean hurry) {
+        int place = arguments.requireRoot(OpKind.REDUCE, name, root);
+        Tensor output = root == calls.globalRank() ? CollectiveCalls.outputLike(input) : null;
+        return calls.submit(operation(name, OpKind.REDUCE, input, output, options, place), hurry);
+    }
+
+    List<Handle> groupedScattering(String name, List<Tensor> inputs, AllreduceOptions options) {
+        inputs.forEach(input -> arguments.requireScatters(name, input, options));
+        return grouped(name, OpKind.REDUCESCATTER, inputs, null, options);
+    }
+
+    /** @param outputs null where the operations make them */
+    List<Handle> grouped(
+            String name, OpKind kind, List<Tensor> inputs, List<Tensor> outputs, AllreduceOptions options) {
+        arguments.requireOneDevice(name, kind, inputs);
+        // All of them before the group gets its name: a call that fails here must not count on this rank alone.
+        inputs.forEach(input -> arguments.requireReduces(name, kind, input, options));
+        CollectiveCalls.Group group = new CollectiveCalls.Group(calls.nameOr(name, "grouped_" + kind), inputs.size());
+        List<PendingOp> all = new ArrayList<>();
+        for (int i = 0; i < inputs.size(); i++) {
+            Request request = request(group.next(), kind, inputs.get(i), options, 0);
+            Tensor output = outputs == null ? null : outputs.get(i);
+            all.add(calls.operation(request.in(group.asked()), inputs.get(i), output));
+        }
+        return calls.submit(all, true);
+    }
+
+    PreparedAllreduce preparing(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
+        if (names.size() != tensors.size()) {
+            throw arguments.bad(
+                    OpKind.ALLREDUCE, null, names.size() + " names are given for " + tensors.size() + " tensors");
+        }
+        calls.requireMember(() -> "a prepared allreduce of " + names);
+        requireDistinct(names);
+        List<Request> requests = new ArrayList<>();
+        for (int i = 0; i < names.size(); i++) {
+            Request request = request(names.get(i), OpKind.ALLREDUCE, tensors.get(i), options, 0);
+            requests.add(calls.placed(request, tensors.get(i)));
+        }
+        Engine engine = calls.open("a prepared allreduce");
+        PreparedOps prepared = engine.prepare();
+        for (int i = 0; i < names.size(); i++) {
+            engine.prepare(prepared, calls.set(), calls.ranks(), requests.get(i), tensors.get(i));
+        }
+        return new PreparedAllreduce(calls, engine, prepared);
+    }
+
+    private void requireDistinct(List<String> names) {
+        Set<String> distinct = new HashSet<>();
+        for (String name : names) {
+            if (!distinct.add(Objects.requireNonNull(name, "name"))) {
+                throw arguments.bad(OpKind.ALLREDUCE, name, "it is to be prepared twice in one group");
+            }
+        }
+    }
+
+    /** If the last operation of that name asked for the same, its request is used again, and what it has passed is not checked again. */
+    private PendingOp operation(
+            String name, OpKind kind, Tensor input, Tensor output, AllreduceOptions options, int root) {
+        Objects.requireNonNull(input, "tensor");
+        if (name == null) {
+            // A call that fails must not count on this rank alone.
+            arguments.requireReduces(null, kind, input, options);
+        }
+        Engine engine = calls.engine();
+        Slot slot = engine.slot(calls.set(), calls.nameOr(name, kind.toString()));
+        Request last = slot.lastRequest();
+        DType wire = wireTypes.of(input, options.compression());
+        Request request = last != null
+                        && last.isReduction(kind, input, root)
+                        && last.how().is(options.op(), wire, options.prescale(), options.postscale())
+                ? last
+                : calls.placed(request(slot.name(), kind, input, options, root), input);
+        return engine.operation(slot, calls.ranks(), request, input, output);
+    }
+
+    /** @param name as the ranks know it */
+    private Request request(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
+        arguments.requireReduces(name, kind, input, options);
+        DType wire = wireTypes.of(input, options.compression());
+        Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
+        return Request.reduction(name, kind, input, how, root);
+    }
+}

@@ -1,0 +1,37 @@
+package io.hvd.job;
+
+import io.hvd.config.RankFacts;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Backend;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Compares what must be the same on all ranks for them to work together, before anything else travels. */
+final class ConsistencyCheck {
+    private static final Logger LOG = LoggerFactory.getLogger(ConsistencyCheck.class);
+
+    private ConsistencyCheck() {}
+
+    /**
+     * All ranks call it together, and all of them throw if there is a difference.
+     *
+     * @throws HvdException that names every key that differs, with its values and their ranks
+     */
+    static void require(Backend backend) {
+        RankFacts mine = RankFacts.gather(System.getenv()).with("back end", backend.description());
+        List<RankFacts> all =
+                backend.exchange(mine.toBytes()).stream().map(RankFacts::of).toList();
+        List<String> differences = RankFacts.differences(all);
+        if (!differences.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.DIFFERENT_SETTINGS,
+                    "the ranks are not set up alike, so they could not work together: "
+                            + String.join("; and ", differences));
+        }
+        if (backend.topology().rank() == 0) {
+            RankFacts.harmlessDifferences(all).forEach(LOG::warn);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+package io.hvd.job;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * Why this process is ending, read off the threads' stacks inside an exit hook.
+ *
+ * @param sentence what happened, such as who called System.exit and where
+ * @param thread name of the thread that brought it about
+ * @param stack its stack, or empty
+ * @param byReturn true if the last thread has ended: nobody has called exit, and no signal came. The exit code is zero then,
+ *     unless the main thread has thrown
+ * @param signal true for SIGTERM, SIGINT and the like: somebody else decided
+ */
+record ExitCause(String sentence, String thread, String stack, boolean byReturn, boolean signal) {
+
+    static ExitCause find() {
+        boolean returned = false; // which is seen, as an exit that a virtual thread has called is not
+        for (Map.Entry<Thread, StackTraceElement[]> entry :
+                Thread.getAllStackTraces().entrySet()) {
+            StackTraceElement[] stack = entry.getValue();
+            for (int i = 0; i < stack.length; i++) {
+                if (isExit(stack[i])) {
+                    return of(entry.getKey(), stack, i);
+                }
+                returned |= (stack[i].getClassName() + "." + stack[i].getMethodName())
+                        .equals("java.lang.Shutdown.shutdown");
+            }
+        }
+        return new ExitCause("the program ended", "main", "", returned, false);
+    }
+
+    private static ExitCause of(Thread thread, StackTraceElement[] stack, int exitFrame) {
+        if (thread.getName().endsWith(" handler") && stack.length > 1 && fromSignal(stack)) {
+            return new ExitCause(
+                    "a signal ended the process (" + thread.getName() + ")", thread.getName(), "", false, true);
+        }
+        int caller = exitFrame;
+        while (caller + 1 < stack.length && isExit(stack[caller])) {
+            caller++;
+        }
+        String text = Arrays.stream(stack, caller, stack.length)
+                .map(frame -> "\tat " + frame)
+                .collect(Collectors.joining("\n"));
+        return new ExitCause(
+                "thread " + thread.getName() + " called System.exit at " + stack[caller],
+                thread.getName(),
+                text,
+                false,
+                false);
+    }
+
+    private static boolean fromSignal(StackTraceElement[] stack) {
+        return Arrays.stream(stack)
+                .anyMatch(frame -> frame.getClassName().startsWith("java.lang.Terminator")
+                        || frame.getClassName().startsWith("jdk.internal.misc.Signal"));
+    }
+
+    private static boolean isExit(StackTraceElement frame) {
+        String method = frame.getClassName() + "." + frame.getMethodName();
+        return method.equals("java.lang.Runtime.exit")
+                || method.equals("java.lang.System.exit")
+                || method.equals("java.lang.Shutdown.exit");
+    }
+}

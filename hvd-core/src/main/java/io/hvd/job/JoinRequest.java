@@ -1,0 +1,68 @@
+package io.hvd.job;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.monitor.Peers;
+import io.hvd.spi.Backend;
+import io.hvd.spi.BackendProvider;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/**
+ * What a rank needs in order to join: through whom, with which settings, and who hears of its end.
+ *
+ * @param peers finds the other ranks' monitors
+ */
+record JoinRequest(BackendProvider provider, HvdConfig config, MonitorPeers peers, JobEvents events) {
+    /** Finds the other ranks' monitors; called on the communication thread by all ranks together. */
+    interface MonitorPeers {
+        Peers connect(Backend backend) throws IOException;
+    }
+
+    /**
+     * Joins the job and starts the engine on the back end's own thread.
+     *
+     * @param ranks world ranks that take part, in their new order; empty means all
+     * @param processSets global ranks of the process sets that are there from the start
+     */
+    Membership join(List<Integer> ranks, List<List<Integer>> processSets) {
+        CompletableFuture<Membership> joined = new CompletableFuture<>();
+        Thread initialiser = Thread.currentThread();
+        provider.communicationThread().execute(() -> {
+            Membership membership;
+            try {
+                membership = open(ranks, processSets, initialiser);
+            } catch (Throwable cause) {
+                joined.completeExceptionally(cause);
+                return;
+            }
+            joined.complete(membership);
+            membership.engine().run();
+        });
+        return await(joined);
+    }
+
+    /** On the communication thread. */
+    private Membership open(List<Integer> ranks, List<List<Integer>> processSets, Thread initialiser)
+            throws IOException {
+        Backend backend = provider.open(config, ranks);
+        events.placed(backend.topology());
+        ConsistencyCheck.require(backend);
+        return new Membership(this, processSets, backend, peers.connect(backend), initialiser);
+    }
+
+    private Membership await(CompletableFuture<Membership> joined) {
+        try {
+            return joined.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof HvdException known) {
+                throw known;
+            }
+            throw new HvdException(
+                    ErrorId.INIT_FAILED, "the " + provider.name() + " back end did not start: " + e.getCause(), e);
+        }
+    }
+}

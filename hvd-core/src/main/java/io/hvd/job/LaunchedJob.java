@@ -1,0 +1,125 @@
+package io.hvd.job;
+
+import io.hvd.backend.hybrid.HybridProvider;
+import io.hvd.backend.mpi.MpiProvider;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.monitor.HangReport;
+import io.hvd.monitor.Peers;
+import io.hvd.spi.Topology;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Threads that are ranks of a larger job, together with those of the other processes that a launcher has started. A
+ * rank that fails ends all of them, as one that is a process does.
+ */
+final class LaunchedJob implements SpawnedJob {
+    private final int threads;
+    private final List<List<Integer>> processSets;
+    private final HvdConfig config;
+    private final List<HybridProvider> team;
+    /** Each speaks for its own rank; the first one watches the process. */
+    private final List<JobGuard> guards = new ArrayList<>();
+
+    /** @param process guards it for as long as it lives */
+    LaunchedJob(int threads, int stageBytes, List<List<Integer>> processSets, HvdConfig config, JobGuard process) {
+        this.threads = threads;
+        this.processSets = processSets;
+        this.config = config;
+        this.team = HybridProvider.team(threads, stageBytes, MpiProvider.ofThisProcess());
+        guards.add(process);
+        while (guards.size() < threads) {
+            guards.add(new JobGuard(new FailureReport(config)));
+        }
+    }
+
+    @Override
+    public Membership join(int thread) {
+        JoinRequest request = new JoinRequest(
+                team.get(thread),
+                config,
+                backend -> Peers.connect(backend, config.controlInterface()),
+                new Events(thread));
+        Membership membership = request.join(List.of(), processSets);
+        if (thread == 0) {
+            guards.get(0).watch(membership);
+        } else {
+            guards.get(thread).follow(membership);
+        }
+        return membership;
+    }
+
+    @Override
+    public void refused(int thread, Throwable cause) {
+        if (thread == 0) {
+            guards.get(0).notJoined(cause);
+        }
+        team.get(thread).giveUp("thread " + thread + " could not join: " + cause);
+    }
+
+    @Override
+    public void begin(Membership membership) {
+        Topology topology = membership.topology();
+        requireSlurmsProcesses(topology.rank() / threads, topology.size() / threads);
+        // At most one of the waiting threads of a process keeps a processor busy.
+        StartLog.write(membership, topology.localSize() / threads);
+    }
+
+    /** MPI stays until the process ends: the program may spawn again. */
+    @Override
+    public void leave(Membership membership) {
+        membership.close(false);
+    }
+
+    @Override
+    public void failed(int thread, Membership membership, Throwable cause) {
+        guards.get(thread).threw(Thread.currentThread(), cause);
+    }
+
+    private void requireSlurmsProcesses(int process, int processes) {
+        config.slurm().flatMap(slurm -> slurm.whyOtherJob(process, processes)).ifPresent(why -> {
+            throw new HvdException(ErrorId.INIT_FAILED, why);
+        });
+    }
+
+    private final class Events implements JobEvents {
+        private final int thread;
+
+        Events(int thread) {
+            this.thread = thread;
+        }
+
+        @Override
+        public void placed(Topology topology) {
+            guards.get(thread).placed(topology);
+        }
+
+        @Override
+        public void failed(Membership member, String why) {
+            guards.get(thread).failed(member, why);
+        }
+
+        @Override
+        public void hangFound(Membership member, HangReport hang) {
+            guards.get(thread).hangFound(member, hang);
+        }
+
+        @Override
+        public void heldUp(Membership member, long millis) {
+            guards.get(thread).heldUp(member, millis);
+        }
+
+        /** The first guard to act ends the process: where the reporter is one of its threads, that must be its own. */
+        @Override
+        public void hung(Membership member, HangReport hang) {
+            int rank = member.topology().rank();
+            if (hang.reporter() == rank || hang.reporter() / threads != rank / threads) {
+                guards.get(thread).hung(member, hang);
+            } else {
+                guards.get(thread).noteHang(member, hang);
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package io.hvd.job;
+
+import io.hvd.backend.local.LocalProvider;
+import io.hvd.config.HvdConfig;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.monitor.HangReport;
+import io.hvd.monitor.Peers;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** Threads that are a job of their own; it ends with them, and its process lives on. */
+final class LocalJob implements SpawnedJob {
+    private final List<List<Integer>> processSets;
+    private final HvdConfig config;
+    private final SpawnFailures failures;
+    private final List<LocalProvider> team;
+    private final List<Peers> monitors;
+    private final Set<Integer> reporters = new HashSet<>();
+
+    LocalJob(int size, int stageBytes, List<List<Integer>> processSets, HvdConfig config, SpawnFailures failures) {
+        this.processSets = processSets;
+        this.config = config;
+        this.failures = failures;
+        this.team = LocalProvider.team(size, stageBytes);
+        this.monitors = Peers.ofThreads(size, "this JVM");
+    }
+
+    @Override
+    public Membership join(int thread) {
+        return new JoinRequest(team.get(thread), config, backend -> monitors.get(thread), new EndOfAll())
+                .join(List.of(), processSets);
+    }
+
+    @Override
+    public void refused(int thread, Throwable cause) {
+        // All threads of one process have the same reason.
+    }
+
+    @Override
+    public void begin(Membership membership) {
+        // Nobody else need know.
+    }
+
+    @Override
+    public void leave(Membership membership) {
+        membership.close(true);
+    }
+
+    @Override
+    public void failed(int thread, Membership membership, Throwable cause) {
+        membership.abort(1, "rank " + thread + " threw " + cause);
+    }
+
+    /** Once for each reporter. */
+    private synchronized void keep(HangReport hang) {
+        if (reporters.add(hang.reporter())) {
+            failures.addHang(
+                    "rank " + hang.reporter(),
+                    new HvdException(ErrorId.SHUT_DOWN, hang.verdict() + "; all stacks: " + hang.file()));
+        }
+    }
+
+    /** A rank whose communication has failed, or that hangs, will not come to any meeting, whatever its body does next. */
+    private final class EndOfAll implements JobEvents {
+        @Override
+        public void failed(Membership member, String why) {
+            member.abort(1, why);
+        }
+
+        /** All ranks are told, in any order. The report is kept before anybody is freed: that may be the end of spawn. */
+        @Override
+        public void hung(Membership member, HangReport hang) {
+            keep(hang);
+            member.abort(1, "the job hangs: " + hang.verdict());
+        }
+    }
+}

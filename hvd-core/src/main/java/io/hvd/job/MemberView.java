@@ -1,0 +1,35 @@
+package io.hvd.job;
+
+import io.hvd.backend.mpi.MpiProvider;
+import java.util.List;
+import java.util.Optional;
+
+/** A rank under a launcher, as it sees its job while it leaves. */
+record MemberView(Membership member) implements FailureExit.JobView {
+    @Override
+    public int rank() {
+        return member.topology().rank();
+    }
+
+    @Override
+    public List<Integer> living() {
+        return member.monitor().living();
+    }
+
+    @Override
+    public boolean threadsSpeak() {
+        return member.threadsSpeak();
+    }
+
+    @Override
+    public void limitLauncher(boolean first) {
+        if (MpiProvider.ofThisProcess().isStarted()) { // else its other programs are no ranks of this job
+            LauncherLimit.begin(first);
+        }
+    }
+
+    @Override
+    public Optional<Runnable> waker() {
+        return MpiLauncher.ofThisProcess().map(launcher -> launcher::wake);
+    }
+}

@@ -1,0 +1,268 @@
+package io.hvd.job;
+
+import io.hvd.config.EngineSettings;
+import io.hvd.config.HvdConfig;
+import io.hvd.engine.Engine;
+import io.hvd.error.NotInitialisedException;
+import io.hvd.monitor.HangReport;
+import io.hvd.monitor.Monitor;
+import io.hvd.monitor.Peers;
+import io.hvd.spi.Backend;
+import io.hvd.spi.OpKind;
+import io.hvd.spi.Topology;
+import io.hvd.tensor.Device;
+import io.hvd.timeline.Timeline;
+import io.hvd.trace.Call;
+import io.hvd.trace.FlightRecorder;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/** A rank's place in a job from joining to leaving: its back end, its engine and its end. Any thread may use it. */
+public final class Membership {
+    /** In which the engine hears of a death as well, unless it sits inside MPI. It knows more than the monitor. */
+    private static final long ENGINE_FIRST_MILLIS = 30;
+
+    private final HvdConfig config;
+    private final JobEvents events;
+    private final Backend backend;
+    private final FlightRecorder recorder;
+    private final List<List<Integer>> processSets;
+    private final Optional<Timeline> timeline;
+    private final Engine engine;
+    private final Monitor monitor;
+    private final RankDevices devices;
+    private final MpiFinalization finalization;
+    private final UnreadResults unreadResults = new UnreadResults();
+    private final JobFailure failure = new JobFailure();
+    private volatile boolean open = true;
+    private volatile boolean threadsSpeak;
+
+    /** On the communication thread, on all ranks together. */
+    Membership(JoinRequest request, List<List<Integer>> processSets, Backend backend, Peers peers, Thread initialiser) {
+        this.config = request.config();
+        this.backend = backend;
+        this.recorder = new FlightRecorder(config.flightRecorderCalls());
+        EngineSettings settings = settingsFor(backend.topology(), config.engine());
+        this.processSets = InitialProcessSets.agreed(processSets, backend);
+        this.timeline = Timeline.open(backend, recorder, config.timeline());
+        this.events = request.events();
+        this.devices = new RankDevices(topology().rank());
+        this.finalization = MpiFinalization.of(request.provider(), topology().size());
+        this.engine = new Engine(backend, this.processSets, settings, recorder, this::engineGivesUp);
+        this.monitor = Monitor.start(recorder, initialiser, config, peers, new Alarm());
+    }
+
+    /** Hosts with different numbers of ranks have no size in common that a fused operation could be cut into. */
+    static EngineSettings settingsFor(Topology topology, EngineSettings asked) {
+        return topology.homogeneous() ? asked.forRanksPerHost(topology.localSize()) : asked;
+    }
+
+    /** Those who wait are about to hear it from the engine. */
+    private void engineGivesUp(String why) {
+        threadsSpeak = engine.isAwaited();
+        giveUp(why);
+    }
+
+    /** The job cannot go on. The first to find out says why. */
+    private void giveUp(String why) {
+        if (failure.is(why)) {
+            timeline.ifPresent(writing -> writing.fail(why));
+            events.failed(this, why);
+        }
+    }
+
+    /** What the monitor finds out. */
+    private final class Alarm implements Monitor.Alarm {
+        @Override
+        public void found(HangReport report) {
+            events.hangFound(Membership.this, report);
+        }
+
+        @Override
+        public void hung(HangReport report) {
+            events.hung(Membership.this, report);
+        }
+
+        @Override
+        public void died(List<Integer> ranks) {
+            if (awaitFailure().isEmpty() && open) {
+                giveUp("the processes of ranks " + ranks + " on this host are gone");
+            }
+        }
+
+        @Override
+        public void unreachable(String host, List<Integer> ranks) {
+            if (open) {
+                giveUp("host " + host + " with ranks " + ranks
+                        + " has disappeared: it gives no sign of life and answers no call");
+            }
+        }
+    }
+
+    /** The settings with which this rank has joined. */
+    public HvdConfig config() {
+        return config;
+    }
+
+    /** Warns of results that the program does not look at. */
+    public UnreadResults unreadResults() {
+        return unreadResults;
+    }
+
+    /** Members of the process sets from the start, besides the set of all ranks. */
+    public List<List<Integer>> processSets() {
+        return processSets;
+    }
+
+    /**
+     * The members of a new process set in ascending order.
+     *
+     * @throws io.hvd.error.HvdException if a rank is named twice or does not exist
+     */
+    public List<Integer> members(List<Integer> ranks) {
+        return InitialProcessSets.members("process set", ranks, topology().size());
+    }
+
+    /**
+     * The engine, for a call that needs an open context.
+     *
+     * @throws NotInitialisedException if this rank has left the job
+     */
+    public Engine open(String call) {
+        if (!open) {
+            throw new NotInitialisedException(call);
+        }
+        return engine;
+    }
+
+    /** As {@link #open(String)}; the kind is put into words only where they are needed. */
+    public Engine open(OpKind call) {
+        if (!open) {
+            throw new NotInitialisedException(call.toString());
+        }
+        return engine;
+    }
+
+    public Engine engine() {
+        return engine;
+    }
+
+    public Topology topology() {
+        return backend.topology();
+    }
+
+    /** The back end and why it was chosen. */
+    public String description() {
+        return backend.description();
+    }
+
+    /** Empty unless HOROVOD_TIMELINE asks for it. */
+    public Optional<Timeline> timeline() {
+        return timeline;
+    }
+
+    /** Hears of everything that happens on this rank. */
+    public FlightRecorder recorder() {
+        return recorder;
+    }
+
+    /** This rank's GPUs; none if it computes on the CPU. */
+    public List<Device> devices() {
+        return devices.all();
+    }
+
+    void assign(List<Device> assigned) {
+        devices.assign(assigned);
+    }
+
+    /**
+     * The device of a tensor as all ranks know it: by its place among this rank's own.
+     *
+     * @throws io.hvd.error.HvdException if it is another rank's
+     */
+    public Device place(String tensor, Device device) {
+        return devices.place(tensor, device);
+    }
+
+    public boolean isOpen() {
+        return open;
+    }
+
+    /** Why the job cannot go on; empty as long as it can. */
+    String failure() {
+        return failure.words();
+    }
+
+    /** Waits a moment for a failure that is to be expected, because the engine may be about to hear of it. */
+    String awaitFailure() {
+        return failure.await(ENGINE_FIRST_MILLIS);
+    }
+
+    /** Whether threads that have waited for a result are about to throw, each with more to say than the failure itself. */
+    boolean threadsSpeak() {
+        return threadsSpeak;
+    }
+
+    /** Knows the other ranks' processes. */
+    Monitor monitor() {
+        return monitor;
+    }
+
+    /**
+     * Known long work of this rank, for which the others wait without a warning and beyond the limit.
+     *
+     * @param atMost budget; from its end on the others' whole wait counts
+     * @return to be run when the work is done; running it again does nothing
+     */
+    public Runnable phase(String what, Duration atMost) {
+        return monitor.phase(what, atMost);
+    }
+
+    /** Leaves in order, once; {@code last} also ends what outlives a context. */
+    public synchronized void close(boolean last) {
+        if (!open) {
+            return;
+        }
+        Call leaving = recorder.submitted(new Call.Operation("close", "HvdContext.close", "", 0, everybody()));
+        engine.close(() -> timeline.ifPresent(Timeline::close));
+        recorder.ended(leaving, failure());
+        open = false;
+        monitor.close();
+        if (last) {
+            finish();
+        }
+    }
+
+    private List<Integer> everybody() {
+        return IntStream.range(0, topology().size()).boxed().toList();
+    }
+
+    /** Where a rank is given up but its process lives on. */
+    void stopWatching() {
+        monitor.close();
+    }
+
+    /** Ends MPI, unless the job has failed. */
+    synchronized void finish() {
+        if (failure().isEmpty()) {
+            finalization.run(limitMillis -> events.heldUp(this, limitMillis));
+        }
+    }
+
+    /** What has become of MPI after this rank has left. */
+    MpiFinalization finalization() {
+        return finalization;
+    }
+
+    /** Tells the other ranks why this one cannot go on; they need not wait for it. */
+    void fail(String why, long limitMillis) {
+        engine.fail(why, limitMillis);
+    }
+
+    /** Ends every rank's process; any thread. */
+    void abort(int exitCode, String why) {
+        backend.abort(exitCode, why);
+    }
+}

@@ -1,0 +1,96 @@
+package io.hvd.job;
+
+import io.hvd.backend.mpi.MpiProvider;
+import io.hvd.spi.Topology;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
+
+/** The end of a process whose rank has left its job in order: the end of MPI, and a limit for the launcher. */
+final class OrderlyExit {
+    /** How often a rank that waits for the others in MPI_Finalize looks whether they still live. */
+    private static final long LOOK_MILLIS = 500;
+    /** For the end of MPI once a rank of this host is gone: it may have been through before this one. */
+    private static final long FINISH_MILLIS = 5_000;
+
+    private final FailureReport report;
+    private final BooleanSupplier hasThrown;
+
+    OrderlyExit(FailureReport report, BooleanSupplier hasThrown) {
+        this.report = report;
+        this.hasThrown = hasThrown;
+    }
+
+    /** In the exit hook. */
+    void run(Membership member) {
+        finishWhatShutdownLeft(member);
+        boolean well = ExitCause.find().byReturn() && !hasThrown.getAsBoolean();
+        if (member.finalization().leave(well)) {
+            endWellWithoutMpi(member);
+        }
+        Topology topology = member.topology();
+        if (MpiProvider.ofThisProcess().isStarted() && topology.localRank() == 0) {
+            LauncherLimit.beginAfterTheRanks(topology.localSize() == topology.size());
+        }
+    }
+
+    /**
+     * After shutdown() on all ranks MPI is still up. Its end waits for every rank's, and one that works on alone, as on
+     * its last checkpoint, may take its time; only the death of a rank is a reason not to wait. The launcher notices that of
+     * a rank on another host. Once the last rank has come, there is a limit.
+     */
+    private static void finishWhatShutdownLeft(Membership member) {
+        FutureTask<Void> finish = new FutureTask<>(member::finish, null);
+        JobAbort.daemon(finish, "hvd-finish").start();
+        try {
+            while (!endsWithin(finish, LOOK_MILLIS)) {
+                List<Integer> gone = member.finalization().hasMet()
+                        ? List.of()
+                        : member.monitor().dead();
+                if (!gone.isEmpty() && !endsWithin(finish, FINISH_MILLIS)) {
+                    abort(member, "the processes of ranks " + gone + " are gone");
+                }
+            }
+        } catch (ExecutionException e) {
+            abort(member, e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static boolean endsWithin(FutureTask<Void> finish, long millis)
+            throws ExecutionException, InterruptedException {
+        try {
+            finish.get(millis, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (TimeoutException e) {
+            return false;
+        }
+    }
+
+    private static void abort(Membership member, String why) {
+        JobAbort.abort(member, "MPI could not be ended in order: " + why);
+    }
+
+    /**
+     * Open MPI 4.1 takes a process that ends without MPI_Finalize for a failure, but not MPI_Abort with code zero. That may
+     * be held up as well, which is no reason to stay.
+     */
+    private void endWellWithoutMpi(Membership member) {
+        Thread abort = JobAbort.daemon(
+                () -> {
+                    report.goodEnd();
+                    member.abort(0, "");
+                },
+                "hvd-end");
+        abort.start();
+        try {
+            abort.join(FINISH_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package io.hvd.job;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.config.HvdConfig.BackendChoice;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.monitor.Peers;
+import io.hvd.spi.StartupHook;
+import io.hvd.spi.Topology;
+import java.util.List;
+import java.util.ServiceLoader;
+
+/** The job that this process is in, as a rank or by its threads: one after the other, all under one guard. Any thread may use it. */
+public final class ProcessJob {
+    /** Null before the first job. */
+    private JobGuard guard;
+
+    /**
+     * Joins as one rank the job that a launcher has started; without one, this process is a job of its own.
+     *
+     * @param ranks world ranks that take part, in their new order; empty means all
+     * @param processSets global ranks of the process sets that are there from the start
+     * @param gpusPerRank 0 for as many as the settings say
+     */
+    public synchronized Membership join(List<Integer> ranks, List<List<Integer>> processSets, int gpusPerRank) {
+        HvdConfig config = settings().withGpusPerRank(gpusPerRank);
+        config.applyLog();
+        requireDistinct(ranks);
+        JobGuard process = guard(config);
+        Membership membership;
+        try {
+            membership = join(ranks, processSets, config, process);
+        } catch (RuntimeException | Error e) {
+            process.notJoined(e);
+            throw e;
+        }
+        StartLog.write(membership, membership.topology().localSize());
+        return membership;
+    }
+
+    private static HvdConfig settings() {
+        try {
+            return HvdConfig.fromEnvironment();
+        } catch (HvdException bad) {
+            new JobGuard(new FailureReport(HvdConfig.ofLauncherOnly(System.getenv()))).notJoined(bad);
+            throw bad;
+        }
+    }
+
+    private synchronized JobGuard guard(HvdConfig config) {
+        if (guard == null) {
+            guard = new JobGuard(new FailureReport(config));
+        }
+        return guard;
+    }
+
+    private static Membership join(
+            List<Integer> ranks, List<List<Integer>> processSets, HvdConfig config, JobGuard guard) {
+        runStartupHooks();
+        JoinRequest request = new JoinRequest(
+                BackendSelection.choose(config),
+                config,
+                backend -> Peers.connect(backend, config.controlInterface()),
+                guard);
+        Membership membership = request.join(ranks, processSets);
+        guard.watch(membership);
+        requireSlurmsJob(ranks, config, membership.topology());
+        membership.assign(GpuAssignment.assign(membership.topology(), config));
+        return membership;
+    }
+
+    /**
+     * Runs ranks as threads, which are a job of their own, or a part of the one that a launcher has started.
+     *
+     * @param processSets global ranks of those that are there from the start
+     * @return the results by thread
+     */
+    public <R> List<R> spawn(int size, List<List<Integer>> processSets, RankProgram<R> program) {
+        HvdConfig config = HvdConfig.fromEnvironment();
+        config.applyLog();
+        runStartupHooks();
+        if (size < 1) {
+            throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
+        }
+        if (BackendSelection.isOneOfSeveral(config)) {
+            return RankThreads.launched(size, processSets, config, guardOfThreads(config, size))
+                    .run(program);
+        }
+        StartLog.notes(config);
+        return RankThreads.alone(size, processSets, config).run(program);
+    }
+
+    /** The guard of this process, which must not be in a job already: MPI serves one at a time. */
+    private synchronized JobGuard guardOfThreads(HvdConfig config, int size) {
+        JobGuard process = guard(config);
+        if (process.isInJob()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "spawn of " + size + " ranks in a process that is part of a job already, by Hvd.init() or by"
+                            + " another spawn; leave that one first, or leave it out: under a launcher spawn joins"
+                            + " the job by itself");
+        }
+        return process;
+    }
+
+    /**
+     * Leaves a record for the launcher: this process ends itself, for a reason that no stack explains.
+     *
+     * @param current this rank's place, or null if it is in no job
+     */
+    public static void recordFailure(String reason, int exitCode, Membership current) {
+        FailureReport report = new FailureReport(HvdConfig.ofLauncherOnly(System.getenv()));
+        if (current != null) {
+            report.speakFor(current.topology());
+        }
+        report.recordOnly(reason, exitCode);
+    }
+
+    /** MPI and Slurm must mean the same job; one that was split on purpose is its program's business. */
+    private static void requireSlurmsJob(List<Integer> ranks, HvdConfig config, Topology topology) {
+        if (ranks.isEmpty() && config.startedByLauncher() && config.backend() != BackendChoice.LOCAL) {
+            config.slurm()
+                    .flatMap(slurm -> slurm.whyOtherJob(topology.rank(), topology.size()))
+                    .ifPresent(why -> {
+                        throw new HvdException(ErrorId.INIT_FAILED, why);
+                    });
+        }
+    }
+
+    private static void runStartupHooks() {
+        ServiceLoader.load(StartupHook.class).forEach(StartupHook::beforeInit);
+    }
+
+    private static void requireDistinct(List<Integer> ranks) {
+        if (ranks.stream().distinct().count() < ranks.size()) {
+            throw new HvdException(ErrorId.BAD_ARGUMENT, "init for ranks " + ranks + ": a rank is named twice");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+package io.hvd.job;
+
+/** What a rank that is a thread does between joining and leaving. */
+@FunctionalInterface
+public interface RankProgram<R> {
+    /** On the rank's own thread, which does nothing else before or after. */
+    R run(Membership membership) throws Exception;
+}

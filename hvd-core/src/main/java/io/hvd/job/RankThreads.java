@@ -1,0 +1,119 @@
+package io.hvd.job;
+
+import io.hvd.config.HvdConfig;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** Ranks as threads of one JVM, each with a membership of its own. */
+public final class RankThreads {
+    /** Small enough that the stages of a few ranks stay in cache together. */
+    private static final int STAGE_BYTES = 1 << 18;
+
+    private static final long JOIN_MILLIS = 50;
+    private static final long GIVE_UP_NANOS = 2_000_000_000L;
+
+    private final int size;
+    private final SpawnedJob job;
+    private final SpawnFailures failures;
+    private long giveUpNanos;
+
+    /** A job of its own. @param processSets global ranks of those that are there from the start */
+    public static RankThreads alone(int size, List<List<Integer>> processSets, HvdConfig config) {
+        SpawnFailures failures = new SpawnFailures();
+        return new RankThreads(size, new LocalJob(size, stageBytes(config), processSets, config, failures), failures);
+    }
+
+    /** Together with the other processes that a launcher has started. @param process watches this one */
+    static RankThreads launched(int size, List<List<Integer>> processSets, HvdConfig config, JobGuard process) {
+        return new RankThreads(
+                size, new LaunchedJob(size, stageBytes(config), processSets, config, process), new SpawnFailures());
+    }
+
+    private static int stageBytes(HvdConfig config) {
+        return Math.min(STAGE_BYTES, config.stageBytes());
+    }
+
+    /** @param failures told by the job too */
+    private RankThreads(int size, SpawnedJob job, SpawnFailures failures) {
+        this.size = size;
+        this.job = job;
+        this.failures = failures;
+    }
+
+    /**
+     * Runs the program on every rank, and waits for all of them.
+     *
+     * @return the results by thread
+     * @throws io.hvd.error.HvdException if a rank has failed; the first failure in time is the cause
+     */
+    public <R> List<R> run(RankProgram<R> program) {
+        List<R> results = new ArrayList<>(Collections.nCopies(size, null));
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            int rank = i;
+            Thread thread = new Thread(() -> results.set(rank, runRank(rank, program)), "hvd-rank-" + rank);
+            // Waited for all the same, but not for ever if it hangs.
+            thread.setDaemon(true);
+            threads.add(thread);
+            thread.start();
+        }
+        join(threads);
+        if (!failures.isEmpty()) {
+            throw failures.first();
+        }
+        return results;
+    }
+
+    private <R> R runRank(int thread, RankProgram<R> program) {
+        Membership membership;
+        try {
+            membership = job.join(thread);
+        } catch (Throwable cause) {
+            failures.add("rank " + thread, cause);
+            job.refused(thread, cause);
+            return null;
+        }
+        try {
+            job.begin(membership);
+            R result = program.run(membership);
+            job.leave(membership);
+            return result;
+        } catch (Throwable cause) {
+            // Noted before the others hear of it, because they fail in consequence.
+            failures.add("rank " + membership.topology().rank(), cause);
+            job.failed(thread, membership, cause);
+            return null;
+        } finally {
+            membership.stopWatching();
+        }
+    }
+
+    private void join(List<Thread> threads) {
+        boolean interrupted = false;
+        while (threads.stream().anyMatch(Thread::isAlive) && !isGivenUp(threads)) {
+            try {
+                for (Thread thread : threads) {
+                    thread.join(JOIN_MILLIS);
+                }
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** After a hang the threads are interrupted; one that does not care is left behind. */
+    private boolean isGivenUp(List<Thread> threads) {
+        if (!failures.hung()) {
+            return false;
+        }
+        if (giveUpNanos == 0) {
+            threads.forEach(Thread::interrupt);
+            giveUpNanos = System.nanoTime() + GIVE_UP_NANOS;
+        }
+        return System.nanoTime() > giveUpNanos;
+    }
+}

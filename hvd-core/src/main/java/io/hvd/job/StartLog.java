@@ -1,0 +1,46 @@
+package io.hvd.job;
+
+import io.hvd.config.HvdConfig;
+import io.hvd.config.SlurmPlace;
+import io.hvd.spi.Topology;
+import io.hvd.tensor.Device;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What a rank logs when it has joined. */
+final class StartLog {
+    /** The logger that programs know. */
+    private static final Logger LOG = LoggerFactory.getLogger("io.hvd.Hvd");
+
+    private StartLog() {}
+
+    /** @param busyWaiters ranks of this host that keep a processor busy while they wait */
+    static void write(Membership member, int busyWaiters) {
+        HvdConfig config = member.config();
+        Optional<SlurmPlace> slurm = config.slurm();
+        if (slurm.isPresent() || config.showRanks()) {
+            LOG.info(PlacementReport.of(
+                    member.topology(), ProcessHandle.current().pid(), GpuAssignment.gpus(member.devices()), slurm));
+        }
+        if (member.topology().rank() == 0) {
+            notes(config);
+            slurm.flatMap(place -> place.waitingAdvice(busyWaiters)).ifPresent(LOG::warn);
+            job(member.topology(), member.description(), member.devices());
+        }
+    }
+
+    static void notes(HvdConfig config) {
+        config.notes().forEach(LOG::warn);
+    }
+
+    private static void job(Topology topology, String backend, List<Device> devices) {
+        LOG.info(
+                "{} rank(s) on {}, back end {}, device of rank 0: {}",
+                topology.size(),
+                topology.hosts().stream().distinct().toList(),
+                backend,
+                devices.size() > 1 ? devices : devices.stream().findFirst().orElse(Device.CPU));
+    }
+}

@@ -1,0 +1,52 @@
+/**
+ * Collective training with MPI. The packages {@code io.hvd}, {@code io.hvd.error}, {@code io.hvd.tensor} and
+ * {@code io.hvd.tensor.cuda} are the API; hvd's own modules see some of the others.
+ */
+@SuppressWarnings({
+    "module", // hvd's modules, which are built after this one
+    "requires-automatic" // JCuda has no name of its own as a module
+})
+module io.hvd.core {
+    requires java.management;
+    requires org.slf4j;
+    requires static jcuda;
+    requires static org.bytedeco.cuda;
+    requires static org.bytedeco.javacpp;
+
+    uses io.hvd.spi.GpuDriver;
+    uses io.hvd.spi.StartupHook;
+
+    provides io.hvd.spi.GpuDriver with
+            io.hvd.backend.nccl.CudaGpuDriver;
+
+    exports io.hvd;
+    exports io.hvd.error;
+    exports io.hvd.tensor;
+    exports io.hvd.tensor.cuda;
+    exports io.hvd.backend.cuda to
+            io.hvd.examples,
+            io.hvd.optimizer;
+    exports io.hvd.backend.mpi to
+            io.hvd.benchmarks,
+            io.hvd.launch;
+    exports io.hvd.backend.nccl to
+            io.hvd.examples,
+            io.hvd.launch;
+    exports io.hvd.backend.shm to
+            io.hvd.benchmarks,
+            io.hvd.launch;
+    exports io.hvd.config to
+            io.hvd.benchmarks,
+            io.hvd.examples,
+            io.hvd.launch,
+            io.hvd.optimizer;
+    exports io.hvd.file to
+            io.hvd.benchmarks,
+            io.hvd.examples,
+            io.hvd.launch,
+            io.hvd.optimizer;
+    exports io.hvd.spi to
+            io.hvd.benchmarks,
+            io.hvd.launch,
+            io.hvd.optimizer;
+}

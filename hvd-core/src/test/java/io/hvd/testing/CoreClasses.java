@@ -1,0 +1,38 @@
+package io.hvd.testing;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The classes of hvd-core as they were compiled, nested ones included. For tests of hvd-core itself. */
+public final class CoreClasses {
+    private static final Path ROOT = Path.of("target", "classes");
+
+    private CoreClasses() {}
+
+    /** Loaded, not initialised. */
+    public static List<Class<?>> all() {
+        try (Stream<Path> files = Files.walk(ROOT)) {
+            return files.filter(file -> file.toString().endsWith(".class"))
+                    .map(file -> ROOT.relativize(file).toString())
+                    .filter(file -> !file.equals("module-info.class") && !file.endsWith("package-info.class"))
+                    .sorted()
+                    .<Class<?>>map(CoreClasses::load)
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static Class<?> load(String file) {
+        String name = file.substring(0, file.length() - ".class".length()).replace('/', '.');
+        try {
+            return Class.forName(name, false, CoreClasses.class.getClassLoader());
+        } catch (ClassNotFoundException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}
