@@ -13,9 +13,9 @@ import io.hvd.monitor.Member;
 import io.hvd.monitor.Peers;
 import io.hvd.monitor.SharedPeers;
 import io.hvd.monitor.SocketPeers;
+import io.hvd.net.HostAddress;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
-import io.hvd.spi.HostAddress;
 import io.hvd.spi.StartupHook;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
@@ -293,7 +293,7 @@ public final class Hvd {
                 ? SharedPeers.team(1, topology.host()).get(0)
                 : SocketPeers.connect(
                         Member.ofThisProcess(topology.rank(), topology.host()),
-                        () -> HostAddress.of(topology, config.controlInterface()),
+                        () -> HostAddress.of(topology.nodes(), config.controlInterface()),
                         backend::exchange);
     }
 

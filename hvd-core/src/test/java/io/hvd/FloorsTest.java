@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 class FloorsTest {
     private static final String TENSOR = "io.hvd.tensor";
     private static final String ERROR = "io.hvd.error";
+    private static final String NET = "io.hvd.net";
     private static final String CONFIG = "io.hvd.config";
     private static final String FILE = "io.hvd.file";
     private static final String SPI = "io.hvd.spi";
@@ -42,7 +43,9 @@ class FloorsTest {
             // floor 0: values
             floor(ERROR),
             floor(TENSOR, ERROR),
-            floor(CONFIG, ERROR),
+            // control messages, and the connections on which they travel
+            floor(NET, ERROR),
+            floor(CONFIG, NET, ERROR),
             // files that are there as a whole or not at all
             floor(FILE, LOG),
             // floor 1
@@ -50,21 +53,22 @@ class FloorsTest {
             // what has happened on this rank: written by the engine, read by those who explain it
             floor(TRACE),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
-            floor(ENGINE, TRACE, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MONITOR, TRACE, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
-            floor(TIMELINE, TRACE, SPI, ERROR, CONFIG, LOG),
-            floor(LOCAL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
+            floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, LOG),
+            floor(LOCAL, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
-            floor(HYBRID, LOCAL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(HYBRID, LOCAL, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor("io.hvd.backend.shm.*", SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MPI, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MPI + ".bindings", MPI, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
+            floor(MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MPI + ".bindings", MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, TENSOR, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
             // NCCL takes its control plane from another back end, through the SPI
             floor(
                     NCCL + ".*",
                     CUDA,
+                    NET,
                     SPI,
                     TENSOR,
                     ERROR,
@@ -85,6 +89,7 @@ class FloorsTest {
                     MPI,
                     NCCL,
                     "io.hvd.backend.shm",
+                    NET,
                     SPI,
                     TENSOR,
                     ERROR,
@@ -96,7 +101,7 @@ class FloorsTest {
                     FACADE,
                     MPI,
                     NCCL,
-                    SPI,
+                    NET,
                     ERROR,
                     CONFIG,
                     FILE,
@@ -109,6 +114,7 @@ class FloorsTest {
                     MPI,
                     NCCL,
                     "io.hvd.backend.shm",
+                    NET,
                     SPI,
                     TENSOR,
                     ERROR,
@@ -179,6 +185,7 @@ class FloorsTest {
                     FACADE,
                     MPI,
                     "io.hvd.backend.shm",
+                    NET,
                     SPI,
                     TENSOR,
                     ERROR,

@@ -1,6 +1,6 @@
 package io.hvd.monitor;
 
-import io.hvd.spi.HandshakeListener;
+import io.hvd.net.HandshakeListener;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;

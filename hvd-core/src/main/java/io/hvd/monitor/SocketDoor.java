@@ -1,6 +1,6 @@
 package io.hvd.monitor;
 
-import io.hvd.spi.HandshakeListener;
+import io.hvd.net.HandshakeListener;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;

@@ -1,7 +1,7 @@
 package io.hvd.monitor;
 
 import io.hvd.error.HvdException;
-import io.hvd.spi.StartupExchange;
+import io.hvd.net.StartupExchange;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.InetAddress;

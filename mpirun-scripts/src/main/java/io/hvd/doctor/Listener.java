@@ -1,6 +1,6 @@
 package io.hvd.doctor;
 
-import io.hvd.spi.HandshakeListener;
+import io.hvd.net.HandshakeListener;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;

@@ -1,9 +1,9 @@
 package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
-import io.hvd.error.LauncherAddress;
-import io.hvd.spi.HandshakeListener;
-import io.hvd.spi.Interfaces;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.Interfaces;
+import io.hvd.net.LauncherAddress;
 import java.io.Closeable;
 import java.io.DataInputStream;
 import java.io.IOException;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
 import io.hvd.error.FailureRecord;
-import io.hvd.error.LauncherAddress;
+import io.hvd.net.LauncherAddress;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,8 +1,8 @@
 package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
-import io.hvd.spi.HandshakeListener;
-import io.hvd.spi.HostAddress;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.HostAddress;
 import io.hvd.spi.Topology;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -60,7 +60,7 @@ final class StarConnector implements AutoCloseable {
         if (topology.rank() > 0 || topology.size() == 1) {
             return new byte[0];
         }
-        ServerSocketChannel door = HandshakeListener.door(HostAddress.of(topology, config.controlInterface()));
+        ServerSocketChannel door = HandshakeListener.door(HostAddress.of(topology.nodes(), config.controlInterface()));
         address = (InetSocketAddress) door.getLocalAddress();
         listener = new HandshakeListener(List.of(door), Integer.BYTES);
         return new Meeting(address, secret).encode();

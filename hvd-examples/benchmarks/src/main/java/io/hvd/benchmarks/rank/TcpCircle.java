@@ -1,8 +1,8 @@
 package io.hvd.benchmarks.rank;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.net.HostAddress;
 import io.hvd.spi.Backend;
-import io.hvd.spi.HostAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
@@ -31,7 +31,7 @@ final class TcpCircle implements AutoCloseable {
     /** All ranks make theirs together. */
     TcpCircle(Backend hvd, HvdConfig config) throws IOException {
         var topology = hvd.topology();
-        var here = HostAddress.of(topology, config.controlInterface());
+        var here = HostAddress.of(topology.nodes(), config.controlInterface());
         try (ServerSocketChannel door = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0))) {
             int port = door.socket().getLocalPort();
             List<byte[]> doors = hvd.exchange((here.getHostAddress() + " " + port).getBytes(StandardCharsets.US_ASCII));

@@ -1,4 +1,4 @@
-package io.hvd.spi;
+package io.hvd.net;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;

@@ -1,5 +1,6 @@
-package io.hvd.error;
+package io.hvd.net;
 
+import io.hvd.error.FailureRecord;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;

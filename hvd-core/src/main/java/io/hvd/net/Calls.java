@@ -1,4 +1,4 @@
-package io.hvd.error;
+package io.hvd.net;
 
 import java.io.Closeable;
 import java.io.IOException;

@@ -1,9 +1,9 @@
-package io.hvd.spi;
+package io.hvd.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.spi.HandshakeListener.Guest;
+import io.hvd.net.HandshakeListener.Guest;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
