@@ -19,7 +19,6 @@ import io.hvd.spi.BackendProvider;
 import io.hvd.spi.StartupHook;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
-import java.io.IOException;
 import java.util.List;
 import java.util.ServiceLoader;
 import org.slf4j.Logger;
@@ -287,7 +286,7 @@ public final class Hvd {
     }
 
     /** A rank that is alone needs no sockets. */
-    static Peers monitors(Backend backend, HvdConfig config) throws IOException {
+    static Peers monitors(Backend backend, HvdConfig config) {
         Topology topology = backend.topology();
         return topology.size() == 1
                 ? SharedPeers.team(1, topology.host()).get(0)

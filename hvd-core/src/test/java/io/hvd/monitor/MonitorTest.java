@@ -299,7 +299,7 @@ final class MonitorTest {
             new Thread(() -> {
                         try {
                             connected.complete(SocketPeers.connect(member, host, exchange.of(member.rank())));
-                        } catch (IOException | RuntimeException e) {
+                        } catch (RuntimeException e) {
                             connected.completeExceptionally(e);
                         }
                     })

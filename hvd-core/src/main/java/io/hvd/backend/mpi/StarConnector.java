@@ -3,13 +3,10 @@ package io.hvd.backend.mpi;
 import io.hvd.config.HvdConfig;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HostAddress;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.spi.Topology;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
@@ -129,25 +126,17 @@ final class StarConnector implements AutoCloseable {
     }
 
     /** Where rank 0 waits, and what to say there. */
-    private record Meeting(InetSocketAddress address, byte[] secret) {
-        byte[] encode() throws IOException {
-            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-            DataOutputStream out = new DataOutputStream(bytes);
-            byte[] host = address.getAddress().getAddress();
-            out.writeByte(host.length);
-            out.write(host);
-            out.writeInt(address.getPort());
-            out.write(secret);
-            return bytes.toByteArray();
+    record Meeting(InetSocketAddress address, byte[] secret) {
+        byte[] encode() {
+            return MessageWriter.encode(out -> {
+                out.writeSocketAddress(address);
+                out.writeBytes(secret);
+            });
         }
 
-        static Meeting decode(byte[] bytes) throws IOException {
-            DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes));
-            byte[] host = in.readNBytes(in.readByte());
-            int port = in.readInt();
-            return new Meeting(
-                    new InetSocketAddress(InetAddress.getByAddress(host), port),
-                    in.readNBytes(HandshakeListener.SECRET_BYTES));
+        static Meeting decode(byte[] bytes) {
+            return MessageReader.decode(
+                    "where rank 0 waits", bytes, in -> new Meeting(in.readSocketAddress(), in.readBytes()));
         }
     }
 }

@@ -9,15 +9,12 @@ import io.hvd.error.HvdException;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import io.hvd.testing.Exchange;
-import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -332,9 +329,9 @@ class SocketControlTest {
 
     /** Connects as somebody who has heard the address but not the secret. */
     private static Socket dial(byte[] meeting) {
-        try (DataInputStream in = new DataInputStream(new java.io.ByteArrayInputStream(meeting))) {
-            byte[] host = in.readNBytes(in.readByte());
-            return new Socket(InetAddress.getByAddress(host), in.readInt());
+        var address = StarConnector.Meeting.decode(meeting).address();
+        try {
+            return new Socket(address.getAddress(), address.getPort());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -344,7 +341,7 @@ class SocketControlTest {
     private static Socket dial(byte[] meeting, int rank) {
         Socket socket = dial(meeting);
         try {
-            byte[] secret = Arrays.copyOfRange(meeting, meeting.length - 16, meeting.length);
+            byte[] secret = StarConnector.Meeting.decode(meeting).secret();
             socket.getOutputStream()
                     .write(ByteBuffer.allocate(20).put(secret).putInt(rank).array());
             return socket;
@@ -395,9 +392,7 @@ class SocketControlTest {
         for (int announced : List.of(Integer.MAX_VALUE, -1, Integer.MIN_VALUE)) {
             List<Socket> rank = new ArrayList<>();
             SocketControl control = SocketControl.connect(topology, config, mine -> {
-                if (mine.length > 1) {
-                    rank.add(dial(Arrays.copyOfRange(mine, 1, mine.length), 1));
-                }
+                Star.meeting(mine).ifPresent(meeting -> rank.add(dial(meeting, 1)));
                 return List.of(mine, mine);
             });
             End end = new End(control);

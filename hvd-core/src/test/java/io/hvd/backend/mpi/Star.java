@@ -1,13 +1,16 @@
 package io.hvd.backend.mpi;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.hvd.config.HvdConfig;
+import io.hvd.net.MessageReader;
 import io.hvd.spi.Topology;
 import io.hvd.testing.Exchange;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -17,9 +20,6 @@ import java.util.function.Consumer;
 /** All ends of a control plane in this JVM. */
 final class Star {
     private static final HvdConfig CONFIG = HvdConfig.from(Map.of("HOROVOD_START_TIMEOUT", "20"));
-
-    /** The exchange at the start puts a byte in front; only rank 0 has more to tell. */
-    private static final int MARK = 1;
 
     private Star() {}
 
@@ -37,9 +37,7 @@ final class Star {
             int rank = i;
             ends.add(CompletableFuture.supplyAsync(
                     () -> SocketControl.connect(topology(rank, size), CONFIG, mine -> {
-                        if (mine.length > MARK) {
-                            beforeTheOthers.accept(Arrays.copyOfRange(mine, MARK, mine.length));
-                        }
+                        meeting(mine).ifPresent(beforeTheOthers);
                         return exchange.of(rank).apply(mine);
                     }),
                     task -> new Thread(task, "connect-" + rank).start()));
@@ -49,6 +47,15 @@ final class Star {
             connected.add(get(end));
         }
         return connected;
+    }
+
+    /** What rank 0 tells in the exchange at the start; nobody else has anything to tell. */
+    static Optional<byte[]> meeting(byte[] told) {
+        byte[] words = MessageReader.decode("what a rank tells at the start", told, in -> {
+            assertThat(in.readBoolean()).as("complaint").isFalse();
+            return in.readBytes();
+        });
+        return Optional.of(words).filter(any -> words.length > 0);
     }
 
     /** A rank without others, by the test's clock. */
