@@ -62,7 +62,7 @@ final class Questions {
     private <T> Optional<T> askOne(int rank, Duration limit, byte[] message, MessageReader.Decoding<T> reader) {
         try {
             Optional<byte[]> answer = seal.open(
-                    SocketDoor.ask(all.get(rank).questions(), seal.password(), message, (int) limit.toMillis()));
+                    MonitorSockets.ask(all.get(rank).questions(), seal.password(), message, (int) limit.toMillis()));
             return answer.map(bytes -> MessageReader.decode("a monitor's answer", bytes, reader));
         } catch (IOException | MalformedMessageException e) {
             return Optional.empty();

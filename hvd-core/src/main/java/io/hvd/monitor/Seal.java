@@ -45,7 +45,7 @@ final class Seal {
         }
     }
 
-    /** What opens the ranks' doors to each other; it does not tell the key. */
+    /** The password of the ranks' connections to each other; it does not tell the key. */
     byte[] password() {
         return Arrays.copyOf(mac("password".getBytes(StandardCharsets.UTF_8)), HandshakeListener.SECRET_BYTES);
     }

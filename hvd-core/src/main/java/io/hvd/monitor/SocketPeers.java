@@ -33,18 +33,18 @@ public final class SocketPeers implements Peers {
     private final int self;
     private final List<Introduction> all;
     private final List<Member> members;
-    private final SocketDoor door;
+    private final MonitorSockets sockets;
     private final Seal seal;
     private final Questions questions;
     private final Map<Integer, Heard> heard = new ConcurrentHashMap<>();
     private final LatestBeats latest = new LatestBeats();
     private final AtomicLong beats = new AtomicLong();
 
-    private SocketPeers(int self, List<Introduction> all, SocketDoor door) {
+    private SocketPeers(int self, List<Introduction> all, MonitorSockets sockets) {
         this.self = self;
         this.all = all;
         this.members = all.stream().map(Introduction::member).toList();
-        this.door = door;
+        this.sockets = sockets;
         this.seal = Seal.of(all.stream().map(Introduction::share).toList());
         this.questions = new Questions("hvd-monitor-" + self + "-asks", all, seal);
     }
@@ -61,20 +61,21 @@ public final class SocketPeers implements Peers {
      * @throws HvdException on all ranks if one of them has no address or cannot open its sockets
      */
     public static SocketPeers connect(Member self, Reachable host, Function<byte[], List<byte[]>> exchange) {
-        SocketDoor[] door = new SocketDoor[1];
+        MonitorSockets[] sockets = new MonitorSockets[1];
         try {
             List<byte[]> told = StartupExchange.hold(
                     "rank " + self.rank() + " (" + self.host() + ") could not open its monitor's sockets",
                     () -> {
-                        door[0] = SocketDoor.open(host.address());
-                        return new Introduction(self, door[0].questions(), door[0].beats(), Seal.share()).encode();
+                        sockets[0] = MonitorSockets.open(host.address());
+                        return new Introduction(self, sockets[0].questions(), sockets[0].beats(), Seal.share())
+                                .encode();
                     },
                     exchange);
             return new SocketPeers(
-                    self.rank(), told.stream().map(Introduction::decode).toList(), door[0]);
+                    self.rank(), told.stream().map(Introduction::decode).toList(), sockets[0]);
         } catch (RuntimeException e) {
-            if (door[0] != null) {
-                door[0].close();
+            if (sockets[0] != null) {
+                sockets[0].close();
             }
             throw e;
         }
@@ -97,19 +98,20 @@ public final class SocketPeers implements Peers {
 
     @Override
     public void serve(Respondent respondent) {
-        door.serve("hvd-monitor-" + self, seal.password(), this::hear, sealedBytes -> answer(sealedBytes, respondent));
+        sockets.serve(
+                "hvd-monitor-" + self, seal.password(), this::hear, sealedBytes -> answer(sealedBytes, respondent));
     }
 
     @Override
     public void publish(Activity activity) {
         long number = beats.incrementAndGet();
         byte[] sealedBytes = beat(number, activity);
-        if (sealedBytes.length > SocketDoor.DATAGRAM_BYTES) {
+        if (sealedBytes.length > MonitorSockets.DATAGRAM_BYTES) {
             sealedBytes = beat(number, activity.brief(FEW_CALLS));
         }
         for (Introduction other : all.subList(0, Math.min(MOST_LISTENERS, all.size()))) {
             if (other.member().rank() != self) {
-                door.send(sealedBytes, other.beats());
+                sockets.send(sealedBytes, other.beats());
             }
         }
     }
@@ -118,7 +120,7 @@ public final class SocketPeers implements Peers {
         return seal.close(MessageWriter.encode(out -> new Beat(self, number, activity).encode(out)));
     }
 
-    /** On the door's one thread for datagrams. */
+    /** On the one thread for datagrams. */
     private void hear(byte[] sealedBytes) {
         Optional<byte[]> message = seal.open(sealedBytes);
         if (message.isEmpty()) {
@@ -188,6 +190,6 @@ public final class SocketPeers implements Peers {
 
     @Override
     public void close() {
-        door.close();
+        sockets.close();
     }
 }

@@ -9,10 +9,8 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
@@ -21,9 +19,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Accepts connections and hands over those that have sent the job's secret as their first bytes. A connection that sends
- * something else or takes too long is closed, and so is the oldest one when too many have not sent it yet. A foreign
- * connection therefore costs a few bytes, and no thread waits for it.
+ * Accepts connections and hands over those whose hello has the job's secret. A connection that sends something else or
+ * takes too long is closed, and so is the oldest one when too many have not sent their hello yet. A foreign connection
+ * therefore costs a few bytes, and no thread waits for it.
  *
  * <p>One thread asks for connections; any thread may close.
  */
@@ -31,40 +29,39 @@ public final class HandshakeListener implements AutoCloseable {
     /** The length of every secret. */
     public static final int SECRET_BYTES = 16;
 
-    /** How long a caller has to say the secret. A rank of the job says it in its first packet. */
+    /** How long a connection has for its hello. A rank of the job sends it in its first packet. */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
-    private static final int MOST_WAITING = 256;
-    /** Between two looks at those who wait, so that none of them is the first of too many before it was listened to. */
+    private static final int MOST_PENDING = 256;
+    /** Between two looks at those pending, so that none of them is the first of too many before its hello was read. */
     private static final int MOST_AT_ONCE = 64;
 
     private static final int BACKLOG = 1_000;
 
     private final Selector selector;
-    private final int more;
-    /** In the order of their coming. */
-    private final Set<Caller> waiting = new LinkedHashSet<>();
+    /** In the order in which they were made. */
+    private final Set<Pending> pending = new LinkedHashSet<>();
 
-    private final ArrayDeque<Guest> guests = new ArrayDeque<>();
+    private final ArrayDeque<Accepted> accepted = new ArrayDeque<>();
     private volatile boolean closed;
 
     /**
-     * A caller that has said the secret.
+     * A connection whose hello had the secret.
      *
-     * @param channel blocking; its owner is now who got the guest
-     * @param said what came after the secret
+     * @param connection blocks; whoever gets it closes it
+     * @param number from the hello
      */
-    public record Guest(SocketChannel channel, ByteBuffer said) {}
+    public record Accepted(FramedConnection connection, int number) {}
 
-    private static final class Caller {
+    /** A connection whose hello is not here as a whole. */
+    private static final class Pending {
         private final SelectionKey key;
-        private final ByteBuffer said;
+        private final ByteBuffer hello = ByteBuffer.allocate(Hello.BYTES);
         private final long since = System.nanoTime();
 
-        Caller(SelectionKey key, int bytes) {
+        Pending(SelectionKey key) {
             this.key = key;
-            this.said = ByteBuffer.allocate(bytes);
         }
 
         SocketChannel channel() {
@@ -72,15 +69,11 @@ public final class HandshakeListener implements AutoCloseable {
         }
     }
 
-    /**
-     * @param doors that listen; closed with the listener
-     * @param more bytes that everybody says after the secret
-     */
-    public HandshakeListener(List<ServerSocketChannel> doors, int more) throws IOException {
-        this.more = more;
+    /** @param sockets that listen; closed with this */
+    public HandshakeListener(List<ServerSocketChannel> sockets) throws IOException {
         this.selector = Selector.open();
-        for (ServerSocketChannel door : doors) {
-            door.configureBlocking(false).register(selector, SelectionKey.OP_ACCEPT);
+        for (ServerSocketChannel socket : sockets) {
+            socket.configureBlocking(false).register(selector, SelectionKey.OP_ACCEPT);
         }
     }
 
@@ -92,64 +85,64 @@ public final class HandshakeListener implements AutoCloseable {
     }
 
     /** Listens at one address, at a port that the system chooses. */
-    public static ServerSocketChannel door(InetAddress address) throws IOException {
-        ServerSocketChannel door = ServerSocketChannel.open();
+    public static ServerSocketChannel bind(InetAddress address) throws IOException {
+        ServerSocketChannel socket = ServerSocketChannel.open();
         try {
-            return door.bind(new InetSocketAddress(address, 0), BACKLOG);
+            return socket.bind(new InetSocketAddress(address, 0), BACKLOG);
         } catch (IOException e) {
-            door.close();
+            socket.close();
             throw e;
         }
     }
 
     /**
-     * Waits for the next one who knows the secret.
+     * Waits for the next connection whose hello has the secret.
      *
      * @param secret {@link #SECRET_BYTES}
-     * @return empty if nobody came in time, or the listener is closed
+     * @return empty if none came in time, or the listener is closed
      */
-    public Optional<Guest> next(byte[] secret, long nanos) throws IOException {
+    public Optional<Accepted> next(byte[] secret, long nanos) throws IOException {
         long begin = System.nanoTime();
         try {
             for (long left = nanos;
-                    !closed && guests.isEmpty() && left > 0;
+                    !closed && accepted.isEmpty() && left > 0;
                     left = nanos - (System.nanoTime() - begin)) {
                 selector.select(key -> serve(key, secret), millis(left));
-                showOutTheSlow();
+                dropTheSlow();
             }
         } catch (ClosedSelectorException e) {
             return Optional.empty();
         }
-        return Optional.ofNullable(guests.poll());
+        return Optional.ofNullable(accepted.poll());
     }
 
-    /** Up to the moment at which somebody has to be shown out; at least 1, since 0 is for ever. */
+    /** Up to the moment at which a connection has to be dropped; at least 1, since 0 is for ever. */
     private long millis(long left) {
         long patience =
-                waiting.isEmpty() ? Long.MAX_VALUE : patience(waiting.iterator().next());
+                pending.isEmpty() ? Long.MAX_VALUE : patience(pending.iterator().next());
         return Math.max(1, TimeUnit.NANOSECONDS.toMillis(Math.min(left, patience)));
     }
 
-    private static long patience(Caller caller) {
-        return PATIENCE_NANOS - (System.nanoTime() - caller.since);
+    private static long patience(Pending one) {
+        return PATIENCE_NANOS - (System.nanoTime() - one.since);
     }
 
     private void serve(SelectionKey key, byte[] secret) {
         if (key.isValid() && key.isAcceptable()) {
-            letWait((ServerSocketChannel) key.channel());
+            accept((ServerSocketChannel) key.channel());
         } else if (key.isValid() && key.isReadable()) {
-            listen((Caller) key.attachment(), secret);
+            read((Pending) key.attachment(), secret);
         }
     }
 
-    private void letWait(ServerSocketChannel door) {
+    private void accept(ServerSocketChannel socket) {
         for (int i = 0; i < MOST_AT_ONCE; i++) {
             try {
-                SocketChannel channel = door.accept();
+                SocketChannel channel = socket.accept();
                 if (channel == null) {
                     return;
                 }
-                letWait(channel);
+                accept(channel);
             } catch (IOException e) {
                 makeRoom();
                 return;
@@ -157,62 +150,62 @@ public final class HandshakeListener implements AutoCloseable {
         }
     }
 
-    /** Without a file descriptor nobody can be let in; the door would be found open again at once. */
+    /** Without a file descriptor nothing can be accepted, and the selector would report the same connection again at once. */
     private void makeRoom() {
-        if (waiting.isEmpty()) {
+        if (pending.isEmpty()) {
             LockSupport.parkNanos(PAUSE_NANOS);
         }
-        showOutTheFirst();
+        dropTheFirst();
     }
 
-    private void letWait(SocketChannel channel) throws IOException {
-        if (waiting.size() == MOST_WAITING) {
-            showOutTheFirst();
+    private void accept(SocketChannel channel) throws IOException {
+        if (pending.size() == MOST_PENDING) {
+            dropTheFirst();
         }
         SelectionKey key = channel.configureBlocking(false).register(selector, SelectionKey.OP_READ);
-        Caller caller = new Caller(key, SECRET_BYTES + more);
-        key.attach(caller);
-        waiting.add(caller);
+        Pending one = new Pending(key);
+        key.attach(one);
+        pending.add(one);
     }
 
-    private void listen(Caller caller, byte[] secret) {
+    private void read(Pending one, byte[] secret) {
         try {
-            int read = caller.channel().read(caller.said);
-            if (read < 0) {
-                showOut(caller);
-            } else if (!caller.said.hasRemaining()) {
-                decide(caller, secret);
+            int count = one.channel().read(one.hello);
+            if (count < 0) {
+                drop(one);
+            } else if (!one.hello.hasRemaining()) {
+                decide(one, secret);
             }
         } catch (IOException e) {
-            showOut(caller); // gone again
+            drop(one); // gone again
         }
     }
 
-    private void decide(Caller caller, byte[] secret) throws IOException {
-        ByteBuffer said = caller.said.flip();
-        if (!MessageDigest.isEqual(secret, Arrays.copyOf(said.array(), SECRET_BYTES))) {
-            showOut(caller);
+    private void decide(Pending one, byte[] secret) throws IOException {
+        Hello hello = Hello.decode(one.hello.flip());
+        if (!hello.knows(secret)) {
+            drop(one);
             return;
         }
-        waiting.remove(caller);
-        caller.key.cancel();
-        caller.channel().configureBlocking(true);
-        guests.add(new Guest(caller.channel(), said.position(SECRET_BYTES).slice()));
+        pending.remove(one);
+        one.key.cancel();
+        one.channel().configureBlocking(true);
+        accepted.add(new Accepted(new FramedConnection(one.channel()), hello.number()));
     }
 
-    private void showOutTheSlow() {
-        while (!waiting.isEmpty() && patience(waiting.iterator().next()) <= 0) {
-            showOutTheFirst();
+    private void dropTheSlow() {
+        while (!pending.isEmpty() && patience(pending.iterator().next()) <= 0) {
+            dropTheFirst();
         }
     }
 
-    private void showOutTheFirst() {
-        waiting.stream().findFirst().ifPresent(this::showOut);
+    private void dropTheFirst() {
+        pending.stream().findFirst().ifPresent(this::drop);
     }
 
-    private void showOut(Caller caller) {
-        waiting.remove(caller);
-        close(caller.key);
+    private void drop(Pending one) {
+        pending.remove(one);
+        close(one.key);
     }
 
     private static void close(SelectionKey key) {
@@ -223,7 +216,7 @@ public final class HandshakeListener implements AutoCloseable {
         }
     }
 
-    /** Nobody is let in any more; those who wait are shown out, guests stay. */
+    /** Accepts no more connections and closes those that are pending; the accepted ones stay. */
     @Override
     public void close() throws IOException {
         closed = true;

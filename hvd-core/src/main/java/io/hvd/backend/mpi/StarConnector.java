@@ -1,6 +1,7 @@
 package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HostAddress;
 import io.hvd.net.MessageReader;
@@ -8,7 +9,6 @@ import io.hvd.net.MessageWriter;
 import io.hvd.spi.Topology;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.util.HashSet;
@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
 
 /**
  * Brings up the star: rank 0 listens on one address with a port chosen by the system, tells everybody
- * the address and a secret over MPI, and lets in who knows the secret.
+ * the address and a secret over MPI, and accepts those who know the secret.
  */
 final class StarConnector implements AutoCloseable {
 
@@ -42,7 +42,7 @@ final class StarConnector implements AutoCloseable {
 
     /** Takes a connection as soon as it is made. */
     interface Star {
-        void add(int rank, SocketChannel channel) throws IOException;
+        void add(int rank, FramedConnection connection) throws IOException;
     }
 
     /**
@@ -57,9 +57,10 @@ final class StarConnector implements AutoCloseable {
         if (topology.rank() > 0 || topology.size() == 1) {
             return new byte[0];
         }
-        ServerSocketChannel door = HandshakeListener.door(HostAddress.of(topology.nodes(), config.controlInterface()));
-        address = (InetSocketAddress) door.getLocalAddress();
-        listener = new HandshakeListener(List.of(door), Integer.BYTES);
+        ServerSocketChannel socket =
+                HandshakeListener.bind(HostAddress.of(topology.nodes(), config.controlInterface()));
+        address = (InetSocketAddress) socket.getLocalAddress();
+        listener = new HandshakeListener(List.of(socket));
         return new Meeting(address, secret).encode();
     }
 
@@ -75,13 +76,13 @@ final class StarConnector implements AutoCloseable {
     private void acceptAll(Star star) throws IOException {
         Set<Integer> connected = new HashSet<>();
         while (connected.size() < topology.size() - 1) {
-            HandshakeListener.Guest guest = listener.next(secret, Math.max(1, deadline - System.nanoTime()))
+            HandshakeListener.Accepted accepted = listener.next(secret, Math.max(1, deadline - System.nanoTime()))
                     .orElseThrow(() -> missing(connected));
-            int rank = guest.said().getInt();
+            int rank = accepted.number();
             if (rank > 0 && rank < topology.size() && connected.add(rank)) {
-                star.add(rank, guest.channel());
+                star.add(rank, accepted.connection());
             } else {
-                guest.channel().close();
+                accepted.connection().close();
             }
         }
     }
@@ -98,19 +99,11 @@ final class StarConnector implements AutoCloseable {
 
     private void dial(Meeting meeting, Star star) throws IOException {
         int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
-        own.socket().connect(meeting.address, left);
-        ByteBuffer hello = ByteBuffer.allocate(HandshakeListener.SECRET_BYTES + Integer.BYTES)
-                .put(meeting.secret)
-                .putInt(topology.rank())
-                .flip();
-        while (hello.hasRemaining()) {
-            own.write(hello);
-        }
-        star.add(0, own);
+        star.add(0, FramedConnection.dial(own, meeting.address, meeting.secret, topology.rank(), left));
         own = null;
     }
 
-    /** Nobody is let in any more, and a connection that was not made is given up. */
+    /** Nobody is accepted any more, and a connection that was not made is given up. */
     @Override
     public void close() {
         try {
