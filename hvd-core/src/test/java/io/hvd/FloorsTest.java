@@ -46,7 +46,7 @@ class FloorsTest {
             // control messages, and the connections on which they travel
             floor(NET, ERROR),
             floor(CONFIG, NET, ERROR),
-            // files that are there as a whole or not at all
+            // files that are there as a whole or not at all, and JSON for them
             floor(FILE, LOG),
             // floor 1
             floor(SPI, TENSOR, ERROR, CONFIG),
@@ -55,7 +55,7 @@ class FloorsTest {
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
             floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
-            floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, LOG),
+            floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
             floor(LOCAL, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
             floor(HYBRID, LOCAL, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
@@ -73,6 +73,7 @@ class FloorsTest {
                     TENSOR,
                     ERROR,
                     CONFIG,
+                    FILE,
                     LOG,
                     "jcuda.*",
                     "org.bytedeco.cuda.*",
