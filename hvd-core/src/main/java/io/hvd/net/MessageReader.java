@@ -41,9 +41,10 @@ public final class MessageReader {
         return decode(what, ByteBuffer.wrap(bytes), body);
     }
 
-    /** Reads a whole message, from the buffer's position to its limit; the buffer itself stays as it is. */
+    /** Reads a whole message, from the buffer's position to its limit, where the position then is. */
     public static <T> T decode(String what, ByteBuffer bytes, Decoding<T> body) {
         MessageReader in = new MessageReader(what, bytes.slice());
+        bytes.position(bytes.limit());
         try {
             T value = body.read(in);
             in.requireEnd();

@@ -93,14 +93,14 @@ class MessageCodecTest {
     }
 
     @Test
-    void aBufferIsReadBetweenItsPositionAndItsLimitAndStaysAsItIs() {
+    void aBufferIsReadFromItsPositionToItsLimit() {
         ByteBuffer buffer =
                 ByteBuffer.wrap(new byte[] {9, 0, 0, 0, 5, 9}).position(1).limit(5);
 
         assertThat(MessageReader.<Integer>decode("a test message", buffer, MessageReader::readInt))
                 .isEqualTo(5);
-        assertThat(buffer.position()).isEqualTo(1);
-        assertThat(MessageWriter.encodeToBuffer(out -> out.writeInt(5))).isEqualTo(buffer);
+        assertThat(buffer.hasRemaining()).isFalse();
+        assertThat(MessageWriter.encodeToBuffer(out -> out.writeInt(5))).isEqualTo(buffer.position(1));
     }
 
     @ParameterizedTest
