@@ -50,7 +50,7 @@ final class FrameBuffer {
             throw new IOException(
                     "it announced a message of " + length + " bytes, expected 0 to " + longest + " bytes");
         }
-        if (held() < HEADER_BYTES + length) {
+        if (held() - HEADER_BYTES < length) {
             return Optional.empty();
         }
         ByteBuffer message = bytes.slice(begin + HEADER_BYTES, length);

@@ -68,7 +68,7 @@ public final class FramedConnection implements Closeable {
         return connection;
     }
 
-    /** For each read of {@link #receive}; 0 is for ever. */
+    /** Limits how long {@link #receive} waits for the next bytes; 0 means no limit. */
     public void limitReads(int millis) throws IOException {
         channel.socket().setSoTimeout(millis);
     }
@@ -109,14 +109,14 @@ public final class FramedConnection implements Closeable {
         return bytes;
     }
 
-    /** Only the socket's stream keeps to the limit for reads. */
+    /** Reads through the socket's stream, since the channel itself knows no limit. */
     private int readWithLimit(ByteBuffer into) throws IOException {
         int read = channel.socket().getInputStream().read(into.array(), into.position(), into.remaining());
         into.position(into.position() + Math.max(0, read));
         return read;
     }
 
-    /** The connection no longer blocks. */
+    /** Lets a selector wait for this connection, which no longer blocks. */
     public SelectionKey register(Selector selector, Object attachment) throws IOException {
         channel.configureBlocking(false);
         return channel.register(selector, SelectionKey.OP_READ, attachment);

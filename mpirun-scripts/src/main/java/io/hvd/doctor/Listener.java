@@ -104,7 +104,7 @@ final class Listener implements AutoCloseable {
         }
     }
 
-    /** One message with a number, as both ends send it. */
+    /** Sends a message that holds one number. */
     static void send(FramedConnection connection, long number) throws IOException {
         connection.send(MessageWriter.encodeToBuffer(out -> out.writeLong(number)));
     }

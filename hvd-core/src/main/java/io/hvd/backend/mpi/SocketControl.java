@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,34 +40,43 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
      * @throws HvdException on all ranks if one of them could not do its part
      */
     public static SocketControl connect(Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange) {
-        return connect(topology, config, exchange, SelectorWait.Clock.REAL);
+        return connect(topology, config, exchange, 1).get(0);
+    }
+
+    /** Connects several stars as above, with no more exchanges than for one. */
+    public static List<SocketControl> connect(
+            Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange, int stars) {
+        return connect(new StarConnector(topology, config, stars), topology, exchange, SelectorWait.Clock.REAL);
     }
 
     /** Connects as above, with another clock. */
-    static SocketControl connect(
-            Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange, SelectorWait.Clock clock) {
+    static List<SocketControl> connect(
+            StarConnector star, Topology topology, Function<byte[], List<byte[]>> exchange, SelectorWait.Clock clock) {
         String rank = "rank " + topology.rank() + " (" + topology.host() + ")";
-        SocketControl[] control = new SocketControl[1];
-        try (StarConnector connector = new StarConnector(topology, config)) {
+        List<SocketControl> controls = new ArrayList<>();
+        try (StarConnector connector = star) {
             List<byte[]> told = StartupExchange.hold(
                     rank + " could not open its control plane",
                     () -> {
-                        control[0] = new SocketControl(Selector.open(), clock);
+                        for (int i = 0; i < connector.stars(); i++) {
+                            controls.add(new SocketControl(Selector.open(), clock));
+                        }
                         return connector.invite();
                     },
                     exchange);
             StartupExchange.hold(
                     rank + " could not connect its control plane",
                     () -> {
-                        connector.connect(told.get(0), control[0]::add);
+                        connector.connect(
+                                told.get(0),
+                                (number, other, connection) ->
+                                        controls.get(number).add(other, connection));
                         return new byte[0];
                     },
                     exchange);
-            return control[0];
+            return controls;
         } catch (RuntimeException e) {
-            if (control[0] != null) {
-                control[0].close();
-            }
+            controls.forEach(SocketControl::close);
             throw e;
         }
     }

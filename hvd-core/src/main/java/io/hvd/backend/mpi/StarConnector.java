@@ -11,38 +11,46 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.util.HashSet;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 /**
- * Brings up the star: rank 0 listens on one address with a port chosen by the system, tells everybody
- * the address and a secret over MPI, and accepts those who know the secret.
+ * Brings up one star or several: rank 0 listens on one address with a port chosen by the system, tells everybody
+ * the address and a secret over MPI, and accepts those who know the secret. The number in their hello is that of the star
+ * times the number of ranks, plus their rank.
  */
 final class StarConnector implements AutoCloseable {
 
     private final Topology topology;
     private final HvdConfig config;
+    private final int stars;
     private final long deadline;
     private final byte[] secret = HandshakeListener.newSecret();
     /** Rank 0's, as its address; null elsewhere. */
     private HandshakeListener listener;
 
     private InetSocketAddress address;
-    /** The other ranks' end of their connection, until it is made. */
-    private SocketChannel own;
+    /** The other ranks' end of their connections, until they are made; by star. */
+    private final Deque<SocketChannel> own = new ArrayDeque<>();
 
-    StarConnector(Topology topology, HvdConfig config) {
+    StarConnector(Topology topology, HvdConfig config, int stars) {
         this.topology = topology;
         this.config = config;
+        this.stars = stars;
         this.deadline = System.nanoTime() + config.startTimeoutSeconds() * 1_000_000_000L;
     }
 
     /** Takes a connection as soon as it is made. */
-    interface Star {
-        void add(int rank, FramedConnection connection) throws IOException;
+    interface Stars {
+        void add(int star, int rank, FramedConnection connection) throws IOException;
+    }
+
+    int stars() {
+        return stars;
     }
 
     /**
@@ -51,8 +59,8 @@ final class StarConnector implements AutoCloseable {
      * @return what rank 0 has to tell the others before they connect; nothing elsewhere
      */
     byte[] invite() throws IOException {
-        if (topology.rank() > 0) {
-            own = SocketChannel.open();
+        for (int star = 0; star < stars && topology.rank() > 0; star++) {
+            own.add(SocketChannel.open());
         }
         if (topology.rank() > 0 || topology.size() == 1) {
             return new byte[0];
@@ -64,54 +72,62 @@ final class StarConnector implements AutoCloseable {
         return new Meeting(address, secret).encode();
     }
 
-    /** Makes the connection to every other rank on rank 0, to rank 0 everywhere else. @param invitation rank 0's */
-    void connect(byte[] invitation, Star star) throws IOException {
+    /** Makes the connections to every other rank on rank 0, to rank 0 everywhere else. @param invitation rank 0's */
+    void connect(byte[] invitation, Stars to) throws IOException {
         if (topology.rank() > 0) {
-            dial(Meeting.decode(invitation), star);
+            dial(Meeting.decode(invitation), to);
         } else if (topology.size() > 1) {
-            acceptAll(star);
+            acceptAll(to);
         }
     }
 
-    private void acceptAll(Star star) throws IOException {
-        Set<Integer> connected = new HashSet<>();
-        while (connected.size() < topology.size() - 1) {
+    private void acceptAll(Stars to) throws IOException {
+        Set<Integer> missing = new TreeSet<>(IntStream.range(0, stars * topology.size())
+                .filter(number -> rank(number) > 0)
+                .boxed()
+                .toList());
+        while (!missing.isEmpty()) {
             HandshakeListener.Accepted accepted = listener.next(secret, Math.max(1, deadline - System.nanoTime()))
-                    .orElseThrow(() -> missing(connected));
-            int rank = accepted.number();
-            if (rank > 0 && rank < topology.size() && connected.add(rank)) {
-                star.add(rank, accepted.connection());
+                    .orElseThrow(() -> missing(missing));
+            int number = accepted.number();
+            if (missing.remove(number)) {
+                to.add(number / topology.size(), rank(number), accepted.connection());
             } else {
                 accepted.connection().close();
             }
         }
     }
 
-    private IOException missing(Set<Integer> connected) {
-        TreeSet<Integer> missing =
-                new TreeSet<>(IntStream.range(1, topology.size()).boxed().toList());
-        missing.removeAll(connected);
+    private int rank(int number) {
+        return number % topology.size();
+    }
+
+    private IOException missing(Set<Integer> numbers) {
+        Set<Integer> missing = new TreeSet<>(numbers.stream().map(this::rank).toList());
         return new IOException("ranks " + missing + " on "
                 + missing.stream().map(topology.hosts()::get).distinct().toList() + " did not connect to " + address
                 + " in time; check the network between the hosts, name the interface"
                 + " with HOROVOD_GLOO_IFACE, or allow more with horovodrun --start-timeout or HOROVOD_START_TIMEOUT");
     }
 
-    private void dial(Meeting meeting, Star star) throws IOException {
+    private void dial(Meeting meeting, Stars to) throws IOException {
         int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
-        star.add(0, FramedConnection.dial(own, meeting.address, meeting.secret, topology.rank(), left));
-        own = null;
+        for (int star = 0; star < stars; star++) {
+            int number = star * topology.size() + topology.rank();
+            to.add(star, 0, FramedConnection.dial(own.peek(), meeting.address, meeting.secret, number, left));
+            own.remove();
+        }
     }
 
-    /** Nobody is accepted any more, and a connection that was not made is given up. */
+    /** Nobody is accepted any more, and the connections that were not made are given up. */
     @Override
     public void close() {
         try {
             if (listener != null) {
                 listener.close();
             }
-            if (own != null) {
-                own.close();
+            for (SocketChannel one : own) {
+                one.close();
             }
         } catch (IOException e) {
             // It is being given up anyway.

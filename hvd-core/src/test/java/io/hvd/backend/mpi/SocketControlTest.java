@@ -315,6 +315,25 @@ class SocketControlTest {
     }
 
     @Test
+    void severalStarsAreConnectedTogetherAndCarryTheirOwnMessages() throws Exception {
+        List<Integer> invitations = new ArrayList<>();
+        for (List<SocketControl> rank : Star.several(3, 2, meeting -> invitations.add(meeting.length))) {
+            rank.forEach(control -> open.add(new End(control)));
+        }
+        assertThat(invitations).as("one for both stars").hasSize(1);
+        for (int star = 0; star < 2; star++) {
+            for (int rank = 1; rank < 3; rank++) {
+                open.get(2 * rank + star).send(0, pattern(rank, 0, 100 + star));
+                News news = open.get(star).next();
+                assertThat(news.rank()).isEqualTo(rank);
+                assertThat(news.bytes()).isEqualTo(pattern(rank, 0, 100 + star));
+                open.get(star).send(rank, pattern(0, rank, 200 + star));
+                assertThat(open.get(2 * rank + star).next().bytes()).isEqualTo(pattern(0, rank, 200 + star));
+            }
+        }
+    }
+
+    @Test
     void rankZeroLostIsNoticedByEveryOtherRank() throws Exception {
         List<End> ends = ends(3);
         End zero = ends.get(0);

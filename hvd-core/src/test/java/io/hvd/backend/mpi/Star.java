@@ -16,6 +16,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /** All ends of a control plane in this JVM. */
 final class Star {
@@ -31,19 +32,27 @@ final class Star {
      * @param beforeTheOthers is shown what rank 0 is about to tell, while it listens already
      */
     static List<SocketControl> connect(int size, Consumer<byte[]> beforeTheOthers) throws Exception {
+        return several(size, 1, beforeTheOthers).stream()
+                .map(stars -> stars.get(0))
+                .toList();
+    }
+
+    /** Each rank's ends of several stars. */
+    static List<List<SocketControl>> several(int size, int stars, Consumer<byte[]> beforeTheOthers) throws Exception {
         Exchange exchange = new Exchange(size);
-        List<CompletableFuture<SocketControl>> ends = new ArrayList<>();
+        List<CompletableFuture<List<SocketControl>>> ends = new ArrayList<>();
         for (int i = 0; i < size; i++) {
             int rank = i;
+            Function<byte[], List<byte[]>> told = mine -> {
+                meeting(mine).ifPresent(beforeTheOthers);
+                return exchange.of(rank).apply(mine);
+            };
             ends.add(CompletableFuture.supplyAsync(
-                    () -> SocketControl.connect(topology(rank, size), CONFIG, mine -> {
-                        meeting(mine).ifPresent(beforeTheOthers);
-                        return exchange.of(rank).apply(mine);
-                    }),
+                    () -> SocketControl.connect(topology(rank, size), CONFIG, told, stars),
                     task -> new Thread(task, "connect-" + rank).start()));
         }
-        List<SocketControl> connected = new ArrayList<>();
-        for (CompletableFuture<SocketControl> end : ends) {
+        List<List<SocketControl>> connected = new ArrayList<>();
+        for (CompletableFuture<List<SocketControl>> end : ends) {
             connected.add(get(end));
         }
         return connected;
@@ -60,14 +69,16 @@ final class Star {
 
     /** A rank without others, by the test's clock. */
     static SocketControl alone(SelectorWait.Clock clock) {
-        return SocketControl.connect(topology(0, 1), CONFIG, List::of, clock);
+        Topology one = topology(0, 1);
+        return SocketControl.connect(new StarConnector(one, CONFIG, 1), one, List::of, clock)
+                .get(0);
     }
 
     static Topology topology(int rank, int size) {
         return Topology.of(rank, Collections.nCopies(size, "node"), Collections.nCopies(size, "host"));
     }
 
-    private static SocketControl get(CompletableFuture<SocketControl> end)
+    private static <T> T get(CompletableFuture<T> end)
             throws InterruptedException, TimeoutException, ExecutionException {
         return end.get(25, TimeUnit.SECONDS);
     }

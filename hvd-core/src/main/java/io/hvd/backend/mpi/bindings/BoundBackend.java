@@ -58,8 +58,9 @@ final class BoundBackend implements Backend {
         this.rank = comm.getRank();
         this.size = comm.getSize();
         this.topology = discover();
-        this.control = SocketControl.connect(topology, config, this::exchange);
-        this.finalBarrier = new FinalBarrier(SocketControl.connect(topology, config, this::exchange), rank, size);
+        List<SocketControl> stars = SocketControl.connect(topology, config, this::exchange, 2);
+        this.control = stars.get(0);
+        this.finalBarrier = new FinalBarrier(stars.get(1), rank, size);
         this.operators = Operators.agreed(new OperatorProof(new MpiOperator()), this::exchange);
         this.wait = NetworkWait.of(topology.localSize());
         this.progress = new Progress(this::callMpi, System::nanoTime);
