@@ -45,6 +45,9 @@ module io.hvd.core {
             io.hvd.examples,
             io.hvd.launch,
             io.hvd.optimizer;
+    exports io.hvd.net to
+            io.hvd.benchmarks,
+            io.hvd.launch;
     exports io.hvd.spi to
             io.hvd.benchmarks,
             io.hvd.launch,

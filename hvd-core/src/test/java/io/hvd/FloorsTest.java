@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 class FloorsTest {
     private static final String TENSOR = "io.hvd.tensor";
     private static final String ERROR = "io.hvd.error";
+    private static final String NET = "io.hvd.net";
     private static final String CONFIG = "io.hvd.config";
     private static final String FILE = "io.hvd.file";
     private static final String SPI = "io.hvd.spi";
@@ -43,35 +44,39 @@ class FloorsTest {
             // floor 0: values
             floor(ERROR),
             floor(TENSOR, ERROR),
+            // control messages, and the connections on which they travel
+            floor(NET, ERROR),
             // tensors over memory of CUDA's, for programs that bring it
             floor(TENSOR + ".cuda", TENSOR, ERROR, "jcuda.*", "org.bytedeco.javacpp.*"),
-            floor(CONFIG, ERROR),
-            // files that are there as a whole or not at all
+            floor(CONFIG, NET, ERROR),
+            // files that are there as a whole or not at all, and JSON for them
             floor(FILE, LOG),
             // floor 1
             floor(SPI, TENSOR, ERROR, CONFIG),
             // what has happened on this rank: written by the engine, read by those who explain it
             floor(TRACE),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
-            floor(ENGINE, TRACE, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MONITOR, TRACE, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
-            floor(TIMELINE, TRACE, SPI, ERROR, CONFIG, LOG),
-            floor(LOCAL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
+            floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
+            floor(LOCAL, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
-            floor(HYBRID, LOCAL, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(HYBRID, LOCAL, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor("io.hvd.backend.shm.*", SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MPI, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MPI + ".bindings", MPI, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
+            floor(MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(MPI + ".bindings", MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there
             floor(CUDA, TENSOR, ERROR, FILE, "jcuda.*", "org.bytedeco.javacpp.*"),
             // NCCL takes its control plane from another back end, through the SPI
             floor(
                     NCCL + ".*",
                     CUDA,
+                    NET,
                     SPI,
                     TENSOR,
                     ERROR,
                     CONFIG,
+                    FILE,
                     LOG,
                     "jcuda.*",
                     "org.bytedeco.cuda.*",
@@ -89,6 +94,7 @@ class FloorsTest {
                     MPI,
                     NCCL,
                     "io.hvd.backend.shm",
+                    NET,
                     SPI,
                     TENSOR,
                     ERROR,
@@ -102,7 +108,7 @@ class FloorsTest {
                     FACADE,
                     MPI,
                     NCCL,
-                    SPI,
+                    NET,
                     ERROR,
                     CONFIG,
                     FILE,
@@ -115,6 +121,7 @@ class FloorsTest {
                     MPI,
                     NCCL,
                     "io.hvd.backend.shm",
+                    NET,
                     SPI,
                     TENSOR,
                     ERROR,
@@ -185,6 +192,7 @@ class FloorsTest {
                     FACADE,
                     MPI,
                     "io.hvd.backend.shm",
+                    NET,
                     SPI,
                     TENSOR,
                     ERROR,

@@ -1,11 +1,10 @@
 package io.hvd.config;
 
-import java.io.ByteArrayOutputStream;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URISyntaxException;
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.CodeSource;
 import java.util.ArrayList;
@@ -76,24 +75,20 @@ public record RankFacts(SortedMap<String, String> values) {
         return new RankFacts(more);
     }
 
-    /** Each text as its length and its UTF-8 bytes: key, value, key, value. */
     public byte[] toBytes() {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        values.forEach((key, value) -> {
-            append(bytes, key);
-            append(bytes, value);
-        });
-        return bytes.toByteArray();
+        return MessageWriter.encode(out -> out.writeList(List.copyOf(values.entrySet()), (to, fact) -> {
+            to.writeText(fact.getKey());
+            to.writeText(fact.getValue());
+        }));
     }
 
     /** The way back from {@link #toBytes}. */
     public static RankFacts of(byte[] bytes) {
-        ByteBuffer in = ByteBuffer.wrap(bytes);
         SortedMap<String, String> values = new TreeMap<>();
-        while (in.hasRemaining()) {
-            String key = next(in);
-            values.put(key, next(in));
-        }
+        MessageReader.decode(
+                "what a rank says of itself",
+                bytes,
+                message -> message.readList(in -> values.put(in.readText(), in.readText())));
         return new RankFacts(values);
     }
 
@@ -183,18 +178,5 @@ public record RankFacts(SortedMap<String, String> values) {
         } catch (IOException | URISyntaxException | RuntimeException e) {
             return "not readable"; // from a class loader without files
         }
-    }
-
-    private static void append(ByteArrayOutputStream bytes, String text) {
-        byte[] encoded = text.getBytes(StandardCharsets.UTF_8);
-        bytes.writeBytes(
-                ByteBuffer.allocate(Integer.BYTES).putInt(encoded.length).array());
-        bytes.writeBytes(encoded);
-    }
-
-    private static String next(ByteBuffer in) {
-        byte[] encoded = new byte[in.getInt()];
-        in.get(encoded);
-        return new String(encoded, StandardCharsets.UTF_8);
     }
 }

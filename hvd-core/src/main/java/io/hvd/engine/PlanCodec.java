@@ -3,22 +3,15 @@ package io.hvd.engine;
 import io.hvd.engine.Announcement.Wishes;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Op;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.List;
 
 /**
@@ -29,80 +22,65 @@ final class PlanCodec {
     private PlanCodec() {}
 
     static ByteBuffer encode(Announcement announcement) {
-        return encode(out -> {
-            writeList(out, announcement.wishes(), PlanCodec::write);
+        return MessageWriter.encodeToBuffer(out -> {
+            out.writeList(announcement.wishes(), PlanCodec::write);
             out.writeBoolean(announcement.closing());
-            writeText(out, announcement.failure());
+            out.writeText(announcement.failure());
             out.writeBoolean(announcement.done());
         });
     }
 
     static Announcement decodeAnnouncement(ByteBuffer bytes) {
-        return decode(
+        return MessageReader.decode(
+                "an announcement",
                 bytes,
                 in -> new Announcement(
-                        readList(in, PlanCodec::readWishes), in.readBoolean(), readText(in), in.readBoolean()));
+                        in.readList(PlanCodec::readWishes), in.readBoolean(), in.readText(), in.readBoolean()));
     }
 
     static ByteBuffer encode(Plan plan) {
-        return encode(out -> {
+        return MessageWriter.encodeToBuffer(out -> {
             out.writeInt(plan.set());
-            writeList(out, plan.batches(), PlanCodec::write);
-            writeList(out, plan.lock(), (to, names) -> writeList(to, names, PlanCodec::writeText));
+            out.writeList(plan.batches(), PlanCodec::write);
+            out.writeList(plan.lock(), (to, names) -> to.writeList(names, MessageWriter::writeText));
             out.writeBoolean(plan.stop());
-            writeText(out, plan.failure());
+            out.writeText(plan.failure());
         });
     }
 
     static Plan decodePlan(ByteBuffer bytes) {
-        return decode(
+        return MessageReader.decode(
+                "a plan",
                 bytes,
                 in -> new Plan(
                         in.readInt(),
-                        readList(in, PlanCodec::readBatch),
-                        readList(in, from -> readList(from, PlanCodec::readText)),
+                        in.readList(PlanCodec::readBatch),
+                        in.readList(from -> from.readList(MessageReader::readText)),
                         in.readBoolean(),
-                        readText(in)));
+                        in.readText()));
     }
 
-    private static void write(DataOutputStream out, Wishes wishes) throws IOException {
+    private static void write(MessageWriter out, Wishes wishes) {
         out.writeInt(wishes.set());
         out.writeInt(wishes.epoch());
         out.writeLong(wishes.seen());
-        writeBits(out, wishes.known());
-        writeList(out, wishes.fresh(), PlanCodec::write);
-        writeList(out, wishes.sites(), PlanCodec::writeText);
+        out.writeBits(wishes.known());
+        out.writeList(wishes.fresh(), PlanCodec::write);
+        out.writeList(wishes.sites(), MessageWriter::writeText);
     }
 
-    private static Wishes readWishes(DataInputStream in) throws IOException {
+    private static Wishes readWishes(MessageReader in) {
         return new Wishes(
                 in.readInt(),
                 in.readInt(),
                 in.readLong(),
-                readBits(in),
-                readList(in, PlanCodec::readRequest),
-                readList(in, PlanCodec::readText));
+                in.readBits(),
+                in.readList(PlanCodec::readRequest),
+                in.readList(MessageReader::readText));
     }
 
-    /** Numbers are never used again, so the bits begin at the lowest one. */
-    private static void writeBits(DataOutputStream out, BitSet bits) throws IOException {
-        int base = Math.max(0, bits.nextSetBit(0));
-        byte[] window = bits.get(base, bits.length()).toByteArray();
-        out.writeInt(base);
-        out.writeInt(window.length);
-        out.write(window);
-    }
-
-    private static BitSet readBits(DataInputStream in) throws IOException {
-        int base = in.readInt();
-        byte[] window = in.readNBytes(in.readInt());
-        BitSet bits = new BitSet();
-        BitSet.valueOf(window).stream().forEach(bit -> bits.set(base + bit));
-        return bits;
-    }
-
-    private static void write(DataOutputStream out, Request request) throws IOException {
-        writeText(out, request.name());
+    private static void write(MessageWriter out, Request request) {
+        out.writeText(request.name());
         out.writeByte(request.kind().ordinal());
         out.writeByte(request.dtype().ordinal());
         out.writeByte(request.device().kind().ordinal());
@@ -116,13 +94,13 @@ final class PlanCodec {
         for (long dim : request.shape().toArray()) {
             out.writeLong(dim);
         }
-        writeLongs(out, request.splits());
-        writeText(out, request.group().name());
+        out.writeLongs(request.splits());
+        out.writeText(request.group().name());
         out.writeInt(request.group().members());
     }
 
-    private static Request readRequest(DataInputStream in) throws IOException {
-        String name = readText(in);
+    private static Request readRequest(MessageReader in) {
+        String name = in.readText();
         OpKind kind = OpKind.of(in.readByte());
         DType dtype = DType.of(in.readByte());
         Device device = new Device(Device.Kind.values()[in.readByte()], in.readUnsignedByte());
@@ -140,108 +118,42 @@ final class PlanCodec {
                 new Request.Payload(dtype, Shape.of(dims), device),
                 how,
                 argument,
-                readLongs(in),
-                new Request.Group(readText(in), in.readInt()));
+                in.readLongs(),
+                new Request.Group(in.readText(), in.readInt()));
     }
 
-    private static void write(DataOutputStream out, Batch batch) throws IOException {
-        writeList(out, batch.ops(), PlanCodec::write);
+    private static void write(MessageWriter out, Batch batch) {
+        out.writeList(batch.ops(), PlanCodec::write);
         out.writeByte(batch.verdict().ordinal());
-        writeText(out, batch.error());
+        out.writeText(batch.error());
         boolean known = batch.ops().stream().allMatch(Op::isKnown);
-        writeLongs(out, known ? List.of() : batch.sizes());
-        writeList(out, batch.templates(), PlanCodec::write);
+        out.writeLongs(known ? List.of() : batch.sizes());
+        out.writeList(batch.templates(), PlanCodec::write);
         out.writeInt(batch.divisor());
         out.writeBoolean(batch.remember());
     }
 
-    private static Batch readBatch(DataInputStream in) throws IOException {
+    private static Batch readBatch(MessageReader in) {
         return new Batch(
-                readList(in, PlanCodec::readOp),
+                in.readList(PlanCodec::readOp),
                 Plan.Verdict.of(in.readByte()),
-                readText(in),
-                readLongs(in),
-                readList(in, PlanCodec::readRequest),
+                in.readText(),
+                in.readLongs(),
+                in.readList(PlanCodec::readRequest),
                 in.readInt(),
                 in.readBoolean());
     }
 
-    private static void write(DataOutputStream out, Op op) throws IOException {
+    private static void write(MessageWriter out, Op op) {
         out.writeInt(op.number());
         if (!op.isKnown()) {
-            writeText(out, op.name());
+            out.writeText(op.name());
         }
     }
 
     /** The name of a known operation is left to the rank's own response cache. */
-    private static Op readOp(DataInputStream in) throws IOException {
+    private static Op readOp(MessageReader in) {
         int number = in.readInt();
-        return new Op(number == Op.UNKNOWN ? readText(in) : "", number);
-    }
-
-    private static void writeLongs(DataOutputStream out, List<Long> values) throws IOException {
-        writeList(out, values, DataOutputStream::writeLong);
-    }
-
-    private static List<Long> readLongs(DataInputStream in) throws IOException {
-        return readList(in, DataInputStream::readLong);
-    }
-
-    /** Not writeUTF: a failure text may be longer than its 64 KiB. */
-    private static void writeText(DataOutputStream out, String text) throws IOException {
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        out.writeInt(bytes.length);
-        out.write(bytes);
-    }
-
-    private static String readText(DataInputStream in) throws IOException {
-        return new String(in.readNBytes(in.readInt()), StandardCharsets.UTF_8);
-    }
-
-    private static <T> void writeList(DataOutputStream out, List<T> list, Writing<T> element) throws IOException {
-        out.writeInt(list.size());
-        for (T each : list) {
-            element.write(out, each);
-        }
-    }
-
-    private static <T> List<T> readList(DataInputStream in, Reading<T> element) throws IOException {
-        List<T> list = new ArrayList<>();
-        for (int left = in.readInt(); left > 0; left--) {
-            list.add(element.read(in));
-        }
-        return list;
-    }
-
-    private static ByteBuffer encode(Body body) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream(256);
-        try {
-            body.write(new DataOutputStream(bytes));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return ByteBuffer.wrap(bytes.toByteArray());
-    }
-
-    private static <T> T decode(ByteBuffer bytes, Reading<T> body) {
-        byte[] copy = new byte[bytes.remaining()];
-        bytes.get(copy);
-        try {
-            return body.read(new DataInputStream(new ByteArrayInputStream(copy)));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private interface Body {
-        void write(DataOutputStream out) throws IOException;
-    }
-
-    private interface Writing<T> {
-        void write(DataOutputStream out, T value) throws IOException;
-    }
-
-    private interface Reading<T> {
-        T read(DataInputStream in) throws IOException;
+        return new Op(number == Op.UNKNOWN ? in.readText() : "", number);
     }
 }

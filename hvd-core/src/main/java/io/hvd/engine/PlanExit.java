@@ -1,5 +1,7 @@
 package io.hvd.engine;
 
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import java.nio.ByteBuffer;
@@ -118,13 +120,13 @@ final class PlanExit {
     }
 
     private void send(int to, int plan) {
-        channel.send(to, ByteBuffer.allocate(Integer.BYTES).putInt(plan).flip());
+        channel.send(to, MessageWriter.encodeToBuffer(out -> out.writeInt(plan)));
     }
 
     private final class Others implements ControlChannel.Inbox {
         @Override
         public void message(int fromRank, ByteBuffer message) {
-            int plan = message.getInt();
+            int plan = MessageReader.decode("the number of a plan", message, MessageReader::readInt);
             if (rank != 0) {
                 // Rank 0 tells everybody.
                 told = Math.max(told, plan);

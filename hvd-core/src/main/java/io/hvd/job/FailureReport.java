@@ -3,8 +3,9 @@ package io.hvd.job;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
 import io.hvd.error.GoodEnd;
-import io.hvd.error.LauncherAddress;
-import io.hvd.spi.HostAddress;
+import io.hvd.net.HostAddress;
+import io.hvd.net.LauncherAddress;
+import io.hvd.net.Upload;
 import io.hvd.spi.Topology;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -103,6 +104,7 @@ final class FailureReport {
             } else if (config.launcherAddress().isPresent()) {
                 String token =
                         LauncherAddress.decode(config.launcherAddress().get()).token();
+                new Upload(0, LauncherAddress.FAILURE, 0).encode();
                 new LauncherAddress(token, List.of())
                         .send(LauncherAddress.FAILURE, record.encode().getBytes(StandardCharsets.UTF_8));
             }

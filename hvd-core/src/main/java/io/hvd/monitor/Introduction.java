@@ -1,8 +1,7 @@
 package io.hvd.monitor;
 
-import java.io.DataInputStream;
-import java.io.IOException;
-import java.net.InetAddress;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import java.net.InetSocketAddress;
 
 /**
@@ -15,29 +14,26 @@ import java.net.InetSocketAddress;
 record Introduction(Member member, InetSocketAddress questions, InetSocketAddress beats, byte[] share) {
 
     byte[] encode() {
-        return Wire.bytes(out -> {
+        return MessageWriter.encode(out -> {
             out.writeInt(member.rank());
-            Wire.text(out, member.host());
+            out.writeText(member.host());
             out.writeLong(member.pid());
             out.writeLong(member.startTicks());
-            Wire.text(out, member.machine());
-            byte[] address = questions.getAddress().getAddress();
-            out.writeByte(address.length);
-            out.write(address);
-            out.writeInt(questions.getPort());
-            out.writeInt(beats.getPort());
-            out.write(share);
+            out.writeText(member.machine());
+            out.writeSocketAddress(questions);
+            out.writeSocketAddress(beats);
+            out.writeBytes(share);
         });
     }
 
-    static Introduction decode(byte[] bytes) throws IOException {
-        DataInputStream in = Wire.reader(bytes);
-        Member member = new Member(in.readInt(), Wire.text(in), in.readLong(), in.readLong(), Wire.text(in));
-        InetAddress address = InetAddress.getByAddress(in.readNBytes(in.readByte()));
-        return new Introduction(
-                member,
-                new InetSocketAddress(address, in.readInt()),
-                new InetSocketAddress(address, in.readInt()),
-                in.readNBytes(Seal.SHARE_BYTES));
+    static Introduction decode(byte[] bytes) {
+        return MessageReader.decode(
+                "an introduction between monitors",
+                bytes,
+                in -> new Introduction(member(in), in.readSocketAddress(), in.readSocketAddress(), in.readBytes()));
+    }
+
+    private static Member member(MessageReader in) {
+        return new Member(in.readInt(), in.readText(), in.readLong(), in.readLong(), in.readText());
     }
 }

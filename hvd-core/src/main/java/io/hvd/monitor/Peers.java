@@ -1,7 +1,7 @@
 package io.hvd.monitor;
 
+import io.hvd.net.HostAddress;
 import io.hvd.spi.Backend;
-import io.hvd.spi.HostAddress;
 import io.hvd.spi.Topology;
 import java.io.IOException;
 import java.time.Duration;
@@ -26,7 +26,7 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
                 ? ofThreads(1, topology.host()).get(0)
                 : SocketPeers.connect(
                         Member.ofThisProcess(topology.rank(), topology.host()),
-                        () -> HostAddress.of(topology, controlInterface),
+                        () -> HostAddress.of(topology.nodes(), controlInterface),
                         backend::exchange);
     }
 

@@ -1,6 +1,7 @@
 package io.hvd.monitor;
 
-import java.io.DataInputStream;
+import io.hvd.net.MalformedMessageException;
+import io.hvd.net.MessageReader;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
@@ -28,18 +29,14 @@ final class Questions {
         this.seal = seal;
     }
 
-    /** Reads an answer. */
-    interface Reader<T> {
-        T read(DataInputStream in) throws IOException;
-    }
-
     /** The answers of those who have answered in time, by rank. */
-    <T> Map<Integer, T> ask(Collection<Integer> ranks, Duration limit, byte[] question, Reader<T> reader) {
+    <T> Map<Integer, T> ask(
+            Collection<Integer> ranks, Duration limit, Question question, MessageReader.Decoding<T> reader) {
         Map<Integer, T> answers = new ConcurrentHashMap<>();
         if (ranks.isEmpty()) {
             return answers;
         }
-        byte[] message = seal.close(question);
+        byte[] message = seal.close(question.encode());
         List<Callable<Object>> tasks = ranks.stream()
                 .map(rank -> Executors.callable(
                         () -> askOne(rank, limit, message, reader).ifPresent(answer -> answers.put(rank, answer))))
@@ -62,12 +59,12 @@ final class Questions {
     }
 
     /** Empty if the rank does not answer in time, or is gone. */
-    private <T> Optional<T> askOne(int rank, Duration limit, byte[] message, Reader<T> reader) {
+    private <T> Optional<T> askOne(int rank, Duration limit, byte[] message, MessageReader.Decoding<T> reader) {
         try {
             Optional<byte[]> answer = seal.open(
-                    SocketDoor.ask(all.get(rank).questions(), seal.password(), message, (int) limit.toMillis()));
-            return answer.isPresent() ? Optional.of(reader.read(Wire.reader(answer.get()))) : Optional.empty();
-        } catch (IOException e) {
+                    MonitorSockets.ask(all.get(rank).questions(), seal.password(), message, (int) limit.toMillis()));
+            return answer.map(bytes -> MessageReader.decode("a monitor's answer", bytes, reader));
+        } catch (IOException | MalformedMessageException e) {
             return Optional.empty();
         }
     }

@@ -1,6 +1,6 @@
 package io.hvd.monitor;
 
-import io.hvd.spi.HandshakeListener;
+import io.hvd.net.HandshakeListener;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
@@ -45,7 +45,7 @@ final class Seal {
         }
     }
 
-    /** What opens the ranks' doors to each other; it does not tell the key. */
+    /** The password of the ranks' connections to each other; it does not tell the key. */
     byte[] password() {
         return Arrays.copyOf(mac("password".getBytes(StandardCharsets.UTF_8)), HandshakeListener.SECRET_BYTES);
     }

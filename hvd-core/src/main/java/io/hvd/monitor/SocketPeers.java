@@ -1,8 +1,9 @@
 package io.hvd.monitor;
 
 import io.hvd.error.HvdException;
-import io.hvd.spi.StartupExchange;
-import java.io.DataInputStream;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
+import io.hvd.net.StartupExchange;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -10,7 +11,6 @@ import java.net.NoRouteToHostException;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -25,10 +25,6 @@ import java.util.function.Function;
  * it and closed after the answer, so that a rank that is stuck holds up nobody.
  */
 final class SocketPeers implements Peers {
-    private static final byte BEAT = 1;
-    private static final byte REPORT = 2;
-    private static final byte STATE = 3;
-    private static final byte END = 4;
     /** Everybody hears everybody up to this size; beyond it only the lowest ranks, among whom the reporter is. */
     private static final int MOST_LISTENERS = 32;
 
@@ -37,18 +33,18 @@ final class SocketPeers implements Peers {
     private final int self;
     private final List<Introduction> all;
     private final List<Member> members;
-    private final SocketDoor door;
+    private final MonitorSockets sockets;
     private final Seal seal;
     private final Questions questions;
     private final Map<Integer, Heard> heard = new ConcurrentHashMap<>();
     private final LatestBeats latest = new LatestBeats();
     private final AtomicLong beats = new AtomicLong();
 
-    private SocketPeers(int self, List<Introduction> all, SocketDoor door) {
+    private SocketPeers(int self, List<Introduction> all, MonitorSockets sockets) {
         this.self = self;
         this.all = all;
         this.members = all.stream().map(Introduction::member).toList();
-        this.door = door;
+        this.sockets = sockets;
         this.seal = Seal.of(all.stream().map(Introduction::share).toList());
         this.questions = new Questions("hvd-monitor-" + self + "-asks", all, seal);
     }
@@ -64,25 +60,22 @@ final class SocketPeers implements Peers {
      * @param exchange gives every rank everybody's bytes, by rank
      * @throws HvdException on all ranks if one of them has no address or cannot open its sockets
      */
-    public static SocketPeers connect(Member self, Reachable host, Function<byte[], List<byte[]>> exchange)
-            throws IOException {
-        SocketDoor[] door = new SocketDoor[1];
+    public static SocketPeers connect(Member self, Reachable host, Function<byte[], List<byte[]>> exchange) {
+        MonitorSockets[] sockets = new MonitorSockets[1];
         try {
             List<byte[]> told = StartupExchange.hold(
                     "rank " + self.rank() + " (" + self.host() + ") could not open its monitor's sockets",
                     () -> {
-                        door[0] = SocketDoor.open(host.address());
-                        return new Introduction(self, door[0].questions(), door[0].beats(), Seal.share()).encode();
+                        sockets[0] = MonitorSockets.open(host.address());
+                        return new Introduction(self, sockets[0].questions(), sockets[0].beats(), Seal.share())
+                                .encode();
                     },
                     exchange);
-            List<Introduction> all = new ArrayList<>();
-            for (byte[] bytes : told) {
-                all.add(Introduction.decode(bytes));
-            }
-            return new SocketPeers(self.rank(), List.copyOf(all), door[0]);
-        } catch (IOException | RuntimeException e) {
-            if (door[0] != null) {
-                door[0].close();
+            return new SocketPeers(
+                    self.rank(), told.stream().map(Introduction::decode).toList(), sockets[0]);
+        } catch (RuntimeException e) {
+            if (sockets[0] != null) {
+                sockets[0].close();
             }
             throw e;
         }
@@ -105,45 +98,37 @@ final class SocketPeers implements Peers {
 
     @Override
     public void serve(Respondent respondent) {
-        door.serve("hvd-monitor-" + self, seal.password(), this::hear, sealedBytes -> answer(sealedBytes, respondent));
+        sockets.serve(
+                "hvd-monitor-" + self, seal.password(), this::hear, sealedBytes -> answer(sealedBytes, respondent));
     }
 
     @Override
     public void publish(Activity activity) {
         long number = beats.incrementAndGet();
         byte[] sealedBytes = beat(number, activity);
-        if (sealedBytes.length > SocketDoor.DATAGRAM_BYTES) {
+        if (sealedBytes.length > MonitorSockets.DATAGRAM_BYTES) {
             sealedBytes = beat(number, activity.brief(FEW_CALLS));
         }
         for (Introduction other : all.subList(0, Math.min(MOST_LISTENERS, all.size()))) {
             if (other.member().rank() != self) {
-                door.send(sealedBytes, other.beats());
+                sockets.send(sealedBytes, other.beats());
             }
         }
     }
 
     private byte[] beat(long number, Activity activity) {
-        return seal.close(Wire.bytes(out -> {
-            out.writeByte(BEAT);
-            out.writeInt(self);
-            out.writeLong(number);
-            Wire.activity(out, activity);
-        }));
+        return seal.close(MessageWriter.encode(out -> new Beat(self, number, activity).encode(out)));
     }
 
-    /** On the door's one thread for datagrams. */
-    private void hear(byte[] sealedBytes) throws IOException {
+    /** On the one thread for datagrams. */
+    private void hear(byte[] sealedBytes) {
         Optional<byte[]> message = seal.open(sealedBytes);
         if (message.isEmpty()) {
             return;
         }
-        DataInputStream in = Wire.reader(message.get());
-        if (in.readByte() == BEAT) {
-            int rank = in.readInt();
-            long number = in.readLong();
-            if (latest.isNews(rank, number)) {
-                heard.put(rank, new Heard(Wire.activity(in), System.nanoTime()));
-            }
+        Beat beat = MessageReader.decode("a sign of life", message.get(), Beat::decode);
+        if (latest.isNews(beat.rank(), beat.number())) {
+            heard.put(beat.rank(), new Heard(beat.activity(), System.nanoTime()));
         }
     }
 
@@ -152,40 +137,36 @@ final class SocketPeers implements Peers {
         return new TreeMap<>(heard);
     }
 
-    private Optional<byte[]> answer(byte[] sealedBytes, Respondent respondent) throws IOException {
+    private Optional<byte[]> answer(byte[] sealedBytes, Respondent respondent) {
         Optional<byte[]> question = seal.open(sealedBytes);
         if (question.isEmpty()) {
             return Optional.empty();
         }
-        DataInputStream in = Wire.reader(question.get());
-        byte kind = in.readByte();
-        if (kind == END) {
-            respondent.end(Wire.hang(in));
+        Question asked = MessageReader.decode("a question between monitors", question.get(), Question::decode);
+        return Optional.of(seal.close(answer(asked, respondent)));
+    }
+
+    private byte[] answer(Question question, Respondent respondent) {
+        if (question instanceof Question.End end) {
+            respondent.end(end.report());
+            return MessageWriter.encode(out -> out.writeBoolean(true));
         }
-        int suspect = kind == STATE ? in.readInt() : self;
-        return Optional.of(seal.close(Wire.bytes(out -> {
-            switch (kind) {
-                case REPORT -> Wire.report(out, respondent.report());
-                case STATE ->
-                    Wire.text(out, ProcessState.of(members.get(suspect)).name());
-                default -> out.writeByte(kind);
-            }
-        })));
+        if (question instanceof Question.State state) {
+            ProcessState found = ProcessState.of(members.get(state.suspect()));
+            return MessageWriter.encode(out -> out.writeEnum(found));
+        }
+        return MessageWriter.encode(out -> Wire.report(out, respondent.report()));
     }
 
     @Override
     public Map<Integer, LiveReport> reports(Collection<Integer> ranks, Duration limit) {
-        return questions.ask(ranks, limit, Wire.bytes(out -> out.writeByte(REPORT)), Wire::report);
+        return questions.ask(ranks, limit, new Question.Report(), Wire::report);
     }
 
     @Override
     public ProcessState stateOf(Member suspect, int witness, Duration limit) {
-        byte[] question = Wire.bytes(out -> {
-            out.writeByte(STATE);
-            out.writeInt(suspect.rank());
-        });
         return questions
-                .ask(List.of(witness), limit, question, in -> ProcessState.valueOf(Wire.text(in)))
+                .ask(List.of(witness), limit, new Question.State(suspect.rank()), in -> in.readEnum(ProcessState.class))
                 .getOrDefault(witness, ProcessState.UNKNOWN);
     }
 
@@ -204,15 +185,11 @@ final class SocketPeers implements Peers {
 
     @Override
     public void end(HangReport report, Collection<Integer> ranks, Duration limit) {
-        byte[] message = Wire.bytes(out -> {
-            out.writeByte(END);
-            Wire.hang(out, report);
-        });
-        questions.ask(ranks, limit, message, DataInputStream::readByte);
+        questions.ask(ranks, limit, new Question.End(report), MessageReader::readBoolean);
     }
 
     @Override
     public void close() {
-        door.close();
+        sockets.close();
     }
 }

@@ -1,149 +1,129 @@
 package io.hvd.monitor;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
+import java.util.AbstractList;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.Objects;
 
 /** What monitors tell each other, as bytes. The pairs of methods stand side by side and name the same fields in the same order. */
 final class Wire {
-    /** Writes the fields of one message. */
-    interface Writer {
-        void write(DataOutputStream out) throws IOException;
-    }
+    /** More than any job has: all ranks of a job travel as one number. */
+    private static final int MOST_RANKS = 1 << 20;
 
     private Wire() {}
 
-    static byte[] bytes(Writer writer) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try {
-            writer.write(new DataOutputStream(bytes));
-        } catch (IOException e) {
-            throw new IllegalStateException("memory does not refuse bytes", e);
-        }
-        return bytes.toByteArray();
-    }
-
-    static DataInputStream reader(byte[] bytes) {
-        return new DataInputStream(new ByteArrayInputStream(bytes));
-    }
-
-    static void text(DataOutputStream out, String text) throws IOException {
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        out.writeInt(bytes.length);
-        out.write(bytes);
-    }
-
-    static String text(DataInputStream in) throws IOException {
-        return new String(in.readNBytes(in.readInt()), StandardCharsets.UTF_8);
-    }
-
-    static void report(DataOutputStream out, LiveReport report) throws IOException {
+    static void report(MessageWriter out, LiveReport report) {
         activity(out, report.activity());
         stack(out, report.training());
         stack(out, report.communication());
-        text(out, report.others());
-        text(out, report.machine());
+        out.writeText(report.others());
+        out.writeText(report.machine());
     }
 
-    static LiveReport report(DataInputStream in) throws IOException {
-        return new LiveReport(activity(in), stack(in), stack(in), text(in), text(in));
+    static LiveReport report(MessageReader in) {
+        return new LiveReport(activity(in), stack(in), stack(in), in.readText(), in.readText());
     }
 
-    static void hang(DataOutputStream out, HangReport report) throws IOException {
-        text(out, report.verdict());
+    static void hang(MessageWriter out, HangReport report) {
+        out.writeText(report.verdict());
         out.writeInt(report.reporter());
-        text(out, report.file());
+        out.writeText(report.file());
     }
 
-    static HangReport hang(DataInputStream in) throws IOException {
-        return new HangReport(text(in), in.readInt(), text(in));
+    static HangReport hang(MessageReader in) {
+        return new HangReport(in.readText(), in.readInt(), in.readText());
     }
 
-    static void activity(DataOutputStream out, Activity activity) throws IOException {
-        calls(out, activity.pending());
-        calls(out, activity.recent());
-        text(out, activity.phase().what());
+    static void activity(MessageWriter out, Activity activity) {
+        out.writeList(activity.pending(), Wire::call);
+        out.writeList(activity.recent(), Wire::call);
+        out.writeText(activity.phase().what());
         out.writeLong(activity.phase().leftMillis());
         out.writeLong(activity.phase().endedAgo());
     }
 
-    static Activity activity(DataInputStream in) throws IOException {
-        return new Activity(calls(in), calls(in), new PhaseView(text(in), in.readLong(), in.readLong()));
+    static Activity activity(MessageReader in) {
+        return new Activity(
+                in.readList(Wire::call),
+                in.readList(Wire::call),
+                new PhaseView(in.readText(), in.readLong(), in.readLong()));
     }
 
-    private static void stack(DataOutputStream out, StackView stack) throws IOException {
-        text(out, stack.thread());
-        text(out, stack.state());
-        text(out, stack.place());
+    private static void stack(MessageWriter out, StackView stack) {
+        out.writeText(stack.thread());
+        out.writeText(stack.state());
+        out.writeText(stack.place());
         out.writeBoolean(stack.insideHvd());
-        text(out, stack.text());
+        out.writeText(stack.text());
     }
 
-    private static StackView stack(DataInputStream in) throws IOException {
-        return new StackView(text(in), text(in), text(in), in.readBoolean(), text(in));
+    private static StackView stack(MessageReader in) {
+        return new StackView(in.readText(), in.readText(), in.readText(), in.readBoolean(), in.readText());
     }
 
-    private static void calls(DataOutputStream out, List<CallView> calls) throws IOException {
-        out.writeInt(calls.size());
-        for (CallView call : calls) {
-            out.writeLong(call.number());
-            out.writeInt(call.key().processSet());
-            text(out, call.key().kind());
-            text(out, call.key().name());
-            text(out, call.detail());
-            members(out, call.members());
-            text(out, call.site());
-            out.writeLong(call.submittedAgo());
-            out.writeLong(call.startedAgo());
-            out.writeLong(call.endedAgo());
-            text(out, call.error());
-        }
+    private static void call(MessageWriter out, CallView call) {
+        out.writeLong(call.number());
+        out.writeInt(call.key().processSet());
+        out.writeText(call.key().kind());
+        out.writeText(call.key().name());
+        out.writeText(call.detail());
+        members(out, call.members());
+        out.writeText(call.site());
+        out.writeLong(call.submittedAgo());
+        out.writeLong(call.startedAgo());
+        out.writeLong(call.endedAgo());
+        out.writeText(call.error());
     }
 
-    private static List<CallView> calls(DataInputStream in) throws IOException {
-        List<CallView> calls = new ArrayList<>();
-        for (int left = in.readInt(); left > 0; left--) {
-            calls.add(new CallView(
-                    in.readLong(),
-                    new CallView.Key(in.readInt(), text(in), text(in)),
-                    text(in),
-                    members(in),
-                    text(in),
-                    in.readLong(),
-                    in.readLong(),
-                    in.readLong(),
-                    text(in)));
-        }
-        return calls;
+    private static CallView call(MessageReader in) {
+        return new CallView(
+                in.readLong(),
+                new CallView.Key(in.readInt(), in.readText(), in.readText()),
+                in.readText(),
+                members(in),
+                in.readText(),
+                in.readLong(),
+                in.readLong(),
+                in.readLong(),
+                in.readText());
     }
 
     /** All ranks, the usual case, take one number however many they are. */
-    private static void members(DataOutputStream out, List<Integer> members) throws IOException {
+    private static void members(MessageWriter out, List<Integer> members) {
         boolean all = members.equals(upTo(members.size()));
         out.writeBoolean(all);
-        out.writeInt(members.size());
-        for (int i = 0; i < members.size() && !all; i++) {
-            out.writeInt(members.get(i));
+        if (all) {
+            out.writeInt(members.size());
+        } else {
+            out.writeList(members, MessageWriter::writeInt);
         }
     }
 
-    private static List<Integer> members(DataInputStream in) throws IOException {
-        boolean all = in.readBoolean();
-        int size = in.readInt();
-        List<Integer> members = new ArrayList<>(all ? upTo(size) : List.of());
-        while (members.size() < size) {
-            members.add(in.readInt());
-        }
-        return List.copyOf(members);
+    private static List<Integer> members(MessageReader in) {
+        return in.readBoolean() ? upTo(ranks(in)) : List.copyOf(in.readList(MessageReader::readInt));
     }
 
+    private static int ranks(MessageReader in) {
+        int ranks = in.readInt();
+        if (ranks < 0 || ranks > MOST_RANKS) {
+            throw in.malformed(ranks + " ranks", "0 to " + MOST_RANKS);
+        }
+        return ranks;
+    }
+
+    /** Takes no memory, however many ranks a damaged message names. */
     private static List<Integer> upTo(int size) {
-        return IntStream.range(0, size).boxed().toList();
+        return new AbstractList<>() {
+            @Override
+            public Integer get(int rank) {
+                return Objects.checkIndex(rank, size);
+            }
+
+            @Override
+            public int size() {
+                return size;
+            }
+        };
     }
 }

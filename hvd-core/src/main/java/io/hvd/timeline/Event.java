@@ -10,7 +10,7 @@ package io.hvd.timeline;
  * @param what and {@code text}: see the kind
  */
 record Event(Kind kind, long from, long to, int number, String name, String what, String text) {
-    /** Beyond this, texts are cut: they travel in frames of less than 64 KiB each. */
+    /** Beyond this, texts are cut: no viewer shows more, and thousands of events travel in one message. */
     private static final int LONGEST_TEXT = 4000;
 
     Event {
@@ -49,12 +49,6 @@ record Event(Kind kind, long from, long to, int number, String name, String what
         /** text: the thread that waited. */
         WAITED,
         CYCLE,
-        STEP;
-
-        private static final Kind[] ALL = values();
-
-        static Kind of(int ordinal) {
-            return ALL[ordinal];
-        }
+        STEP
     }
 }

@@ -1,14 +1,9 @@
 package io.hvd.timeline;
 
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.timeline.Event.Kind;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
 
 /** What travels between the timelines of two ranks. */
@@ -25,16 +20,10 @@ sealed interface Message {
     record End(int session, long dropped) implements Message {}
 
     default ByteBuffer encode() {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try {
-            write(new DataOutputStream(bytes));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e); // memory does not fail
-        }
-        return ByteBuffer.wrap(bytes.toByteArray());
+        return MessageWriter.encodeToBuffer(this::write);
     }
 
-    private void write(DataOutputStream out) throws IOException {
+    private void write(MessageWriter out) {
         if (this instanceof Ping ping) {
             out.writeByte(0);
             out.writeLong(ping.sent);
@@ -46,10 +35,7 @@ sealed interface Message {
         } else if (this instanceof Events batch) {
             out.writeByte(2);
             out.writeInt(batch.session);
-            out.writeInt(batch.events.size());
-            for (Event event : batch.events) {
-                write(event, out);
-            }
+            out.writeList(batch.events, Message::write);
         } else if (this instanceof End end) {
             out.writeByte(3);
             out.writeInt(end.session);
@@ -58,44 +44,38 @@ sealed interface Message {
     }
 
     static Message decode(ByteBuffer message) {
-        byte[] bytes = new byte[message.remaining()];
-        message.get(bytes);
-        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
-            return switch (in.readByte()) {
-                case 0 -> new Ping(in.readLong());
-                case 1 -> new Pong(in.readLong(), in.readLong(), in.readLong());
-                case 2 -> new Events(in.readInt(), readEvents(in));
-                case 3 -> new End(in.readInt(), in.readLong());
-                default -> throw new IOException("a message that is not the timeline's");
-            };
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return MessageReader.decode("a message of the timeline", message, Message::read);
     }
 
-    private static void write(Event event, DataOutputStream out) throws IOException {
-        out.writeByte(event.kind().ordinal());
+    private static Message read(MessageReader in) {
+        int kind = in.readByte();
+        return switch (kind) {
+            case 0 -> new Ping(in.readLong());
+            case 1 -> new Pong(in.readLong(), in.readLong(), in.readLong());
+            case 2 -> new Events(in.readInt(), in.readList(Message::readEvent));
+            case 3 -> new End(in.readInt(), in.readLong());
+            default -> throw in.malformed("a message of kind " + kind, "0 to 3");
+        };
+    }
+
+    private static void write(MessageWriter out, Event event) {
+        out.writeEnum(event.kind());
         out.writeLong(event.from());
         out.writeLong(event.to());
         out.writeInt(event.number());
-        out.writeUTF(event.name());
-        out.writeUTF(event.what());
-        out.writeUTF(event.text());
+        out.writeText(event.name());
+        out.writeText(event.what());
+        out.writeText(event.text());
     }
 
-    private static List<Event> readEvents(DataInputStream in) throws IOException {
-        int count = in.readInt();
-        List<Event> events = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            events.add(new Event(
-                    Kind.of(in.readByte()),
-                    in.readLong(),
-                    in.readLong(),
-                    in.readInt(),
-                    in.readUTF(),
-                    in.readUTF(),
-                    in.readUTF()));
-        }
-        return events;
+    private static Event readEvent(MessageReader in) {
+        return new Event(
+                in.readEnum(Kind.class),
+                in.readLong(),
+                in.readLong(),
+                in.readInt(),
+                in.readText(),
+                in.readText(),
+                in.readText());
     }
 }

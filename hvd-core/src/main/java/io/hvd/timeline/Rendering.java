@@ -1,5 +1,6 @@
 package io.hvd.timeline;
 
+import io.hvd.file.JsonObject;
 import io.hvd.timeline.StepSplit.Step;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -50,22 +51,24 @@ final class Rendering {
                 .toList();
         for (int rank = 0; rank < hosts.size(); rank++) {
             String name = "rank " + rank + " (" + hosts.get(rank) + ")";
-            out.add(metadata("process_name", rank, new Json().put("name", name)).toString());
-            out.add(metadata("process_sort_index", rank, new Json().put("sort_index", rank))
+            out.add(metadata("process_name", rank, TraceJson.object().put("name", name))
+                    .toString());
+            out.add(metadata("process_sort_index", rank, TraceJson.object().put("sort_index", rank))
                     .toString());
         }
     }
 
     /** What ties the file's zero to the calendar. */
     static String start(long epochMicros, int ranks) {
-        Json args =
-                new Json().put("start_time_since_epoch_in_micros", epochMicros).put("ranks", ranks);
+        JsonObject args = TraceJson.object()
+                .put("start_time_since_epoch_in_micros", epochMicros)
+                .put("ranks", ranks);
         return metadata("start_time", 0, args).toString();
     }
 
     /** A line of text for whoever reads the file. */
     static String note(String name, String text) {
-        return metadata(name, 0, new Json().put("text", text)).toString();
+        return metadata(name, 0, TraceJson.object().put("text", text)).toString();
     }
 
     /** Takes in what a rank has sent, in its order. */
@@ -76,10 +79,10 @@ final class Rendering {
     /** All ranks have finished a step. */
     void add(Step step) {
         step.ranks().forEach(share -> {
-            Json args = new Json()
-                    .micros("compute_us", share.computeNanos())
-                    .micros("exposed_communication_us", share.exposedNanos())
-                    .micros("waiting_us", share.waitingNanos());
+            JsonObject args = TraceJson.object()
+                    .putThousandths("compute_us", share.computeNanos())
+                    .putThousandths("exposed_communication_us", share.exposedNanos())
+                    .putThousandths("waiting_us", share.waitingNanos());
             step.lateRank().ifPresent(late -> args.put("late_rank", late));
             track(share.rank(), "steps", "steps", STEPS)
                     .slice("STEP " + step.number(), share.from() - start, share.to() - start, args);
@@ -105,7 +108,11 @@ final class Rendering {
             case ENDED -> ended(tensor(rank, event), event, nanos);
             case WAITED ->
                 track(rank, event.text(), "synchronize in " + event.text(), WAITING_THREADS)
-                        .slice("SYNCHRONIZE", nanos, event.to() - start, new Json().put("tensor", event.name()));
+                        .slice(
+                                "SYNCHRONIZE",
+                                nanos,
+                                event.to() - start,
+                                TraceJson.object().put("tensor", event.name()));
             case CYCLE -> out.add(cycle(rank, nanos).toString());
             case STEP -> {} // shown when it is known what it was made of
         }
@@ -140,7 +147,7 @@ final class Rendering {
     private static void started(Track track, Event event, long nanos) {
         boolean first = event.text().equals(event.name());
         track.endAll(nanos, null);
-        track.begin(operation(event), nanos, first ? null : new Json().put("in_batch_of", event.text()));
+        track.begin(operation(event), nanos, first ? null : TraceJson.object().put("in_batch_of", event.text()));
     }
 
     private static String operation(Event event) {
@@ -149,21 +156,21 @@ final class Rendering {
 
     private static void ended(Track track, Event event, long nanos) {
         int shape = Math.max(0, event.text().indexOf('['));
-        Json args = new Json()
+        JsonObject args = TraceJson.object()
                 .put("dtype", event.text().substring(0, shape))
                 .put("shape", event.text().substring(shape));
         track.endAll(nanos, event.what().isEmpty() ? args : args.put("error", event.what()));
     }
 
     /** A line through everything for rank 0, through its own group for another rank. */
-    private static Json cycle(int rank, long nanos) {
-        return new Json()
+    private static JsonObject cycle(int rank, long nanos) {
+        return TraceJson.object()
                 .put("name", "CYCLE_START")
                 .put("ph", "i")
                 .put("s", rank == 0 ? "g" : "p")
                 .put("pid", pid(rank))
                 .put("tid", pid(rank))
-                .micros("ts", nanos);
+                .putThousandths("ts", nanos);
     }
 
     private record Tensor(int set, String name) {}
@@ -177,18 +184,22 @@ final class Rendering {
         return tracks.get(rank).computeIfAbsent(key, fresh -> {
             int tid = nextTid++;
             // Ranks may come to their tensors in different orders; a viewer sorts equal places by tid.
-            out.add(metadata("thread_name", rank, new Json().put("name", name))
+            out.add(metadata("thread_name", rank, TraceJson.object().put("name", name))
                     .put("tid", tid)
                     .toString());
-            out.add(metadata("thread_sort_index", rank, new Json().put("sort_index", place))
+            out.add(metadata("thread_sort_index", rank, TraceJson.object().put("sort_index", place))
                     .put("tid", tid)
                     .toString());
             return new Track(pid(rank), tid, out);
         });
     }
 
-    private static Json metadata(String name, int rank, Json args) {
-        return new Json().put("name", name).put("ph", "M").put("pid", pid(rank)).put("args", args);
+    private static JsonObject metadata(String name, int rank, JsonObject args) {
+        return TraceJson.object()
+                .put("name", name)
+                .put("ph", "M")
+                .put("pid", pid(rank))
+                .put("args", args);
     }
 
     /** Viewers take process 0 for the operating system's. */

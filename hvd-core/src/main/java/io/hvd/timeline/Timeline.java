@@ -58,18 +58,14 @@ public final class Timeline {
      * ranks call it together, on the communication thread, before the first operation.
      */
     public static Optional<Timeline> open(Backend backend, FlightRecorder recorder, TimelineSettings settings) {
-        byte[] mine = {
-            (byte) (settings.file().isPresent() ? 1 : 0),
-            (byte) (settings.dynamic() ? 1 : 0),
-            (byte) (settings.markCycles() ? 1 : 0)
-        };
-        byte[] wanted = backend.exchange(mine).get(0);
-        if (wanted[0] == 0 && wanted[1] == 0) {
+        byte[] mine = Wanted.by(settings).encode();
+        Wanted wanted = Wanted.decode(backend.exchange(mine).get(0));
+        if (!wanted.atOnce() && !wanted.dynamic()) {
             return Optional.empty();
         }
-        Timeline timeline = new Timeline(backend, recorder, wanted[1] == 1);
-        if (wanted[0] == 1) {
-            timeline.begin(settings.file().orElse(Path.of("")), wanted[2] == 1);
+        Timeline timeline = new Timeline(backend, recorder, wanted.dynamic());
+        if (wanted.atOnce()) {
+            timeline.begin(settings.file().orElse(Path.of("")), wanted.markCycles());
             timeline.listen();
         }
         return Optional.of(timeline);

@@ -1,5 +1,6 @@
 package io.hvd.timeline;
 
+import io.hvd.file.JsonObject;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -32,38 +33,42 @@ final class Track {
     }
 
     /** @param args null for none */
-    void begin(String slice, long nanos, Json args) {
+    void begin(String slice, long nanos, JsonObject args) {
         open.push(slice);
-        Json event = event(slice, "B").micros("ts", forward(nanos));
+        JsonObject event = event(slice, "B").putThousandths("ts", forward(nanos));
         out.add((args == null ? event : event.put("args", args)).toString());
     }
 
     /** Ends the innermost slice. */
     void end(long nanos) {
-        out.add(event(open.pop(), "E").micros("ts", forward(nanos)).toString());
+        out.add(event(open.pop(), "E").putThousandths("ts", forward(nanos)).toString());
     }
 
     /** Ends all slices; the outermost one gets the arguments, if there are any. */
-    void endAll(long nanos, Json args) {
+    void endAll(long nanos, JsonObject args) {
         while (open.size() > 1) {
             end(nanos);
         }
         if (!open.isEmpty()) {
-            Json event = event(open.pop(), "E").micros("ts", forward(nanos));
+            JsonObject event = event(open.pop(), "E").putThousandths("ts", forward(nanos));
             out.add((args == null ? event : event.put("args", args)).toString());
         }
     }
 
     /** A slice whose end is known. @param args null for none */
-    void slice(String name, long from, long to, Json args) {
+    void slice(String name, long from, long to, JsonObject args) {
         long begin = forward(from);
         latest = Math.max(latest, to);
-        Json event = event(name, "X").micros("ts", begin).micros("dur", Math.max(0, to - begin));
+        JsonObject event = event(name, "X").putThousandths("ts", begin).putThousandths("dur", Math.max(0, to - begin));
         out.add((args == null ? event : event.put("args", args)).toString());
     }
 
-    private Json event(String name, String phase) {
-        return new Json().put("name", name).put("ph", phase).put("pid", pid).put("tid", tid);
+    private JsonObject event(String name, String phase) {
+        return TraceJson.object()
+                .put("name", name)
+                .put("ph", phase)
+                .put("pid", pid)
+                .put("tid", tid);
     }
 
     /**

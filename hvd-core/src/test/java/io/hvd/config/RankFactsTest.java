@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.HvdException;
+import io.hvd.testing.DamagedMessages;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -171,8 +172,13 @@ class RankFactsTest {
     void anyTextSurvivesTheWay() {
         RankFacts odd = facts("", "", "key", "ü\n\"=;\0", "long", "x".repeat(100_000));
         assertThat(RankFacts.of(odd.toBytes())).isEqualTo(odd);
-        assertThat(RankFacts.of(new byte[0])).isEqualTo(facts());
+        assertThat(RankFacts.of(facts().toBytes())).isEqualTo(facts());
         assertThatThrownBy(() -> odd.values().put("a", "b")).isInstanceOf(UnsupportedOperationException.class);
+    }
+
+    @Test
+    void damagedFactsAreRefused() {
+        DamagedMessages.of(facts("key", "value", "", "ü").toBytes(), RankFacts::of);
     }
 
     @Test

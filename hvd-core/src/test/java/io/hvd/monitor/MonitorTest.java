@@ -159,23 +159,24 @@ final class MonitorTest {
 
     @Test
     void strangersAreNotAnswered() throws Exception {
-        SocketDoor door = SocketDoor.open(InetAddress.getLoopbackAddress());
-        open.add(door);
+        MonitorSockets sockets = MonitorSockets.open(InetAddress.getLoopbackAddress());
+        open.add(sockets);
         Seal ours = Seal.of(List.of(Seal.share()));
         Seal theirs = Seal.of(List.of(Seal.share()));
-        door.serve(
-                "test-door",
+        sockets.serve(
+                "test-monitor",
                 ours.password(),
                 message -> {},
                 question -> ours.open(question).map(ours::close));
 
         byte[] question = {1, 2, 3};
         byte[] password = ours.password();
-        assertThat(SocketDoor.ask(door.questions(), password, ours.close(question), 5000))
+        assertThat(MonitorSockets.ask(sockets.questions(), password, ours.close(question), 5000))
                 .isEqualTo(ours.close(question));
-        assertThat(catchIo(() -> SocketDoor.ask(door.questions(), password, theirs.close(question), 5000)))
+        assertThat(catchIo(() -> MonitorSockets.ask(sockets.questions(), password, theirs.close(question), 5000)))
                 .isNotNull();
-        assertThat(catchIo(() -> SocketDoor.ask(door.questions(), theirs.password(), ours.close(question), 5000)))
+        assertThat(catchIo(
+                        () -> MonitorSockets.ask(sockets.questions(), theirs.password(), ours.close(question), 5000)))
                 .isNotNull();
     }
 
@@ -184,13 +185,13 @@ final class MonitorTest {
         submit(0);
         submit(2);
         List<Peers> peers = sockets();
-        for (InetSocketAddress door : ((SocketPeers) peers.get(0)).questions()) {
+        for (InetSocketAddress address : ((SocketPeers) peers.get(0)).questions()) {
             for (int i = 0; i < 20; i++) {
-                Socket stranger = new Socket(door.getAddress(), door.getPort());
+                Socket stranger = new Socket(address.getAddress(), address.getPort());
                 open.add(stranger);
                 stranger.getOutputStream().write(new byte[i]);
             }
-            Socket oversized = new Socket(door.getAddress(), door.getPort());
+            Socket oversized = new Socket(address.getAddress(), address.getPort());
             open.add(oversized);
             oversized
                     .getOutputStream()
@@ -299,7 +300,7 @@ final class MonitorTest {
             new Thread(() -> {
                         try {
                             connected.complete(SocketPeers.connect(member, host, exchange.of(member.rank())));
-                        } catch (IOException | RuntimeException e) {
+                        } catch (RuntimeException e) {
                             connected.completeExceptionally(e);
                         }
                     })

@@ -21,7 +21,7 @@ class TimelineFileTest {
     private Path folder;
 
     private static String event(int number, int padding) {
-        return new Json().put("name", "event " + number).toString() + " ".repeat(padding);
+        return TraceJson.object().put("name", "event " + number).toString() + " ".repeat(padding);
     }
 
     private static List<String> names(Path file) {

@@ -1,17 +1,17 @@
 package io.hvd.doctor;
 
-import java.io.BufferedOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
+import io.hvd.net.FramedConnection;
+import io.hvd.net.MalformedMessageException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
-import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Measures the way from this host to the doors of another: whether it is open, how long, how wide, and the clocks. */
+/** Measures the way from this host to the ports of another: whether it is open, how long, how wide, and the clocks. */
 final class Dialler {
 
     private static final int CONNECT_LIMIT_MILLIS = 2_000;
@@ -30,47 +30,44 @@ final class Dialler {
         this.secret = secret;
     }
 
-    /** @param millis for sending bytes, over all doors together */
-    List<Link> measure(String host, List<Door> doors, int millis) {
-        int each = Math.max(1, millis / Math.max(1, doors.size()));
-        return doors.stream().map(door -> measure(host, door, each)).toList();
+    /** @param millis for sending bytes, over all ports together */
+    List<Link> measure(String host, List<ListeningPort> ports, int millis) {
+        int each = Math.max(1, millis / Math.max(1, ports.size()));
+        return ports.stream().map(port -> measure(host, port, each)).toList();
     }
 
-    private Link measure(String host, Door door, int millis) {
+    private Link measure(String host, ListeningPort port, int millis) {
         try {
-            Trips trips = trips(door);
+            Trips trips = trips(port);
             return new Link(
                     here,
                     host,
-                    door.network(),
-                    door.address(),
+                    port.network(),
+                    port.address(),
                     "",
                     trips.medianMicros,
-                    rate(door, millis),
+                    rate(port, millis),
                     trips.clockAheadMicros);
-        } catch (IOException e) {
-            return Link.refused(here, host, door, e.getMessage() == null ? e.toString() : e.getMessage());
+        } catch (IOException | MalformedMessageException e) {
+            return Link.refused(here, host, port, e.getMessage() == null ? e.toString() : e.getMessage());
         }
     }
 
     private record Trips(double medianMicros, double clockAheadMicros) {}
 
     /** The clock is read off the quickest trip, in whose middle the other host has looked at its own. */
-    private Trips trips(Door door) throws IOException {
+    private Trips trips(ListeningPort port) throws IOException {
         double[] micros = new double[TRIPS];
         double quickest = Double.MAX_VALUE;
         double ahead = 0;
         int done = 0;
-        try (Socket socket = enter(door, Listener.ECHO)) {
-            DataInputStream in = new DataInputStream(socket.getInputStream());
-            DataOutputStream out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
+        try (FramedConnection connection = connect(port, Listener.ECHO)) {
             long begin = System.nanoTime();
             for (int trip = 0; trip < FIRST_TRIPS + TRIPS && (done == 0 || !past(begin)); trip++) {
                 long clock = Listener.clockMicros();
                 long start = System.nanoTime();
-                out.writeLong(trip);
-                out.flush();
-                long other = in.readLong();
+                Listener.send(connection, trip);
+                long other = Listener.receive(connection);
                 double took = (System.nanoTime() - start) / NANOS_PER_MICRO;
                 if (took < quickest) {
                     quickest = took;
@@ -91,36 +88,47 @@ final class Dialler {
     }
 
     /** Counts what has arrived, from the first byte sent to the word that the last one is there. */
-    private double rate(Door door, int millis) throws IOException {
-        try (Socket socket = enter(door, Listener.SINK)) {
+    private double rate(ListeningPort port, int millis) throws IOException {
+        try (FramedConnection connection = connect(port, Listener.SINK)) {
             byte[] block = new byte[Listener.BLOCK];
-            OutputStream out = socket.getOutputStream();
+            OutputStream out = connection.channel().socket().getOutputStream();
             long start = System.nanoTime();
             while (System.nanoTime() - start < TimeUnit.MILLISECONDS.toNanos(millis)) {
                 out.write(block);
             }
-            socket.shutdownOutput();
-            long arrived = new DataInputStream(socket.getInputStream()).readLong();
+            connection.channel().shutdownOutput();
+            long arrived = Listener.receive(connection);
             return arrived / ((System.nanoTime() - start) / 1e9);
         }
     }
 
-    private Socket enter(Door door, int wanted) throws IOException {
-        Socket socket = new Socket();
+    private FramedConnection connect(ListeningPort port, int wanted) throws IOException {
+        var address = new InetSocketAddress(port.address(), port.number());
+        FramedConnection connection = FramedConnection.dial(address, secret.bytes(), wanted, CONNECT_LIMIT_MILLIS);
         try {
-            socket.setTcpNoDelay(true);
-            socket.setSoTimeout(ANSWER_LIMIT_MILLIS);
-            socket.connect(new InetSocketAddress(door.address(), door.port()), CONNECT_LIMIT_MILLIS);
-            OutputStream out = socket.getOutputStream();
-            out.write(secret.bytes());
-            out.write(wanted);
-            if (socket.getInputStream().read() != Listener.WELCOME) {
-                throw new IOException("somebody else answers at " + door.address() + " port " + door.port());
-            }
-            return socket;
+            connection.limitReads(ANSWER_LIMIT_MILLIS);
+            requireWelcome(connection, address);
+            return connection;
         } catch (IOException e) {
-            socket.close();
+            connection.close();
             throw e;
+        }
+    }
+
+    private static void requireWelcome(FramedConnection connection, InetSocketAddress address) throws IOException {
+        if (!isWelcome(connection)) {
+            throw new IOException("somebody else answers at " + address.getHostString() + " port " + address.getPort());
+        }
+    }
+
+    /** A connection that is closed at once, or brings something else than a number, leads to another program. */
+    private static boolean isWelcome(FramedConnection connection) throws IOException {
+        try {
+            return Listener.receive(connection) == Listener.WELCOME;
+        } catch (SocketException | SocketTimeoutException e) {
+            throw e;
+        } catch (IOException | MalformedMessageException e) {
+            return false;
         }
     }
 }

@@ -114,7 +114,7 @@ final class Examination implements AutoCloseable {
             List<Future<List<Link>>> asked = new ArrayList<>();
             for (Rounds.Pair pair : round) {
                 String to = names.get(pair.to());
-                var errand = new Wire.Errand(to, facts.get(to).network().doors(), millis);
+                var errand = new Wire.Errand(to, facts.get(to).network().ports(), millis);
                 Callable<List<Link>> work =
                         () -> stations.get(names.get(pair.from())).measure(errand);
                 asked.add(threads.submit(work));

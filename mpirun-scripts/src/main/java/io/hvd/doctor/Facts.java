@@ -22,7 +22,7 @@ record Facts(
         Network network) {
 
     /** The facts of this host with the ports at which it listens. */
-    Facts at(List<Door> doors) {
+    Facts at(List<ListeningPort> ports) {
         return new Facts(
                 mpi,
                 values,
@@ -32,7 +32,7 @@ record Facts(
                 folders,
                 limits,
                 names,
-                new Network(network.interfaces(), network.used(), doors));
+                new Network(network.interfaces(), network.used(), ports));
     }
 
     /**
@@ -89,9 +89,9 @@ record Facts(
     /**
      * @param interfaces all that are up, with their addresses of version 4
      * @param used names of those that are to carry data
-     * @param doors where this host listens for the others
+     * @param ports where this host listens for the others
      */
-    record Network(List<Interface> interfaces, List<String> used, List<Door> doors) {}
+    record Network(List<Interface> interfaces, List<String> used, List<ListeningPort> ports) {}
 
     record Interface(String name, List<String> addresses) {}
 }

@@ -26,7 +26,7 @@ final class HereStation implements Station {
                     .filter(one -> facts.network().used().contains(one.name()))
                     .forEach(this::listen);
         }
-        return facts.at(listener.doors());
+        return facts.at(listener.ports());
     }
 
     private void listen(Interface one) {
@@ -34,14 +34,14 @@ final class HereStation implements Station {
             try {
                 listener.open(one.name(), address);
             } catch (IOException e) {
-                // Gone since it was seen; the others find no door there.
+                // Gone since it was seen; the others find nobody there.
             }
         }
     }
 
     @Override
     public List<Link> measure(Wire.Errand errand) {
-        return dialler.measure(errand.host(), errand.doors(), errand.millis());
+        return dialler.measure(errand.host(), errand.ports(), errand.millis());
     }
 
     @Override

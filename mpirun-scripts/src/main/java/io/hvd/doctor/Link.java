@@ -19,8 +19,8 @@ record Link(
         double bytesPerSecond,
         double clockAheadMicros) {
 
-    static Link refused(String from, String to, Door door, String obstacle) {
-        return new Link(from, to, door.network(), door.address(), obstacle, 0, 0, 0);
+    static Link refused(String from, String to, ListeningPort port, String obstacle) {
+        return new Link(from, to, port.network(), port.address(), obstacle, 0, 0, 0);
     }
 
     boolean open() {

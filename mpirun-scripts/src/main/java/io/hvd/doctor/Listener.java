@@ -1,14 +1,14 @@
 package io.hvd.doctor;
 
-import io.hvd.spi.HandshakeListener;
-import java.io.BufferedOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
+import io.hvd.net.FramedConnection;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.MalformedMessageException;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
-import java.net.Socket;
 import java.nio.channels.ServerSocketChannel;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -20,20 +20,22 @@ import java.util.concurrent.RejectedExecutionException;
 
 /**
  * Lets the other hosts measure their way to this one, until it is closed: on each address a port that the system
- * chooses, for those who know the secret. After the secret comes a byte that says what is wanted: {@link #ECHO} has
- * every long answered by this host's clock, {@link #SINK} swallows bytes up to the end and says how many there were.
+ * chooses, for those who know the secret. The number in the hello says what is wanted: {@link #ECHO} has every message
+ * answered by this host's clock, {@link #SINK} swallows bytes up to the end and says how many there were.
  */
 final class Listener implements AutoCloseable {
 
     static final int ECHO = 1;
     static final int SINK = 2;
-    static final int WELCOME = 7;
+    /** The answer to a hello, by which a host knows that no other program has got the port meanwhile. */
+    static final long WELCOME = 0x6876_642d_646f_6374L;
+
     static final int BLOCK = 1 << 18;
     private static final int PATIENCE_MILLIS = 5_000;
 
     private final Secret secret;
     private final List<HandshakeListener> listeners = new ArrayList<>();
-    private final List<Door> doors = new ArrayList<>();
+    private final List<ListeningPort> ports = new ArrayList<>();
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
         Thread thread = new Thread(task, "hvd-doctor-listener");
         thread.setDaemon(true);
@@ -46,76 +48,80 @@ final class Listener implements AutoCloseable {
 
     /** From now on others may come to this address. */
     void open(String network, String address) throws IOException {
-        ServerSocketChannel door = HandshakeListener.door(InetAddress.getByName(address));
-        HandshakeListener listener = new HandshakeListener(List.of(door), 1);
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getByName(address));
+        HandshakeListener listener = new HandshakeListener(List.of(socket));
         listeners.add(listener);
-        doors.add(new Door(network, address, door.socket().getLocalPort()));
-        threads.execute(() -> letIn(listener));
+        ports.add(new ListeningPort(network, address, socket.socket().getLocalPort()));
+        threads.execute(() -> accept(listener));
     }
 
-    List<Door> doors() {
-        return List.copyOf(doors);
+    List<ListeningPort> ports() {
+        return List.copyOf(ports);
     }
 
-    private void letIn(HandshakeListener listener) {
+    private void accept(HandshakeListener listener) {
         try {
-            for (var guest = listener.next(secret.bytes(), Long.MAX_VALUE);
-                    guest.isPresent();
-                    guest = listener.next(secret.bytes(), Long.MAX_VALUE)) {
-                admit(guest.get());
+            for (var accepted = listener.next(secret.bytes(), Long.MAX_VALUE);
+                    accepted.isPresent();
+                    accepted = listener.next(secret.bytes(), Long.MAX_VALUE)) {
+                enqueue(accepted.get());
             }
         } catch (IOException e) {
-            return; // closed, or this host can take no more: the others will say that they did not get in
+            return; // closed, or this host can take no more: the others will say that they got no answer
         }
     }
 
-    private void admit(HandshakeListener.Guest guest) throws IOException {
+    private void enqueue(HandshakeListener.Accepted accepted) throws IOException {
         try {
-            threads.execute(() -> serve(guest));
+            threads.execute(() -> serve(accepted));
         } catch (RejectedExecutionException e) {
-            guest.channel().close(); // this was closed meanwhile
+            accepted.connection().close(); // this was closed meanwhile
         }
     }
 
-    private void serve(HandshakeListener.Guest from) {
-        try (Socket guest = from.channel().socket()) {
-            guest.setSoTimeout(PATIENCE_MILLIS);
-            guest.setTcpNoDelay(true);
-            DataInputStream in = new DataInputStream(guest.getInputStream());
-            DataOutputStream out = new DataOutputStream(new BufferedOutputStream(guest.getOutputStream()));
-            int wanted = from.said().get();
-            out.writeByte(WELCOME);
-            out.flush();
-            if (wanted == ECHO) {
-                echo(in, out);
-            } else if (wanted == SINK) {
-                swallow(in, out);
+    private static void serve(HandshakeListener.Accepted accepted) {
+        try (FramedConnection connection = accepted.connection()) {
+            connection.limitReads(PATIENCE_MILLIS);
+            send(connection, WELCOME);
+            if (accepted.number() == ECHO) {
+                echo(connection);
+            } else if (accepted.number() == SINK) {
+                swallow(connection);
             }
-        } catch (IOException e) {
+        } catch (IOException | MalformedMessageException e) {
             // A host that has gone; who was to measure says what it has seen.
         }
     }
 
-    private static void echo(DataInputStream in, DataOutputStream out) throws IOException {
+    private static void echo(FramedConnection connection) throws IOException {
         try {
             while (true) {
-                in.readLong();
-                out.writeLong(clockMicros());
-                out.flush();
+                receive(connection);
+                send(connection, clockMicros());
             }
         } catch (EOFException e) {
-            // The guest has seen enough.
+            // The other host has seen enough.
         }
     }
 
-    private static void swallow(InputStream in, DataOutputStream out) throws IOException {
+    /** Sends a message that holds one number. */
+    static void send(FramedConnection connection, long number) throws IOException {
+        connection.send(MessageWriter.encodeToBuffer(out -> out.writeLong(number)));
+    }
+
+    /** @throws MalformedMessageException if the message is something else than a number */
+    static long receive(FramedConnection connection) throws IOException {
+        return MessageReader.decode("a message of hvd-doctor", connection.receive(Long.BYTES), MessageReader::readLong);
+    }
+
+    private static void swallow(FramedConnection connection) throws IOException {
+        InputStream in = connection.channel().socket().getInputStream();
         byte[] block = new byte[BLOCK];
         long bytes = 0;
         for (int read = in.read(block); read >= 0; read = in.read(block)) {
             bytes += read;
         }
-        out.writeLong(bytes);
-        out.flush();
+        send(connection, bytes);
     }
 
     /** The wall clock in microseconds. */

@@ -3,7 +3,7 @@ package io.hvd.doctor;
 import io.hvd.doctor.Facts.Interface;
 import io.hvd.doctor.Facts.Names;
 import io.hvd.doctor.Facts.Network;
-import io.hvd.spi.Interfaces;
+import io.hvd.net.Interfaces;
 import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.InetAddress;

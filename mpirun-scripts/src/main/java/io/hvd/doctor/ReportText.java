@@ -4,7 +4,7 @@ import io.hvd.doctor.Facts.Interface;
 import io.hvd.doctor.Facts.Mpi;
 import io.hvd.doctor.Facts.Network;
 import io.hvd.doctor.Patient.Host;
-import io.hvd.spi.Interfaces;
+import io.hvd.net.Interfaces;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;

@@ -1,6 +1,6 @@
 package io.hvd.doctor;
 
-import io.hvd.spi.HandshakeListener;
+import io.hvd.net.HandshakeListener;
 import java.util.HexFormat;
 
 /** What the hosts of one examination know and nobody else; whoever connects says it first. */

@@ -7,7 +7,7 @@ import java.util.List;
 interface Station extends AutoCloseable {
 
     /**
-     * What the host says of itself; from then on it lets others in at its doors.
+     * What the host says of itself; from then on it listens for the others.
      *
      * @throws StationException if it cannot be asked
      */

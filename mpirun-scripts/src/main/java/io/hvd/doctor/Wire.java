@@ -29,7 +29,7 @@ final class Wire {
     record Opening(String host, String secret, List<String> hosts, Map<String, String> settings, String interfaces) {}
 
     /** Every later one: measure the way to a host. */
-    record Errand(String host, List<Door> doors, int millis) {}
+    record Errand(String host, List<ListeningPort> ports, int millis) {}
 
     /** The answer to that. */
     record Links(List<Link> links) {}

@@ -1,7 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
-import io.hvd.error.LauncherAddress;
+import io.hvd.net.LauncherAddress;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

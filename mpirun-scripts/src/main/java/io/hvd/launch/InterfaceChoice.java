@@ -1,7 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.config.Setting;
-import io.hvd.spi.Interfaces;
+import io.hvd.net.Interfaces;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;

@@ -1,7 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
-import io.hvd.error.LauncherAddress;
+import io.hvd.net.LauncherAddress;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Path;
@@ -17,12 +17,12 @@ import java.util.Set;
 final class Launch implements AutoCloseable {
 
     private final FailureDirectory folder;
-    private final Optional<FrontDesk> desk;
+    private final Optional<LauncherServer> server;
     private final MpiJob job;
 
-    private Launch(FailureDirectory folder, Optional<FrontDesk> desk, MpiJob job) {
+    private Launch(FailureDirectory folder, Optional<LauncherServer> server, MpiJob job) {
         this.folder = folder;
-        this.desk = desk;
+        this.server = server;
         this.job = job;
     }
 
@@ -54,9 +54,10 @@ final class Launch implements AutoCloseable {
         boolean allHere = new Job(settings, machine, install.version(), others).allRanksHere();
         var folder = new FailureDirectory();
         try {
-            Optional<FrontDesk> desk = allHere ? Optional.empty() : Optional.of(desk(folder, settings, around));
-            Map<String, String> environment = environment(install, folder, desk);
-            return new Launch(folder, desk, new MpiJob(line.words(), environment, folder.path(), around));
+            Optional<LauncherServer> server =
+                    allHere ? Optional.empty() : Optional.of(server(folder, settings, around));
+            Map<String, String> environment = environment(install, folder, server);
+            return new Launch(folder, server, new MpiJob(line.words(), environment, folder.path(), around));
         } catch (IOException e) {
             folder.close();
             throw e;
@@ -64,17 +65,17 @@ final class Launch implements AutoCloseable {
     }
 
     private static Map<String, String> environment(
-            MpiInstall install, FailureDirectory folder, Optional<FrontDesk> desk) {
+            MpiInstall install, FailureDirectory folder, Optional<LauncherServer> server) {
         Map<String, String> environment = new HashMap<>(install.environment());
         environment.put(FailureRecord.DIRECTORY_VARIABLE, folder.path().toString());
-        desk.ifPresent(
+        server.ifPresent(
                 open -> environment.put(LauncherAddress.VARIABLE, open.address().encode()));
         return environment;
     }
 
-    private static FrontDesk desk(FailureDirectory folder, LaunchSettings settings, Surroundings around)
+    private static LauncherServer server(FailureDirectory folder, LaunchSettings settings, Surroundings around)
             throws IOException {
-        return FrontDesk.open(
+        return LauncherServer.open(
                 folder.path(),
                 around.takesResults(),
                 settings.network().interfaces().orElse(""));
@@ -119,8 +120,8 @@ final class Launch implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        if (desk.isPresent()) {
-            desk.get().close();
+        if (server.isPresent()) {
+            server.get().close();
         }
         folder.close();
         job.release();

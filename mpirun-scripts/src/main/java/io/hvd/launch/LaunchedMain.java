@@ -3,7 +3,7 @@ package io.hvd.launch;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.FailureRecord;
-import io.hvd.error.LauncherAddress;
+import io.hvd.net.LauncherAddress;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

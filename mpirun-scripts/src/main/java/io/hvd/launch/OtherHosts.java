@@ -1,6 +1,6 @@
 package io.hvd.launch;
 
-import io.hvd.spi.Interfaces;
+import io.hvd.net.Interfaces;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;

@@ -28,7 +28,7 @@ final class Transports {
             arguments.add(copies());
         }
         arguments.addAll(new InterfaceChoice(job).arguments());
-        arguments.addAll(door());
+        arguments.addAll(listener());
         arguments.addAll(signals());
         return arguments;
     }
@@ -98,10 +98,10 @@ final class Transports {
     }
 
     /**
-     * PMIx's own door leads out of the host under Open MPI 5 also where nobody has to come in; under 4.1 it does not. That
+     * PMIx's own listener leads out of the host under Open MPI 5 also where nobody has to come in; under 4.1 it does not. That
      * of the start-up layer is open at all addresses under both, whatever it is told.
      */
-    private List<Argument> door() {
+    private List<Argument> listener() {
         String parameter = "ptl_base_if_include";
         return job.allRanksHere()
                         && job.version().startsWithPrrte()

@@ -326,7 +326,7 @@ final class CheckTest {
 
     @Test
     void aHostThatAnotherCannotConnectTo() {
-        var closed = Link.refused("b", "a", new Door("eth0", "10.0.0.1", 4000), "Connection refused");
+        var closed = Link.refused("b", "a", new ListeningPort("eth0", "10.0.0.1", 4000), "Connection refused");
         var links = List.of(link("a", "b", 30, FAST, 0), closed);
 
         Finding finding = only(Diagnosis.NO_CONNECTION, patient(links, host("a"), host("b")));
@@ -338,7 +338,7 @@ final class CheckTest {
 
     @Test
     void oneOfTwoAddressesThatDoesNotAnswer() {
-        var closed = Link.refused("a", "b", new Door("eth1", "10.1.0.1", 4000), "connect timed out");
+        var closed = Link.refused("a", "b", new ListeningPort("eth1", "10.1.0.1", 4000), "connect timed out");
 
         Finding finding = only(
                 Diagnosis.ONE_WAY_CLOSED, patient(List.of(closed, link("a", "b", 30, FAST, 0)), host("a"), host("b")));

@@ -18,11 +18,11 @@ final class DiallerTest {
     private final Secret secret = Secret.random();
 
     @Test
-    void theWayToAnOpenDoorIsMeasured() throws IOException {
+    void theWayToAnOpenPortIsMeasured() throws IOException {
         try (var listener = new Listener(secret)) {
             listener.open("lo", "127.0.0.1");
 
-            List<Link> links = new Dialler("a", secret).measure("b", listener.doors(), MILLIS);
+            List<Link> links = new Dialler("a", secret).measure("b", listener.ports(), MILLIS);
 
             assertThat(links).hasSize(1);
             Link link = links.get(0);
@@ -37,12 +37,12 @@ final class DiallerTest {
     }
 
     @Test
-    void whoDoesNotKnowTheSecretIsNotLetIn() throws IOException {
+    void aHostThatDoesNotKnowTheSecretIsNotAccepted() throws IOException {
         try (var listener = new Listener(secret)) {
             listener.open("lo", "127.0.0.1");
 
             Link link = new Dialler("a", Secret.random())
-                    .measure("b", listener.doors(), MILLIS)
+                    .measure("b", listener.ports(), MILLIS)
                     .get(0);
 
             assertThat(link.open()).isFalse();
@@ -55,12 +55,12 @@ final class DiallerTest {
         try (var listener = new Listener(secret)) {
             listener.open("lo", "127.0.0.1");
             for (int i = 0; i < 50; i++) {
-                strangers.add(new Socket("127.0.0.1", listener.doors().get(0).port()));
+                strangers.add(new Socket("127.0.0.1", listener.ports().get(0).number()));
                 strangers.get(i).getOutputStream().write(new byte[i % 17]);
             }
 
             Link link = new Dialler("a", secret)
-                    .measure("b", listener.doors(), MILLIS)
+                    .measure("b", listener.ports(), MILLIS)
                     .get(0);
 
             assertThat(link.obstacle()).isEmpty();
@@ -72,13 +72,13 @@ final class DiallerTest {
     }
 
     @Test
-    void aClosedDoorIsAnObstacleAndNoFailure() throws IOException {
+    void aClosedPortIsAnObstacleAndNoFailure() throws IOException {
         var listener = new Listener(secret);
         listener.open("lo", "127.0.0.1");
-        List<Door> doors = listener.doors();
+        List<ListeningPort> ports = listener.ports();
         listener.close();
 
-        Link link = new Dialler("a", secret).measure("b", doors, MILLIS).get(0);
+        Link link = new Dialler("a", secret).measure("b", ports, MILLIS).get(0);
 
         assertThat(link.obstacle()).containsIgnoringCase("refused");
     }

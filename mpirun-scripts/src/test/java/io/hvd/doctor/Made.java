@@ -32,7 +32,7 @@ final class Made {
              "names": {"hostname": "NAME", "machine": "machine NAME",
                        "resolved": {"a": ["10.0.0.1"], "b": ["10.0.0.2"], "c": ["10.0.0.3"]}},
              "network": {"interfaces": [{"name": "eth0", "addresses": ["10.0.0.1"]}, {"name": "lo", "addresses": []}],
-                         "used": ["eth0"], "doors": []}}
+                         "used": ["eth0"], "ports": []}}
             """;
 
     private Made() {}

@@ -81,7 +81,8 @@ final class SshStationTest {
         Path ended = folder.resolve("ended");
         try (var station = station("echo welcome to b; " + agent + "; touch " + ended)) {
             Facts facts = station.open(opening());
-            List<Link> links = station.measure(new Wire.Errand("a", List.of(new Door("lo", "127.0.0.1", 1)), 1));
+            List<Link> links =
+                    station.measure(new Wire.Errand("a", List.of(new ListeningPort("lo", "127.0.0.1", 1)), 1));
 
             assertThat(facts.names().hostname()).isNotEmpty();
             assertThat(facts.mpi().daemonPath())

@@ -31,8 +31,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * A real job while strangers come to all of its doors, as many and as rude as a process without its secrets can be.
- * All ranks are on one host, so hvd's doors are at 127.0.0.1; those of Open MPI itself are at all addresses.
+ * A real job while strangers connect to all of its ports, as many and as rude as a process without its secrets can be.
+ * All ranks are on one host, so hvd's ports are at 127.0.0.1; those of Open MPI itself are at all addresses.
  */
 @Timeout(180)
 class StrangersIT {
@@ -46,7 +46,7 @@ class StrangersIT {
     private Path folder;
 
     @Test
-    void strangersAtEveryDoorOfAJobDoNotDisturbIt() throws Exception {
+    void strangersAtEveryPortOfAJobDoNotDisturbIt() throws Exception {
         Path over = folder.resolve("over");
         Path ranks = Files.createDirectory(folder.resolve("ranks"));
         CompletableFuture<Job> running = CompletableFuture.supplyAsync(
@@ -54,18 +54,18 @@ class StrangersIT {
         List<Closeable> strangers = new ArrayList<>();
         try {
             List<Long> pids = pids(ranks, running);
-            Set<Integer> doors = new HashSet<>();
+            Set<Integer> listening = new HashSet<>();
             Set<Integer> letterBoxes = new HashSet<>();
             for (long pid : pids) {
-                doors.addAll(ports(pid, "tcp", LOOPBACK, LISTENS));
+                listening.addAll(ports(pid, "tcp", LOOPBACK, LISTENS));
                 letterBoxes.addAll(ports(pid, "udp", LOOPBACK, ""));
             }
-            assertThat(doors).as("one door for questions per rank").hasSize(RANKS);
+            assertThat(listening).as("one port for questions per rank").hasSize(RANKS);
             assertThat(letterBoxes).as("one place for signs of life per rank").hasSize(RANKS);
             Random random = new Random(SEED);
-            for (int door : doors) {
+            for (int port : listening) {
                 for (int round = 0; round < ROUNDS; round++) {
-                    strangers.addAll(visit(door, random));
+                    strangers.addAll(visit(port, random));
                 }
             }
             for (int box : letterBoxes) {
@@ -89,7 +89,7 @@ class StrangersIT {
         HOROVODRUN
     }
 
-    private enum Doors {
+    private enum Ports {
         RANKS,
         MPIRUN
     }
@@ -108,7 +108,7 @@ class StrangersIT {
         "HOROVODRUN, MPIRUN, SILENCE, 2, 0"
     })
     void aStrangerWhoStaysAtAPortOfOpenMpiDoesNotKeepTheJobFromItsEnd(
-            Launcher launcher, Doors whose, String said, int threads, int exitCode) throws Exception {
+            Launcher launcher, Ports whose, String said, int threads, int exitCode) throws Exception {
         Path over = folder.resolve("over");
         Path ranks = Files.createDirectory(folder.resolve("ranks"));
         List<String> words = new ArrayList<>(List.of(over.toString(), ranks.toString()));
@@ -127,7 +127,7 @@ class StrangersIT {
                     .flatMap(ProcessHandle::parent)
                     .orElseThrow()
                     .pid();
-            for (long pid : whose == Doors.RANKS ? processes : List.of(mpirun)) {
+            for (long pid : whose == Ports.RANKS ? processes : List.of(mpirun)) {
                 for (int port : ports(pid, "tcp", "", LISTENS)) {
                     stay(port, said.equals("GET") ? "GET / HTTP/1.0\r\n\r\n" : "")
                             .ifPresent(strangers::add);
@@ -150,24 +150,24 @@ class StrangersIT {
         } else {
             assertThat(job.exitCode()).as(job.output()).isIn(1, exitCode); // a signal is often enough to end mpirun
         }
-        if (whose == Doors.RANKS) { // an mpirun that does nothing any more does not pass on what they print either
+        if (whose == Ports.RANKS) { // an mpirun that does nothing any more does not pass on what they print either
             assertThat(job.lines("all right in many steps")).hasSize(RANKS * threads);
         }
         assertThat(job.output()).doesNotContain("Exception");
     }
 
     /** Some that stay and are to be closed in the end, some that go. */
-    private static List<Socket> visit(int door, Random random) throws IOException {
-        Socket silent = call(door, new byte[0]);
-        Socket halfAHello = call(door, bytes(random, 1 + random.nextInt(15)));
+    private static List<Socket> visit(int port, Random random) throws IOException {
+        Socket silent = call(port, new byte[0]);
+        Socket halfAHello = call(port, bytes(random, 1 + random.nextInt(15)));
         Socket wrongSecretAndOversized =
-                call(door, ByteBuffer.allocate(20).putInt(16, Integer.MAX_VALUE).array());
-        Socket negative = call(door, ByteBuffer.allocate(20).putInt(16, -1).array());
-        call(door, bytes(random, 7)).close();
-        Socket rude = call(door, bytes(random, 5));
+                call(port, ByteBuffer.allocate(20).putInt(16, Integer.MAX_VALUE).array());
+        Socket negative = call(port, ByteBuffer.allocate(20).putInt(16, -1).array());
+        call(port, bytes(random, 7)).close();
+        Socket rude = call(port, bytes(random, 5));
         rude.setSoLinger(true, 0); // close() resets the connection
         rude.close();
-        try (Socket chatty = call(door, new byte[0])) {
+        try (Socket chatty = call(port, new byte[0])) {
             chatty.getOutputStream().write(bytes(random, 100_000));
         } catch (IOException e) {
             assertThat(e).as("hung up on").hasMessageMatching("(?i).*(broken pipe|reset).*");
@@ -184,8 +184,8 @@ class StrangersIT {
         }
     }
 
-    private static Socket call(int door, byte[] said) throws IOException {
-        Socket socket = new Socket(InetAddress.getLoopbackAddress(), door);
+    private static Socket call(int port, byte[] said) throws IOException {
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
         socket.getOutputStream().write(said);
         return socket;
     }

@@ -3,10 +3,11 @@ package io.hvd.backend.hybrid;
 import io.hvd.backend.local.LocalHub;
 import io.hvd.backend.local.Mailbox;
 import io.hvd.config.HvdConfig;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Transfers;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -81,22 +82,13 @@ final class Bridge {
         return all;
     }
 
-    private static byte[] joined(List<byte[]> parts) {
-        int bytes = parts.stream().mapToInt(part -> Integer.BYTES + part.length).reduce(0, Math::addExact);
-        ByteBuffer joined = ByteBuffer.allocate(bytes);
-        parts.forEach(part -> joined.putInt(part.length).put(part));
-        return joined.array();
+    static byte[] joined(List<byte[]> parts) {
+        return MessageWriter.encode(out -> out.writeList(parts, MessageWriter::writeBytes));
     }
 
-    private static List<byte[]> parted(byte[] joined) {
-        ByteBuffer in = ByteBuffer.wrap(joined);
-        List<byte[]> parts = new ArrayList<>();
-        while (in.hasRemaining()) {
-            byte[] part = new byte[in.getInt()];
-            in.get(part);
-            parts.add(part);
-        }
-        return parts;
+    static List<byte[]> parted(byte[] joined) {
+        return MessageReader.decode(
+                "what the ranks of a process say", joined, in -> in.readList(MessageReader::readBytes));
     }
 
     /** Leaves in order. One thread of each process comes here, after all of them have come to the end. */

@@ -2,9 +2,10 @@ package io.hvd.backend.hybrid;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -72,8 +73,7 @@ record Grid(int processes, int process, int threads) {
      * @throws HvdException on all processes alike if one of them has another number
      */
     static Grid agreed(Topology ofProcesses, List<byte[]> told) {
-        List<Integer> numbers =
-                told.stream().map(bytes -> ByteBuffer.wrap(bytes).getInt()).toList();
+        List<Integer> numbers = told.stream().map(Grid::threads).toList();
         int expected = numbers.get(0);
         List<String> others = IntStream.range(0, numbers.size())
                 .filter(process -> numbers.get(process) != expected)
@@ -93,6 +93,10 @@ record Grid(int processes, int process, int threads) {
     }
 
     static byte[] tell(int threads) {
-        return ByteBuffer.allocate(Integer.BYTES).putInt(threads).array();
+        return MessageWriter.encode(out -> out.writeInt(threads));
+    }
+
+    static int threads(byte[] told) {
+        return MessageReader.decode("a process's number of ranks", told, MessageReader::readInt);
     }
 }

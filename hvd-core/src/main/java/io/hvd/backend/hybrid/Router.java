@@ -12,7 +12,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
  * channel between the processes, each headed by its sender and its receiver. A thread of its own has that channel.
  */
 final class Router {
-    private static final int HEAD_BYTES = 2 * Integer.BYTES;
     /** For what is still on its way when everything else has been said. */
     private static final long LAST_TURN_NANOS = 1_000_000;
 
@@ -85,9 +84,7 @@ final class Router {
             mailboxes.get(grid.threadOf(to)).put(from, message);
             return;
         }
-        ByteBuffer headed = ByteBuffer.allocate(HEAD_BYTES + message.remaining());
-        headed.putInt(from).putInt(to).put(message).flip();
-        outgoing.add(new Letter(grid.processOf(to), headed));
+        outgoing.add(new Letter(grid.processOf(to), new Addressed(from, to, message).encode()));
         processes.wakeUp();
     }
 
@@ -100,9 +97,8 @@ final class Router {
     private final class Arrivals implements ControlChannel.Inbox {
         @Override
         public void message(int fromProcess, ByteBuffer message) {
-            int from = message.getInt();
-            int to = message.getInt();
-            mailboxes.get(grid.threadOf(to)).put(from, message.slice());
+            Addressed addressed = Addressed.decode(message);
+            mailboxes.get(grid.threadOf(addressed.to())).put(addressed.from(), addressed.message());
         }
 
         @Override

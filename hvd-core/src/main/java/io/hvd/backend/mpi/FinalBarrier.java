@@ -1,5 +1,6 @@
 package io.hvd.backend.mpi;
 
+import io.hvd.backend.mpi.BarrierWord.What;
 import io.hvd.spi.ControlChannel;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -12,11 +13,6 @@ import java.util.BitSet;
  * <p>They meet over sockets of their own and not over MPI: what holds MPI up must not hold this up.
  */
 public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
-    private static final int BYTES = Integer.BYTES + 1;
-    private static final byte HERE = 0;
-    private static final byte ALL_HERE = 1;
-    private static final byte NOT_ALL = 2;
-
     private final SocketControl star;
     private final int rank;
     /**
@@ -48,7 +44,7 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
             receiveUntilAllHaveCome(Long.MAX_VALUE);
             answer();
         } else {
-            tell(0, HERE);
+            tell(0, What.HERE);
             receiveUntilAllHaveCome(Long.MAX_VALUE);
         }
         return complete;
@@ -56,7 +52,7 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
 
     private void answer() {
         for (int other = 1; other < reached.length; other++) {
-            tell(other, complete ? ALL_HERE : NOT_ALL);
+            tell(other, complete ? What.ALL_HERE : What.NOT_ALL);
         }
         while (!star.isFlushed()) {
             star.receive(Long.MAX_VALUE, this);
@@ -73,7 +69,7 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
     public void leave(boolean well, Duration limit) {
         meeting++;
         if (rank > 0) {
-            tell(0, well ? HERE : NOT_ALL);
+            tell(0, well ? What.HERE : What.NOT_ALL);
             return;
         }
         reached[0] = meeting;
@@ -103,14 +99,15 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
         return all;
     }
 
-    private void tell(int to, byte word) {
-        star.send(to, ByteBuffer.allocate(BYTES).putInt(meeting).put(word).flip());
+    private void tell(int to, What word) {
+        star.send(to, new BarrierWord(meeting, word).encode());
     }
 
     @Override
     public void message(int from, ByteBuffer message) {
-        reached[from] = message.getInt();
-        complete &= message.get() != NOT_ALL;
+        BarrierWord word = BarrierWord.decode(message);
+        reached[from] = word.meeting();
+        complete &= word.what() != What.NOT_ALL;
     }
 
     @Override

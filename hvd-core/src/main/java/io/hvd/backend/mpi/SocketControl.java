@@ -3,15 +3,15 @@ package io.hvd.backend.mpi;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.FramedConnection;
+import io.hvd.net.StartupExchange;
 import io.hvd.spi.ControlChannel;
-import io.hvd.spi.StartupExchange;
 import io.hvd.spi.Topology;
 import java.io.IOException;
-import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
-import java.nio.channels.SocketChannel;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,44 +40,49 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
      * @throws HvdException on all ranks if one of them could not do its part
      */
     public static SocketControl connect(Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange) {
-        return connect(topology, config, exchange, SelectorWait.Clock.REAL);
+        return connect(topology, config, exchange, 1).get(0);
+    }
+
+    /** Connects several stars as above, with no more exchanges than for one. */
+    public static List<SocketControl> connect(
+            Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange, int stars) {
+        return connect(new StarConnector(topology, config, stars), topology, exchange, SelectorWait.Clock.REAL);
     }
 
     /** Connects as above, with another clock. */
-    static SocketControl connect(
-            Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange, SelectorWait.Clock clock) {
+    static List<SocketControl> connect(
+            StarConnector star, Topology topology, Function<byte[], List<byte[]>> exchange, SelectorWait.Clock clock) {
         String rank = "rank " + topology.rank() + " (" + topology.host() + ")";
-        SocketControl[] control = new SocketControl[1];
-        try (StarConnector connector = new StarConnector(topology, config)) {
+        List<SocketControl> controls = new ArrayList<>();
+        try (StarConnector connector = star) {
             List<byte[]> told = StartupExchange.hold(
                     rank + " could not open its control plane",
                     () -> {
-                        control[0] = new SocketControl(Selector.open(), clock);
+                        for (int i = 0; i < connector.stars(); i++) {
+                            controls.add(new SocketControl(Selector.open(), clock));
+                        }
                         return connector.invite();
                     },
                     exchange);
             StartupExchange.hold(
                     rank + " could not connect its control plane",
                     () -> {
-                        connector.connect(told.get(0), control[0]::add);
+                        connector.connect(
+                                told.get(0),
+                                (number, other, connection) ->
+                                        controls.get(number).add(other, connection));
                         return new byte[0];
                     },
                     exchange);
-            return control[0];
+            return controls;
         } catch (RuntimeException e) {
-            if (control[0] != null) {
-                control[0].close();
-            }
+            controls.forEach(SocketControl::close);
             throw e;
         }
     }
 
-    private void add(int rank, SocketChannel channel) throws IOException {
-        channel.configureBlocking(false);
-        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        Peer peer = new Peer(rank, channel);
-        peer.key = channel.register(selector, SelectionKey.OP_READ, peer);
-        peers.put(rank, peer);
+    private void add(int rank, FramedConnection connection) throws IOException {
+        peers.put(rank, new Peer(rank, connection));
     }
 
     @Override
@@ -86,13 +91,13 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
         if (peer == null) {
             return; // lost already, and reported
         }
-        peer.enqueue(message);
+        peer.connection.enqueue(message);
         peer.flush();
     }
 
     @Override
     public boolean isFlushed() {
-        return peers.values().stream().allMatch(peer -> peer.outgoing.isEmpty());
+        return peers.values().stream().allMatch(peer -> peer.connection.isFlushed());
     }
 
     @Override
@@ -122,43 +127,28 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
         }
     }
 
-    /** One connection: messages are framed by their length. */
+    /** The other end of one connection. */
     private final class Peer {
-        private static final int FIRST_BYTES = 8192;
         /** Far more than a plan for all tensors of a model. */
-        private static final int MOST_BYTES = 1 << 30;
+        private static final int LONGEST_MESSAGE = 1 << 30;
 
         private final int rank;
-        private final SocketChannel channel;
-        private final java.util.ArrayDeque<ByteBuffer> outgoing = new java.util.ArrayDeque<>();
-        private ByteBuffer incoming = ByteBuffer.allocate(FIRST_BYTES);
-        private SelectionKey key;
+        private final FramedConnection connection;
+        private final SelectionKey key;
 
-        Peer(int rank, SocketChannel channel) {
+        Peer(int rank, FramedConnection connection) throws IOException {
             this.rank = rank;
-            this.channel = channel;
+            this.connection = connection;
+            this.key = connection.register(selector, this);
         }
 
-        void enqueue(ByteBuffer message) {
-            ByteBuffer framed = ByteBuffer.allocate(4 + message.remaining());
-            framed.putInt(message.remaining()).put(message).flip();
-            outgoing.add(framed);
-        }
-
-        /** Writes what the socket takes; the rest goes when it takes more. A broken pipe shows when reading. */
+        /** The selector says when the socket takes the rest. A broken pipe shows when reading. */
         void flush() {
             try {
-                while (!outgoing.isEmpty()) {
-                    channel.write(outgoing.peek());
-                    if (outgoing.peek().hasRemaining()) {
-                        key.interestOps(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
-                        return;
-                    }
-                    outgoing.remove();
-                }
-                key.interestOps(SelectionKey.OP_READ);
+                key.interestOps(
+                        connection.flush() ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
             } catch (IOException e) {
-                outgoing.clear();
+                connection.discard();
             }
         }
 
@@ -167,49 +157,11 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
                 flush();
             }
             try {
-                int read = channel.read(incoming);
-                while (read > 0) {
-                    deliver(inbox);
-                    makeRoom();
-                    read = channel.read(incoming);
-                }
-                if (read < 0) {
+                if (!connection.poll(LONGEST_MESSAGE, message -> inbox.message(rank, message))) {
                     lose(inbox, "its control connection was closed without a goodbye, so its process has ended");
                 }
             } catch (IOException e) {
                 lose(inbox, "its control connection broke: " + e.getMessage());
-            }
-        }
-
-        private void deliver(Inbox inbox) throws IOException {
-            incoming.flip();
-            while (incoming.remaining() >= 4) {
-                int length = length();
-                if (incoming.remaining() < 4 + length) {
-                    break;
-                }
-                ByteBuffer message = ByteBuffer.allocate(length);
-                message.put(0, incoming, incoming.position() + 4, length);
-                incoming.position(incoming.position() + 4 + length);
-                inbox.message(rank, message);
-            }
-        }
-
-        /** The length of the next message. */
-        private int length() throws IOException {
-            int length = incoming.getInt(incoming.position());
-            if (length < 0 || length > MOST_BYTES) {
-                throw new IOException("it announced a message of " + length + " bytes, which no rank sends");
-            }
-            return length;
-        }
-
-        private void makeRoom() throws IOException {
-            int needed = incoming.remaining() >= 4 ? 4 + length() : 4;
-            if (needed > incoming.capacity()) {
-                incoming = ByteBuffer.allocate(needed).put(incoming);
-            } else {
-                incoming.compact();
             }
         }
 
@@ -222,7 +174,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
         void hangUp() {
             key.cancel();
             try {
-                channel.close();
+                connection.close();
             } catch (IOException e) {
                 // It is being given up anyway.
             }

@@ -1,51 +1,56 @@
 package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
-import io.hvd.spi.HandshakeListener;
-import io.hvd.spi.HostAddress;
+import io.hvd.net.FramedConnection;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.HostAddress;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.spi.Topology;
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.util.HashSet;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 /**
- * Brings up the star: rank 0 listens on one address with a port chosen by the system, tells everybody
- * the address and a secret over MPI, and lets in who knows the secret.
+ * Brings up one star or several: rank 0 listens on one address with a port chosen by the system, tells everybody
+ * the address and a secret over MPI, and accepts those who know the secret. The number in their hello is that of the star
+ * times the number of ranks, plus their rank.
  */
 final class StarConnector implements AutoCloseable {
 
     private final Topology topology;
     private final HvdConfig config;
+    private final int stars;
     private final long deadline;
     private final byte[] secret = HandshakeListener.newSecret();
     /** Rank 0's, as its address; null elsewhere. */
     private HandshakeListener listener;
 
     private InetSocketAddress address;
-    /** The other ranks' end of their connection, until it is made. */
-    private SocketChannel own;
+    /** The other ranks' end of their connections, until they are made; by star. */
+    private final Deque<SocketChannel> own = new ArrayDeque<>();
 
-    StarConnector(Topology topology, HvdConfig config) {
+    StarConnector(Topology topology, HvdConfig config, int stars) {
         this.topology = topology;
         this.config = config;
+        this.stars = stars;
         this.deadline = System.nanoTime() + config.startTimeoutSeconds() * 1_000_000_000L;
     }
 
     /** Takes a connection as soon as it is made. */
-    interface Star {
-        void add(int rank, SocketChannel channel) throws IOException;
+    interface Stars {
+        void add(int star, int rank, FramedConnection connection) throws IOException;
+    }
+
+    int stars() {
+        return stars;
     }
 
     /**
@@ -54,74 +59,75 @@ final class StarConnector implements AutoCloseable {
      * @return what rank 0 has to tell the others before they connect; nothing elsewhere
      */
     byte[] invite() throws IOException {
-        if (topology.rank() > 0) {
-            own = SocketChannel.open();
+        for (int star = 0; star < stars && topology.rank() > 0; star++) {
+            own.add(SocketChannel.open());
         }
         if (topology.rank() > 0 || topology.size() == 1) {
             return new byte[0];
         }
-        ServerSocketChannel door = HandshakeListener.door(HostAddress.of(topology, config.controlInterface()));
-        address = (InetSocketAddress) door.getLocalAddress();
-        listener = new HandshakeListener(List.of(door), Integer.BYTES);
+        ServerSocketChannel socket =
+                HandshakeListener.bind(HostAddress.of(topology.nodes(), config.controlInterface()));
+        address = (InetSocketAddress) socket.getLocalAddress();
+        listener = new HandshakeListener(List.of(socket));
         return new Meeting(address, secret).encode();
     }
 
-    /** Makes the connection to every other rank on rank 0, to rank 0 everywhere else. @param invitation rank 0's */
-    void connect(byte[] invitation, Star star) throws IOException {
+    /** Makes the connections to every other rank on rank 0, to rank 0 everywhere else. @param invitation rank 0's */
+    void connect(byte[] invitation, Stars to) throws IOException {
         if (topology.rank() > 0) {
-            dial(Meeting.decode(invitation), star);
+            dial(Meeting.decode(invitation), to);
         } else if (topology.size() > 1) {
-            acceptAll(star);
+            acceptAll(to);
         }
     }
 
-    private void acceptAll(Star star) throws IOException {
-        Set<Integer> connected = new HashSet<>();
-        while (connected.size() < topology.size() - 1) {
-            HandshakeListener.Guest guest = listener.next(secret, Math.max(1, deadline - System.nanoTime()))
-                    .orElseThrow(() -> missing(connected));
-            int rank = guest.said().getInt();
-            if (rank > 0 && rank < topology.size() && connected.add(rank)) {
-                star.add(rank, guest.channel());
+    private void acceptAll(Stars to) throws IOException {
+        Set<Integer> missing = new TreeSet<>(IntStream.range(0, stars * topology.size())
+                .filter(number -> rank(number) > 0)
+                .boxed()
+                .toList());
+        while (!missing.isEmpty()) {
+            HandshakeListener.Accepted accepted = listener.next(secret, Math.max(1, deadline - System.nanoTime()))
+                    .orElseThrow(() -> missing(missing));
+            int number = accepted.number();
+            if (missing.remove(number)) {
+                to.add(number / topology.size(), rank(number), accepted.connection());
             } else {
-                guest.channel().close();
+                accepted.connection().close();
             }
         }
     }
 
-    private IOException missing(Set<Integer> connected) {
-        TreeSet<Integer> missing =
-                new TreeSet<>(IntStream.range(1, topology.size()).boxed().toList());
-        missing.removeAll(connected);
+    private int rank(int number) {
+        return number % topology.size();
+    }
+
+    private IOException missing(Set<Integer> numbers) {
+        Set<Integer> missing = new TreeSet<>(numbers.stream().map(this::rank).toList());
         return new IOException("ranks " + missing + " on "
                 + missing.stream().map(topology.hosts()::get).distinct().toList() + " did not connect to " + address
                 + " in time; check the network between the hosts, name the interface"
                 + " with HOROVOD_GLOO_IFACE, or allow more with horovodrun --start-timeout or HOROVOD_START_TIMEOUT");
     }
 
-    private void dial(Meeting meeting, Star star) throws IOException {
+    private void dial(Meeting meeting, Stars to) throws IOException {
         int left = (int) Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
-        own.socket().connect(meeting.address, left);
-        ByteBuffer hello = ByteBuffer.allocate(HandshakeListener.SECRET_BYTES + Integer.BYTES)
-                .put(meeting.secret)
-                .putInt(topology.rank())
-                .flip();
-        while (hello.hasRemaining()) {
-            own.write(hello);
+        for (int star = 0; star < stars; star++) {
+            int number = star * topology.size() + topology.rank();
+            to.add(star, 0, FramedConnection.dial(own.peek(), meeting.address, meeting.secret, number, left));
+            own.remove();
         }
-        star.add(0, own);
-        own = null;
     }
 
-    /** Nobody is let in any more, and a connection that was not made is given up. */
+    /** Nobody is accepted any more, and the connections that were not made are given up. */
     @Override
     public void close() {
         try {
             if (listener != null) {
                 listener.close();
             }
-            if (own != null) {
-                own.close();
+            for (SocketChannel one : own) {
+                one.close();
             }
         } catch (IOException e) {
             // It is being given up anyway.
@@ -129,25 +135,17 @@ final class StarConnector implements AutoCloseable {
     }
 
     /** Where rank 0 waits, and what to say there. */
-    private record Meeting(InetSocketAddress address, byte[] secret) {
-        byte[] encode() throws IOException {
-            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-            DataOutputStream out = new DataOutputStream(bytes);
-            byte[] host = address.getAddress().getAddress();
-            out.writeByte(host.length);
-            out.write(host);
-            out.writeInt(address.getPort());
-            out.write(secret);
-            return bytes.toByteArray();
+    record Meeting(InetSocketAddress address, byte[] secret) {
+        byte[] encode() {
+            return MessageWriter.encode(out -> {
+                out.writeSocketAddress(address);
+                out.writeBytes(secret);
+            });
         }
 
-        static Meeting decode(byte[] bytes) throws IOException {
-            DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes));
-            byte[] host = in.readNBytes(in.readByte());
-            int port = in.readInt();
-            return new Meeting(
-                    new InetSocketAddress(InetAddress.getByAddress(host), port),
-                    in.readNBytes(HandshakeListener.SECRET_BYTES));
+        static Meeting decode(byte[] bytes) {
+            return MessageReader.decode(
+                    "where rank 0 waits", bytes, in -> new Meeting(in.readSocketAddress(), in.readBytes()));
         }
     }
 }

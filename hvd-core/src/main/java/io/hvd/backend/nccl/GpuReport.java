@@ -3,6 +3,7 @@ package io.hvd.backend.nccl;
 import io.hvd.backend.cuda.SegmentKernels;
 import io.hvd.backend.nccl.GpuFacts.Card;
 import io.hvd.backend.nccl.GpuFacts.Library;
+import io.hvd.file.JsonObject;
 import io.hvd.spi.GpuDriver.Gpu;
 import java.util.ArrayList;
 import java.util.List;
@@ -66,26 +67,17 @@ public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
 
     /** One object; a row has either "found" or "missing". */
     public String json() {
-        String table = rows.stream()
-                .map(row -> "{\"item\":" + quoted(row.item())
-                        + (row.missing().isEmpty()
-                                ? ",\"found\":" + quoted(row.found())
-                                : ",\"missing\":" + quoted(row.missing()))
-                        + "}")
-                .collect(Collectors.joining(","));
-        return "{\"gpus\":" + gpus + ",\"nccl\":" + nccl + ",\"obstacle\":" + quoted(obstacle) + ",\"rows\":[" + table
-                + "]}";
+        return new JsonObject()
+                .put("gpus", gpus)
+                .put("nccl", nccl)
+                .put("obstacle", obstacle)
+                .put("rows", rows.stream().map(GpuReport::json).toList())
+                .toString();
     }
 
-    private static String quoted(String text) {
-        StringBuilder quoted = new StringBuilder("\"");
-        for (char c : text.toCharArray()) {
-            switch (c) {
-                case '"', '\\' -> quoted.append('\\').append(c);
-                default -> quoted.append(c < ' ' || c > '~' ? String.format("\\u%04x", (int) c) : c);
-            }
-        }
-        return quoted.append('"').toString();
+    private static JsonObject json(Row row) {
+        JsonObject json = new JsonObject().put("item", row.item());
+        return row.missing().isEmpty() ? json.put("found", row.found()) : json.put("missing", row.missing());
     }
 
     private static String obstacle(GpuFacts facts) {

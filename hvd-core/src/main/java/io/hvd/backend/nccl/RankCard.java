@@ -1,11 +1,7 @@
 package io.hvd.backend.nccl;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import java.util.List;
 
 /**
@@ -29,45 +25,36 @@ record RankCard(
         String unreached,
         String ways,
         String error) {
-    private static final String BETWEEN = " ";
-
     /** This card after an attempt to open the GPUs. @param why they are not open; empty if they are */
     RankCard withUnreached(String why) {
         return new RankCard(machine, hostId, gpus, nccl, missing, why, ways, error);
     }
 
     byte[] encode() {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (DataOutputStream out = new DataOutputStream(bytes)) {
-            out.writeUTF(machine);
-            out.writeUTF(hostId);
-            out.writeUTF(String.join(BETWEEN, gpus));
-            for (String field : new String[] {nccl, missing, unreached, ways, error}) {
-                out.writeUTF(field);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return bytes.toByteArray();
+        return MessageWriter.encode(out -> {
+            out.writeText(machine);
+            out.writeText(hostId);
+            out.writeList(gpus, MessageWriter::writeText);
+            out.writeText(nccl);
+            out.writeText(missing);
+            out.writeText(unreached);
+            out.writeText(ways);
+            out.writeText(error);
+        });
     }
 
     static RankCard decode(byte[] bytes) {
-        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
-            return new RankCard(
-                    in.readUTF(),
-                    in.readUTF(),
-                    split(in.readUTF()),
-                    in.readUTF(),
-                    in.readUTF(),
-                    in.readUTF(),
-                    in.readUTF(),
-                    in.readUTF());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static List<String> split(String joined) {
-        return joined.isEmpty() ? List.of() : List.of(joined.split(BETWEEN));
+        return MessageReader.decode(
+                "what a rank says of its GPUs",
+                bytes,
+                in -> new RankCard(
+                        in.readText(),
+                        in.readText(),
+                        in.readList(MessageReader::readText),
+                        in.readText(),
+                        in.readText(),
+                        in.readText(),
+                        in.readText(),
+                        in.readText()));
     }
 }

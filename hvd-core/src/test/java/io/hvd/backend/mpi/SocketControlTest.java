@@ -9,15 +9,12 @@ import io.hvd.error.HvdException;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import io.hvd.testing.Exchange;
-import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -318,6 +315,25 @@ class SocketControlTest {
     }
 
     @Test
+    void severalStarsAreConnectedTogetherAndCarryTheirOwnMessages() throws Exception {
+        List<Integer> invitations = new ArrayList<>();
+        for (List<SocketControl> rank : Star.several(3, 2, meeting -> invitations.add(meeting.length))) {
+            rank.forEach(control -> open.add(new End(control)));
+        }
+        assertThat(invitations).as("one for both stars").hasSize(1);
+        for (int star = 0; star < 2; star++) {
+            for (int rank = 1; rank < 3; rank++) {
+                open.get(2 * rank + star).send(0, pattern(rank, 0, 100 + star));
+                News news = open.get(star).next();
+                assertThat(news.rank()).isEqualTo(rank);
+                assertThat(news.bytes()).isEqualTo(pattern(rank, 0, 100 + star));
+                open.get(star).send(rank, pattern(0, rank, 200 + star));
+                assertThat(open.get(2 * rank + star).next().bytes()).isEqualTo(pattern(0, rank, 200 + star));
+            }
+        }
+    }
+
+    @Test
     void rankZeroLostIsNoticedByEveryOtherRank() throws Exception {
         List<End> ends = ends(3);
         End zero = ends.get(0);
@@ -332,9 +348,9 @@ class SocketControlTest {
 
     /** Connects as somebody who has heard the address but not the secret. */
     private static Socket dial(byte[] meeting) {
-        try (DataInputStream in = new DataInputStream(new java.io.ByteArrayInputStream(meeting))) {
-            byte[] host = in.readNBytes(in.readByte());
-            return new Socket(InetAddress.getByAddress(host), in.readInt());
+        var address = StarConnector.Meeting.decode(meeting).address();
+        try {
+            return new Socket(address.getAddress(), address.getPort());
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -344,7 +360,7 @@ class SocketControlTest {
     private static Socket dial(byte[] meeting, int rank) {
         Socket socket = dial(meeting);
         try {
-            byte[] secret = Arrays.copyOfRange(meeting, meeting.length - 16, meeting.length);
+            byte[] secret = StarConnector.Meeting.decode(meeting).secret();
             socket.getOutputStream()
                     .write(ByteBuffer.allocate(20).put(secret).putInt(rank).array());
             return socket;
@@ -395,9 +411,7 @@ class SocketControlTest {
         for (int announced : List.of(Integer.MAX_VALUE, -1, Integer.MIN_VALUE)) {
             List<Socket> rank = new ArrayList<>();
             SocketControl control = SocketControl.connect(topology, config, mine -> {
-                if (mine.length > 1) {
-                    rank.add(dial(Arrays.copyOfRange(mine, 1, mine.length), 1));
-                }
+                Star.meeting(mine).ifPresent(meeting -> rank.add(dial(meeting, 1)));
                 return List.of(mine, mine);
             });
             End end = new End(control);

@@ -11,7 +11,6 @@ import io.hvd.spi.ControlChannel;
 import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
 import io.hvd.tensor.ReduceKernel;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -61,8 +60,9 @@ final class BoundBackend implements Backend {
         this.size = comm.getSize();
         this.progress = new Progress(this::callMpi, System::nanoTime);
         this.topology = discover();
-        this.control = SocketControl.connect(topology, config, this::exchange);
-        this.finalBarrier = new FinalBarrier(SocketControl.connect(topology, config, this::exchange), rank, size);
+        List<SocketControl> stars = SocketControl.connect(topology, config, this::exchange, 2);
+        this.control = stars.get(0);
+        this.finalBarrier = new FinalBarrier(stars.get(1), rank, size);
         this.operators = Operators.agreed(new OperatorProof(new MpiOperator()), this::exchange);
         this.wait = NetworkWait.of(topology.localSize());
         this.collectives =
@@ -76,10 +76,10 @@ final class BoundBackend implements Backend {
         node.free();
         List<String> nodes = new ArrayList<>();
         List<String> hosts = new ArrayList<>();
-        for (byte[] answer : exchange((leader[0] + " " + MPI.getProcessorName()).getBytes(StandardCharsets.UTF_8))) {
-            String[] nodeAndHost = new String(answer, StandardCharsets.UTF_8).split(" ", 2);
-            nodes.add(nodeAndHost[0]);
-            hosts.add(nodeAndHost[1]);
+        for (byte[] place : exchange(new Place(leader[0], MPI.getProcessorName()).encode())) {
+            Place theirs = Place.decode(place);
+            nodes.add(Integer.toString(theirs.leader()));
+            hosts.add(theirs.host());
         }
         return Topology.of(rank, nodes, hosts);
     }

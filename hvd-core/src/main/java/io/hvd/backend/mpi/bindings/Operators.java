@@ -1,5 +1,7 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
@@ -75,9 +77,9 @@ final class Operators {
         for (int i = 0; i < CANDIDATES.size(); i++) {
             right |= judge.isRight(CANDIDATES.get(i)) ? 1L << i : 0;
         }
-        byte[] mine = ByteBuffer.allocate(Long.BYTES).putLong(right).array();
-        for (byte[] theirs : exchange.apply(mine)) {
-            right &= ByteBuffer.wrap(theirs).getLong();
+        long mine = right;
+        for (byte[] theirs : exchange.apply(MessageWriter.encode(out -> out.writeLong(mine)))) {
+            right &= MessageReader.decode("the operators of a rank's MPI", theirs, MessageReader::readLong);
         }
         List<Operator> trusted = new ArrayList<>();
         for (int i = 0; i < CANDIDATES.size(); i++) {

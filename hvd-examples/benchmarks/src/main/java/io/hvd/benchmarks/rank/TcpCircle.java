@@ -1,15 +1,16 @@
 package io.hvd.benchmarks.rank;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.net.HostAddress;
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
 import io.hvd.spi.Backend;
-import io.hvd.spi.HostAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -31,14 +32,15 @@ final class TcpCircle implements AutoCloseable {
     /** All ranks make theirs together. */
     TcpCircle(Backend hvd, HvdConfig config) throws IOException {
         var topology = hvd.topology();
-        var here = HostAddress.of(topology, config.controlInterface());
-        try (ServerSocketChannel door = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0))) {
-            int port = door.socket().getLocalPort();
-            List<byte[]> doors = hvd.exchange((here.getHostAddress() + " " + port).getBytes(StandardCharsets.US_ASCII));
-            byte[] nextDoor = doors.get((topology.rank() + 1) % topology.size());
-            String[] hostAndPort = new String(nextDoor, StandardCharsets.US_ASCII).split(" ");
-            next = SocketChannel.open(new InetSocketAddress(hostAndPort[0], Integer.parseInt(hostAndPort[1])));
-            before = door.accept();
+        var here = HostAddress.of(topology.nodes(), config.controlInterface());
+        try (ServerSocketChannel listener = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0))) {
+            var mine = new InetSocketAddress(here, listener.socket().getLocalPort());
+            List<byte[]> all = hvd.exchange(MessageWriter.encode(out -> out.writeSocketAddress(mine)));
+            next = SocketChannel.open(MessageReader.decode(
+                    "the address of a rank",
+                    all.get((topology.rank() + 1) % topology.size()),
+                    MessageReader::readSocketAddress));
+            before = listener.accept();
         }
     }
 

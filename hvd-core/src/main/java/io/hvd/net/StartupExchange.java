@@ -1,12 +1,10 @@
-package io.hvd.spi;
+package io.hvd.net;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Function;
 
 /**
@@ -14,9 +12,6 @@ import java.util.function.Function;
  * socket. A rank that cannot do it says why instead, and all ranks throw the same error, so that nobody waits for it.
  */
 public final class StartupExchange {
-    private static final byte PRESENT = 0;
-    private static final byte FAILED = 1;
-
     private StartupExchange() {}
 
     /** What a rank has to do, and what it then tells the others. */
@@ -34,37 +29,47 @@ public final class StartupExchange {
      */
     public static List<byte[]> hold(String complaint, Part mine, Function<byte[], List<byte[]>> exchange) {
         Throwable cause = null;
-        byte[] words;
+        rehearse();
+        Told told;
         try {
-            words = marked(PRESENT, mine.prepare());
+            told = new Told(mine.prepare(), Optional.empty());
         } catch (IOException | RuntimeException | LinkageError e) {
             // A process without a free file descriptor can neither open sockets nor load classes.
             cause = e;
-            words = marked(FAILED, (complaint + ": " + e).getBytes(StandardCharsets.UTF_8));
+            told = new Told(new byte[0], Optional.of(complaint + ": " + e));
         }
-        return told(exchange.apply(words), cause);
+        return agreed(exchange.apply(told.encode()), cause);
     }
 
-    private static List<byte[]> told(List<byte[]> all, Throwable cause) {
-        List<byte[]> told = new ArrayList<>();
-        List<String> complaints = new ArrayList<>();
-        for (byte[] words : all) {
-            byte[] rest = Arrays.copyOfRange(words, 1, words.length);
-            told.add(rest);
-            if (words[0] == FAILED) {
-                complaints.add(new String(rest, StandardCharsets.UTF_8));
-            }
-        }
+    /** Loads the classes that a complaint takes, while there is a file descriptor for it. */
+    private static void rehearse() {
+        Told.decode(new Told(new byte[0], Optional.of("")).encode());
+    }
+
+    private static List<byte[]> agreed(List<byte[]> all, Throwable cause) {
+        List<Told> told = all.stream().map(Told::decode).toList();
+        List<String> complaints =
+                told.stream().flatMap(one -> one.complaint.stream()).toList();
         if (!complaints.isEmpty()) {
             throw new HvdException(ErrorId.INIT_FAILED, String.join("; ", complaints), cause);
         }
-        return told;
+        return told.stream().map(Told::words).toList();
     }
 
-    private static byte[] marked(byte mark, byte[] rest) {
-        byte[] words = new byte[1 + rest.length];
-        words[0] = mark;
-        System.arraycopy(rest, 0, words, 1, rest.length);
-        return words;
+    /** What one rank tells all others. @param complaint empty if it has done its part */
+    record Told(byte[] words, Optional<String> complaint) {
+        byte[] encode() {
+            return MessageWriter.encode(out -> {
+                out.writeOptional(complaint, MessageWriter::writeText);
+                out.writeBytes(words);
+            });
+        }
+
+        static Told decode(byte[] bytes) {
+            return MessageReader.decode("what a rank tells at the start", bytes, in -> {
+                Optional<String> complaint = in.readOptional(MessageReader::readText);
+                return new Told(in.readBytes(), complaint);
+            });
+        }
     }
 }

@@ -1,4 +1,4 @@
-package io.hvd.spi;
+package io.hvd.net;
 
 import java.math.BigInteger;
 import java.net.InetAddress;

@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
 import io.hvd.error.FailureRecord;
-import io.hvd.error.LauncherAddress;
+import io.hvd.net.LauncherAddress;
+import io.hvd.net.Upload;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-final class FrontDeskTest {
+final class LauncherServerTest {
 
     @TempDir
     private Path folder;
@@ -37,17 +38,17 @@ final class FrontDeskTest {
     @BeforeAll
     static void loadWhatIsNeeded(@TempDir Path folder) throws IOException {
         var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space", "", false, 1);
-        try (FrontDesk desk = FrontDesk.openAt(folder, true, List.of(InetAddress.getLoopbackAddress()))) {
-            desk.address().send("result-0", new byte[1]);
-            send(desk, record, Instant.now());
+        try (LauncherServer server = LauncherServer.openAt(folder, true, List.of(InetAddress.getLoopbackAddress()))) {
+            server.address().send("result-0", new byte[1]);
+            send(server, record, Instant.now());
         }
     }
 
     @Test
     void aRecordThatIsSentLiesInTheFolderAsIfWrittenThere() throws IOException {
         var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space: ü", "at A.b", false, 1);
-        try (FrontDesk desk = open(false)) {
-            desk.address().send(LauncherAddress.FAILURE, bytes(record.encode()));
+        try (LauncherServer server = open(false)) {
+            server.address().send(LauncherAddress.FAILURE, bytes(record.encode()));
         }
 
         assertThat(FailureRecord.readAll(folder))
@@ -57,9 +58,9 @@ final class FrontDeskTest {
 
     @Test
     void aStrangerATornRecordAndAnUnknownNameAreNotStored() throws IOException {
-        try (FrontDesk desk = open(false)) {
-            LauncherAddress known = desk.address();
-            var stranger = new LauncherAddress("0".repeat(32), known.doors());
+        try (LauncherServer server = open(false)) {
+            LauncherAddress known = server.address();
+            var stranger = new LauncherAddress("0".repeat(32), known.sockets());
 
             assertThatThrownBy(() -> stranger.send(LauncherAddress.FAILURE, bytes("x")))
                     .isInstanceOf(IOException.class);
@@ -74,28 +75,37 @@ final class FrontDeskTest {
 
     @Test
     void aRankThatAnnouncesTooMuchIsCutOff() throws IOException {
-        try (FrontDesk desk = open(true);
-                Socket caller = call(desk)) {
-            var out = new DataOutputStream(caller.getOutputStream());
-            out.write(HexFormat.of().parseHex(desk.address().token()));
-            out.writeLong(System.currentTimeMillis());
-            out.writeInt(Integer.MAX_VALUE);
+        try (LauncherServer server = open(true);
+                Socket caller = call(server)) {
+            greet(server, caller).writeInt(Integer.MAX_VALUE);
 
             assertThat(caller.getInputStream().read()).isEqualTo(-1);
         }
+        for (Upload upload : List.of(
+                new Upload(0, "result-1", (1 << 30) + 1),
+                new Upload(0, "result-1", -1),
+                new Upload(0, LauncherAddress.FAILURE, (1 << 18) + 1))) {
+            try (LauncherServer server = open(true);
+                    Socket caller = call(server)) {
+                send(greet(server, caller), upload.encode());
+
+                assertThat(caller.getInputStream().read()).as("" + upload).isEqualTo(-1);
+            }
+        }
+        assertThat(folder).isEmptyDirectory();
     }
 
     @Test
     void strangersThatSayNothingKeepNoRecordOut() throws IOException {
         var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space", "", false, 1);
         List<Socket> strangers = new ArrayList<>();
-        try (FrontDesk desk = open(false)) {
+        try (LauncherServer server = open(false)) {
             for (int i = 0; i < 50; i++) {
-                strangers.add(call(desk));
+                strangers.add(call(server));
                 strangers.get(i).getOutputStream().write(new byte[i % 16]);
             }
 
-            desk.address().send(LauncherAddress.FAILURE, bytes(record.encode()));
+            server.address().send(LauncherAddress.FAILURE, bytes(record.encode()));
 
             for (Socket stranger : strangers) {
                 stranger.close();
@@ -111,15 +121,13 @@ final class FrontDeskTest {
     @Test
     void whoeverIsServedOrWaitsForItIsShownOutAtTheEnd() throws IOException {
         List<Socket> callers = new ArrayList<>();
-        try (FrontDesk desk = open(false)) {
+        try (LauncherServer server = open(false)) {
             for (int i = 0; i < 20; i++) {
-                callers.add(call(desk));
-                callers.get(i)
-                        .getOutputStream()
-                        .write(HexFormat.of().parseHex(desk.address().token()));
+                callers.add(call(server));
+                greet(server, callers.get(i));
             }
-            try (Socket stranger = call(desk)) {
-                stranger.getOutputStream().write(new byte[16]);
+            try (Socket stranger = call(server)) {
+                stranger.getOutputStream().write(new byte[20]);
                 assertThat(stranger.getInputStream().read())
                         .as("now the others are in")
                         .isEqualTo(-1);
@@ -133,26 +141,27 @@ final class FrontDeskTest {
         }
     }
 
-    /** A door whose queue is full says neither yes nor no, as an address that leads to no host. */
+    /** A socket whose queue is full says neither yes nor no, as an address that leads to no host. */
     @Test
     void addressesThatLeadNowhereCostAFailingRankNoTime() throws IOException {
         var record = new FailureRecord(Instant.now(), 5, "b", 77, "main", "no space", "", false, 1);
         List<SocketChannel> queue = new ArrayList<>();
-        try (FrontDesk desk = open(false);
+        try (LauncherServer server = open(false);
                 var full = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             for (int i = 0; i < 10; i++) {
                 queue.add(SocketChannel.open());
                 queue.get(i).configureBlocking(false);
                 queue.get(i).connect(full.getLocalSocketAddress());
             }
-            List<InetSocketAddress> doors = new ArrayList<>();
+            List<InetSocketAddress> sockets = new ArrayList<>();
             for (int i = 0; i < 20; i++) {
-                doors.add((InetSocketAddress) full.getLocalSocketAddress());
+                sockets.add((InetSocketAddress) full.getLocalSocketAddress());
             }
-            doors.addAll(desk.address().doors());
+            sockets.addAll(server.address().sockets());
             long start = System.nanoTime();
 
-            new LauncherAddress(desk.address().token(), doors).send(LauncherAddress.FAILURE, bytes(record.encode()));
+            new LauncherAddress(server.address().token(), sockets)
+                    .send(LauncherAddress.FAILURE, bytes(record.encode()));
 
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
         } finally {
@@ -166,7 +175,7 @@ final class FrontDeskTest {
 
     @Test
     void whoeverAnswersWithoutBeingTheLauncherIsPassedOver() throws IOException {
-        try (FrontDesk desk = open(true);
+        try (LauncherServer server = open(true);
                 var other = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             CompletableFuture<Void> hangsUp = CompletableFuture.runAsync(() -> {
                 try {
@@ -175,11 +184,11 @@ final class FrontDeskTest {
                     throw new UncheckedIOException(e);
                 }
             });
-            List<InetSocketAddress> doors = new ArrayList<>();
-            doors.add((InetSocketAddress) other.getLocalSocketAddress());
-            doors.addAll(desk.address().doors());
+            List<InetSocketAddress> sockets = new ArrayList<>();
+            sockets.add((InetSocketAddress) other.getLocalSocketAddress());
+            sockets.addAll(server.address().sockets());
 
-            new LauncherAddress(desk.address().token(), doors).send("result-3", new byte[1000]);
+            new LauncherAddress(server.address().token(), sockets).send("result-3", new byte[1000]);
 
             hangsUp.join();
         }
@@ -193,9 +202,9 @@ final class FrontDeskTest {
         Duration hour = Duration.ofHours(1);
         var first = new FailureRecord(now.minusSeconds(5).plus(hour), 1, "a", 7, "main", "no space", "", false, 1);
         var second = new FailureRecord(now.minusSeconds(1).minus(hour), 2, "b", 8, "main", "no space", "", false, 1);
-        try (FrontDesk desk = open(false)) {
-            send(desk, second, now.minus(hour));
-            send(desk, first, now.plus(hour));
+        try (LauncherServer server = open(false)) {
+            send(server, second, now.minus(hour));
+            send(server, first, now.plus(hour));
         }
 
         List<FailureRecord> records = FailureRecord.readAll(folder);
@@ -206,14 +215,14 @@ final class FrontDeskTest {
     }
 
     @Test
-    void theDeskIsOpenAtTheAddressesOfTheInterfacesOnly() throws IOException {
-        try (FrontDesk desk = FrontDesk.open(folder, false, "none0")) {
-            assertThat(desk.address().doors()).isEmpty();
+    void theServerListensAtTheAddressesOfTheInterfacesOnly() throws IOException {
+        try (LauncherServer server = LauncherServer.open(folder, false, "none0")) {
+            assertThat(server.address().sockets()).isEmpty();
         }
-        try (FrontDesk desk = FrontDesk.open(folder, false, "")) {
-            assertThat(desk.address().doors())
-                    .allMatch(door -> !door.getAddress().isAnyLocalAddress())
-                    .allMatch(door -> !door.getAddress().isLoopbackAddress());
+        try (LauncherServer server = LauncherServer.open(folder, false, "")) {
+            assertThat(server.address().sockets())
+                    .allMatch(socket -> !socket.getAddress().isAnyLocalAddress())
+                    .allMatch(socket -> !socket.getAddress().isLoopbackAddress());
         }
     }
 
@@ -231,8 +240,8 @@ final class FrontDeskTest {
 
     @Test
     void aResultIsStoredWhereOneIsAwaited() throws IOException {
-        try (FrontDesk desk = open(true)) {
-            desk.address().send("result-3", new byte[100_000]);
+        try (LauncherServer server = open(true)) {
+            server.address().send("result-3", new byte[100_000]);
         }
 
         assertThat(Files.size(folder.resolve("result-3"))).isEqualTo(100_000);
@@ -246,9 +255,9 @@ final class FrontDeskTest {
             result[i] = (byte) (i + (i >>> 13));
         }
         long allocated;
-        try (FrontDesk desk = open(true)) {
-            desk.address().send("result-3", result);
-            allocated = allocatedByTheDesk();
+        try (LauncherServer server = open(true)) {
+            server.address().send("result-3", result);
+            allocated = allocatedByTheServer();
         }
 
         assertThat(folder.resolve("result-3")).hasBinaryContent(result);
@@ -257,15 +266,11 @@ final class FrontDeskTest {
 
     @Test
     void aResultThatIsCutOffLeavesNothing() throws IOException {
-        try (FrontDesk desk = open(true)) {
-            try (Socket caller = call(desk)) {
-                var out = new DataOutputStream(caller.getOutputStream());
-                out.write(HexFormat.of().parseHex(desk.address().token()));
-                out.writeLong(System.currentTimeMillis());
-                out.writeInt("result-3".length());
-                out.writeBytes("result-3");
-                out.writeInt(1000);
-                out.write(new byte[999]);
+        try (LauncherServer server = open(true)) {
+            try (Socket caller = call(server)) {
+                var out = greet(server, caller);
+                send(out, new Upload(System.currentTimeMillis(), "result-3", 1000).encode());
+                send(out, new byte[999]);
                 caller.shutdownOutput();
                 assertThat(caller.getInputStream().read())
                         .as("no word that it is stored")
@@ -276,10 +281,10 @@ final class FrontDeskTest {
         assertThat(folder).isEmptyDirectory();
     }
 
-    private static long allocatedByTheDesk() {
+    private static long allocatedByTheServer() {
         var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals("hvd-launch-desk"))
+                .filter(thread -> thread.getName().equals("hvd-launch-server"))
                 .mapToLong(thread -> threads.getThreadAllocatedBytes(thread.getId()))
                 .sum();
     }
@@ -296,27 +301,36 @@ final class FrontDeskTest {
         assertThatThrownBy(() -> LauncherAddress.decode("nonsense")).hasMessageContaining(LauncherAddress.VARIABLE);
     }
 
-    private FrontDesk open(boolean takesResults) throws IOException {
-        return FrontDesk.openAt(folder, takesResults, List.of(InetAddress.getLoopbackAddress()));
+    private LauncherServer open(boolean takesResults) throws IOException {
+        return LauncherServer.openAt(folder, takesResults, List.of(InetAddress.getLoopbackAddress()));
     }
 
     /** As a rank with such a clock does it. */
-    private static void send(FrontDesk desk, FailureRecord record, Instant clock) throws IOException {
-        try (Socket caller = call(desk)) {
-            var out = new DataOutputStream(caller.getOutputStream());
-            out.write(HexFormat.of().parseHex(desk.address().token()));
-            out.writeLong(clock.toEpochMilli());
-            for (byte[] field : List.of(bytes(LauncherAddress.FAILURE), bytes(record.encode()))) {
-                out.writeInt(field.length);
-                out.write(field);
-            }
-            assertThat(caller.getInputStream().read()).isEqualTo(1);
+    private static void send(LauncherServer server, FailureRecord record, Instant clock) throws IOException {
+        try (Socket caller = call(server)) {
+            var out = greet(server, caller);
+            byte[] content = bytes(record.encode());
+            send(out, new Upload(clock.toEpochMilli(), LauncherAddress.FAILURE, content.length).encode());
+            send(out, content);
+            assertThat(caller.getInputStream().readNBytes(5)).containsExactly(0, 0, 0, 1, 1);
         }
     }
 
-    private static Socket call(FrontDesk desk) throws IOException {
-        InetSocketAddress door = desk.address().doors().get(0);
-        Socket caller = new Socket(door.getAddress(), door.getPort());
+    private static DataOutputStream greet(LauncherServer server, Socket caller) throws IOException {
+        var out = new DataOutputStream(caller.getOutputStream());
+        out.write(HexFormat.of().parseHex(server.address().token()));
+        out.writeInt(0);
+        return out;
+    }
+
+    private static void send(DataOutputStream out, byte[] message) throws IOException {
+        out.writeInt(message.length);
+        out.write(message);
+    }
+
+    private static Socket call(LauncherServer server) throws IOException {
+        InetSocketAddress address = server.address().sockets().get(0);
+        Socket caller = new Socket(address.getAddress(), address.getPort());
         caller.setSoTimeout(20_000);
         return caller;
     }

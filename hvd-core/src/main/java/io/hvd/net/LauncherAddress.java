@@ -1,14 +1,12 @@
-package io.hvd.error;
+package io.hvd.net;
 
-import java.io.BufferedOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
+import io.hvd.error.FailureRecord;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.net.UnknownHostException;
-import java.nio.charset.StandardCharsets;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -16,13 +14,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Where a rank that does not see the launcher's folder hands in what belongs there. On the wire: the token's bytes, the
- * sender's clock in milliseconds, then name and content, each with its length before it; the answer is one byte when the content is stored.
+ * Where a rank that does not see the launcher's folder hands in what belongs there. After the hello it sends an
+ * {@link Upload} and then the content, in pieces; the answer is one message when the content is stored.
  *
  * @param token in hexadecimal: what tells this job's ranks from strangers
- * @param doors of the launcher's host; which of them leads there differs by host
+ * @param sockets of the launcher's host; which of them leads there differs by host
  */
-public record LauncherAddress(String token, List<InetSocketAddress> doors) {
+public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
 
     /** Environment variable by which the launcher tells its ranks; unset where all of them see its folder. */
     public static final String VARIABLE = "HVD_LAUNCHER_ADDRESS";
@@ -35,10 +33,11 @@ public record LauncherAddress(String token, List<InetSocketAddress> doors) {
 
     private static final int RESULT_MILLIS = 30_000;
 
-    private static final int PIECE_BYTES = 1 << 16;
+    /** The number in the hello: all ranks are served alike. */
+    private static final int ANY_RANK = 0;
 
     public LauncherAddress {
-        doors = List.copyOf(doors);
+        sockets = List.copyOf(sockets);
     }
 
     /**
@@ -53,21 +52,21 @@ public record LauncherAddress(String token, List<InetSocketAddress> doors) {
         }
         return new LauncherAddress(
                 parts[0],
-                Stream.of(parts[1].split(",")).map(LauncherAddress::door).toList());
+                Stream.of(parts[1].split(",")).map(LauncherAddress::socket).toList());
     }
 
     /** The value of {@link #VARIABLE}. */
     public String encode() {
         return token + "@"
-                + doors.stream()
-                        .map(door -> door.getAddress().getHostAddress() + "/" + door.getPort())
+                + sockets.stream()
+                        .map(socket -> socket.getAddress().getHostAddress() + "/" + socket.getPort())
                         .collect(Collectors.joining(","));
     }
 
     /** Without the token, so that no log has it. */
     @Override
     public String toString() {
-        return "launcher at " + doors;
+        return "launcher at " + sockets;
     }
 
     /**
@@ -78,12 +77,12 @@ public record LauncherAddress(String token, List<InetSocketAddress> doors) {
      */
     public void send(String name, byte[] content) throws IOException {
         int limitMillis = name.equals(FAILURE) ? FAILING_MILLIS : RESULT_MILLIS;
-        try (var calls = Calls.to(doors)) {
+        try (var calls = Calls.to(sockets)) {
             IOException last = null;
             long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limitMillis);
-            for (var line = calls.next(deadline); line.isPresent(); line = calls.next(deadline)) {
+            for (var call = calls.next(deadline); call.isPresent(); call = calls.next(deadline)) {
                 try {
-                    handIn(line.get(), limitMillis, name, content);
+                    handIn(call.get(), limitMillis, name, content);
                     return;
                 } catch (IOException e) {
                     last = e;
@@ -93,21 +92,17 @@ public record LauncherAddress(String token, List<InetSocketAddress> doors) {
         }
     }
 
-    private void handIn(Socket socket, int limitMillis, String name, byte[] content) throws IOException {
-        socket.setSoTimeout(limitMillis);
-        // In one piece if it is small; a large one is not copied.
-        var fields = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream(), PIECE_BYTES));
-        fields.write(HexFormat.of().parseHex(token));
-        fields.writeLong(System.currentTimeMillis());
-        for (byte[] field : List.of(name.getBytes(StandardCharsets.UTF_8), content)) {
-            fields.writeInt(field.length);
-            fields.write(field);
+    private void handIn(SocketChannel channel, int limitMillis, String name, byte[] content) throws IOException {
+        var connection = FramedConnection.greet(channel, HexFormat.of().parseHex(token), ANY_RANK);
+        connection.limitReads(limitMillis);
+        connection.send(new Upload(System.currentTimeMillis(), name, content.length).encode());
+        for (int from = 0; from < content.length; from += Upload.PIECE_BYTES) {
+            connection.send(ByteBuffer.wrap(content, from, Math.min(Upload.PIECE_BYTES, content.length - from)));
         }
-        fields.flush();
-        new DataInputStream(socket.getInputStream()).readByte();
+        connection.receive(Upload.ANSWER_BYTES);
     }
 
-    private static InetSocketAddress door(String text) {
+    private static InetSocketAddress socket(String text) {
         String[] parts = text.split("/", 2);
         if (parts.length < 2 || !parts[1].matches("\\d{1,5}")) {
             throw new IllegalArgumentException(VARIABLE + " has no address/port in " + text);

@@ -1,4 +1,4 @@
-package io.hvd.spi;
+package io.hvd.net;
 
 import java.io.IOException;
 import java.net.Inet4Address;
@@ -17,11 +17,12 @@ public final class HostAddress {
      * Loopback when all ranks are on this host; otherwise an address of the interfaces that were asked for, or of the
      * first that leads out of the host, by the rule that the launcher and hvd-doctor go by.
      *
+     * @param nodes number of the node of every rank of the job
      * @param asked comma list of names and of networks such as 10.0.0.0/8; the first that this host has counts
      * @throws IOException if there is none; the message lists those that there are
      */
-    public static InetAddress of(Topology topology, Optional<String> asked) throws IOException {
-        if (topology.localSize() == topology.size()) {
+    public static InetAddress of(List<Integer> nodes, Optional<String> asked) throws IOException {
+        if (nodes.stream().distinct().count() == 1) {
             return InetAddress.getLoopbackAddress();
         }
         List<Candidate> candidates = new ArrayList<>();

@@ -1,9 +1,8 @@
-package io.hvd.error;
+package io.hvd.net;
 
 import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
@@ -44,7 +43,7 @@ final class Calls implements Closeable {
      * @param deadline by System.nanoTime(); what has been answered before is given out after it, too
      * @return empty if no other address answers in time
      */
-    Optional<Socket> next(long deadline) throws IOException {
+    Optional<SocketChannel> next(long deadline) throws IOException {
         selector.selectNow(); // also lets go of channels that have been answered
         take();
         while (answered.isEmpty() && isWaiting()) {
@@ -99,10 +98,9 @@ final class Calls implements Closeable {
         return selector.keys().stream().anyMatch(SelectionKey::isValid);
     }
 
-    /** As the streams of a socket want it. */
-    private Socket opened(SocketChannel channel) throws IOException {
+    private SocketChannel opened(SocketChannel channel) throws IOException {
         selector.selectNow();
         channel.configureBlocking(true);
-        return channel.socket();
+        return channel;
     }
 }

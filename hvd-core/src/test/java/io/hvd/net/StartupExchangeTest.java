@@ -1,14 +1,17 @@
-package io.hvd.spi;
+package io.hvd.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.net.StartupExchange.Told;
+import io.hvd.testing.DamagedMessages;
 import io.hvd.testing.Exchange;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Test;
@@ -62,5 +65,11 @@ class StartupExchangeTest {
         }
         assertThatThrownBy(held.get(0)::join).cause().hasNoCause();
         assertThatThrownBy(held.get(1)::join).cause().hasCause(full);
+    }
+
+    @Test
+    void whatARankTellsIsRefusedIfItIsDamaged() {
+        DamagedMessages.of(new Told(new byte[5], Optional.of("no room")).encode(), Told::decode);
+        DamagedMessages.of(new Told(new byte[5], Optional.empty()).encode(), Told::decode);
     }
 }

@@ -1,13 +1,11 @@
 package io.hvd.monitor;
 
-import io.hvd.spi.HandshakeListener;
+import io.hvd.net.FramedConnection;
+import io.hvd.net.HandshakeListener;
 import java.io.Closeable;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.Socket;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.DatagramChannel;
@@ -19,15 +17,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One rank's two sockets, each with a thread that waits on it: datagrams are handed on; a connection brings the job's
- * password and one question and takes one answer, both framed by their lengths. Nobody who connects, or keeps a
+ * One rank's two sockets, each with a thread that waits on it: datagrams are handed on; a connection brings a hello with
+ * the job's password and one question, and takes one answer. Nobody who connects, or keeps a
  * connection, keeps signs of life from being heard.
  */
-final class SocketDoor implements AutoCloseable {
+final class MonitorSockets implements AutoCloseable {
     /** Less than UDP carries at most. */
     static final int DATAGRAM_BYTES = 60_000;
 
-    private static final Logger LOG = LoggerFactory.getLogger(SocketDoor.class);
+    private static final Logger LOG = LoggerFactory.getLogger(MonitorSockets.class);
+    /** The number in the hello: all ranks are answered alike. */
+    private static final int ANY_RANK = 0;
+
     private static final int LONGEST_QUESTION = 1 << 20;
     private static final int LONGEST_ANSWER = 1 << 26;
     /** A rank sends its question at once and in one piece. A connection that is slower is none of a rank. */
@@ -39,30 +40,30 @@ final class SocketDoor implements AutoCloseable {
 
     /** Takes what came as a datagram. */
     interface MessageListener {
-        void hear(byte[] message) throws IOException;
+        void hear(byte[] message);
     }
 
     /** Answers a question; empty if it is not worth one. */
     interface Responder {
-        Optional<byte[]> answer(byte[] question) throws IOException;
+        Optional<byte[]> answer(byte[] question);
     }
 
-    private SocketDoor(HandshakeListener handshakes, ServerSocketChannel listener, DatagramChannel datagrams) {
+    private MonitorSockets(HandshakeListener handshakes, ServerSocketChannel listener, DatagramChannel datagrams) {
         this.handshakes = handshakes;
         this.listener = listener;
         this.datagrams = datagrams;
     }
 
     /** Opens both sockets, or neither. */
-    static SocketDoor open(InetAddress address) throws IOException {
+    static MonitorSockets open(InetAddress address) throws IOException {
         List<Closeable> opened = new ArrayList<>();
         try {
-            ServerSocketChannel listener = noted(opened, HandshakeListener.door(address));
-            HandshakeListener handshakes = new HandshakeListener(List.of(listener), 0);
+            ServerSocketChannel listener = noted(opened, HandshakeListener.bind(address));
+            HandshakeListener handshakes = new HandshakeListener(List.of(listener));
             opened.add(handshakes::close);
             DatagramChannel datagrams = noted(opened, DatagramChannel.open());
             datagrams.bind(new InetSocketAddress(address, 0));
-            return new SocketDoor(handshakes, listener, datagrams);
+            return new MonitorSockets(handshakes, listener, datagrams);
         } catch (IOException | RuntimeException e) {
             for (Closeable one : opened) {
                 one.close();
@@ -112,22 +113,19 @@ final class SocketDoor implements AutoCloseable {
     private void answer(byte[] password, Responder responder) {
         while (listener.isOpen()) {
             try {
-                handshakes
-                        .next(password, Long.MAX_VALUE)
-                        .ifPresent(asker -> answer(responder, asker.channel().socket()));
+                handshakes.next(password, Long.MAX_VALUE).ifPresent(asker -> answer(responder, asker.connection()));
             } catch (IOException | RuntimeException e) {
                 dropped(e);
             }
         }
     }
 
-    private void answer(Responder responder, Socket asker) {
+    private void answer(Responder responder, FramedConnection asker) {
         try (asker) {
-            asker.setSoTimeout(QUESTION_LIMIT_MILLIS);
-            byte[] question = read(new DataInputStream(asker.getInputStream()), LONGEST_QUESTION);
-            Optional<byte[]> answer = responder.answer(question);
+            asker.limitReads(QUESTION_LIMIT_MILLIS);
+            Optional<byte[]> answer = responder.answer(asker.receiveBytes(LONGEST_QUESTION));
             if (answer.isPresent()) {
-                write(asker, answer.get());
+                asker.send(answer.get());
             }
         } catch (IOException e) {
             dropped(e);
@@ -150,33 +148,10 @@ final class SocketDoor implements AutoCloseable {
     }
 
     static byte[] ask(InetSocketAddress whom, byte[] password, byte[] question, int limitMillis) throws IOException {
-        try (Socket socket = new Socket()) {
-            socket.connect(whom, limitMillis);
-            socket.setSoTimeout(limitMillis);
-            socket.getOutputStream().write(password);
-            write(socket, question);
-            return read(new DataInputStream(socket.getInputStream()), LONGEST_ANSWER);
+        try (FramedConnection connection = FramedConnection.dial(whom, password, ANY_RANK, limitMillis)) {
+            connection.send(question);
+            return connection.receiveBytes(LONGEST_ANSWER);
         }
-    }
-
-    private static void write(Socket socket, byte[] message) throws IOException {
-        byte[] framed = ByteBuffer.allocate(4 + message.length)
-                .putInt(message.length)
-                .put(message)
-                .array();
-        new DataOutputStream(socket.getOutputStream()).write(framed);
-    }
-
-    private static byte[] read(DataInputStream in, int longest) throws IOException {
-        int length = in.readInt();
-        if (length < 0 || length > longest) {
-            throw new IOException("a message of " + length + " bytes");
-        }
-        byte[] message = in.readNBytes(length);
-        if (message.length < length) {
-            throw new IOException("a message that was cut off");
-        }
-        return message;
     }
 
     @Override

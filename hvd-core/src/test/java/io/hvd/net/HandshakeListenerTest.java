@@ -1,14 +1,15 @@
-package io.hvd.spi;
+package io.hvd.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.spi.HandshakeListener.Guest;
+import io.hvd.net.HandshakeListener.Accepted;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 /** Over the loopback of this machine. */
 @Timeout(60)
 final class HandshakeListenerTest {
-    /** Less than the patience with one stranger, so that a test fails which waits for one to be shown out. */
+    /** Less than the patience with one stranger, so that a test fails which waits for one to be dropped. */
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(4);
 
     private static final int READ_LIMIT_MILLIS = 20_000;
@@ -37,9 +38,9 @@ final class HandshakeListenerTest {
 
     @BeforeEach
     void open() throws IOException {
-        ServerSocketChannel door = HandshakeListener.door(InetAddress.getLoopbackAddress());
-        address = (InetSocketAddress) door.getLocalAddress();
-        listener = new HandshakeListener(List.of(door), 1);
+        ServerSocketChannel socket = HandshakeListener.bind(InetAddress.getLoopbackAddress());
+        address = (InetSocketAddress) socket.getLocalAddress();
+        listener = new HandshakeListener(List.of(socket));
     }
 
     @AfterEach
@@ -51,31 +52,30 @@ final class HandshakeListenerTest {
     }
 
     @Test
-    void whoSaysTheSecretIsLetInWithWhatItSaysNextAndTheRestIsItsOwn() throws IOException {
-        Socket caller = call(secret, 7, 8, 9);
+    void aHelloWithTheSecretIsAcceptedAndWhatFollowsItIsTheConnections() throws IOException {
+        Socket caller = call(secret, 7);
+        caller.getOutputStream().write(new byte[] {0, 0, 0, 2, 8, 9});
 
-        Guest guest = next().orElseThrow();
+        Accepted accepted = next().orElseThrow();
 
-        assertThat(guest.said().get()).isEqualTo((byte) 7);
-        assertThat(guest.said().hasRemaining()).isFalse();
-        Socket socket = guest.channel().socket();
-        assertThat(socket.getInputStream().readNBytes(2)).containsExactly(8, 9);
-        socket.getOutputStream().write(10);
-        assertThat(caller.getInputStream().read()).isEqualTo(10);
-        socket.close();
+        assertThat(accepted.number()).isEqualTo(7);
+        assertThat(accepted.connection().receiveBytes(2)).containsExactly(8, 9);
+        accepted.connection().send(new byte[] {10});
+        assertThat(caller.getInputStream().readNBytes(5)).containsExactly(0, 0, 0, 1, 10);
+        accepted.connection().close();
     }
 
     @Test
-    void whoSaysSomethingElseIsShownOutWhoeverComesNextIsLetIn() throws IOException {
+    void aWrongSecretIsDroppedAndTheNextConnectionAccepted() throws IOException {
         byte[] wrong = secret.clone();
         wrong[HandshakeListener.SECRET_BYTES - 1] ^= 1;
         Socket guessing = call(wrong, 1);
         Socket garbage = call(new byte[1_000]);
         call(secret, 2);
 
-        assertThat(next().orElseThrow().said().get()).isEqualTo((byte) 2);
+        assertThat(next().orElseThrow().number()).isEqualTo(2);
         assertThat(guessing.getInputStream().read()).isEqualTo(-1);
-        assertThatShownOut(garbage);
+        assertThatDropped(garbage);
     }
 
     @Test
@@ -85,36 +85,36 @@ final class HandshakeListenerTest {
         }
         call(secret, 3);
 
-        assertThat(next().orElseThrow().said().get()).isEqualTo((byte) 3);
+        assertThat(next().orElseThrow().number()).isEqualTo(3);
     }
 
     @Test
-    void ofACrowdTheFirstAreShownOutAndWhoKnowsTheSecretGetsIn() throws IOException {
+    void ofTooManyPendingTheFirstAreDroppedAndOneWithTheSecretIsAccepted() throws IOException {
         Socket first = call(new byte[0]);
         for (int i = 0; i < CROWD; i++) {
             call(new byte[0]);
         }
         call(secret, 4);
 
-        assertThat(next().orElseThrow().said().get()).isEqualTo((byte) 4);
+        assertThat(next().orElseThrow().number()).isEqualTo(4);
         assertThat(first.getInputStream().read()).isEqualTo(-1);
     }
 
     @Test
-    void aCrowdOfThoseWhoBelongHereGetsInToTheLast() throws IOException {
+    void manyConnectionsWithTheSecretAreAcceptedToTheLast() throws IOException {
         for (int i = 0; i < CROWD; i++) {
             call(secret, 5);
         }
 
         for (int i = 0; i < CROWD; i++) {
-            Guest guest = next().orElseThrow();
-            assertThat(guest.said().get()).isEqualTo((byte) 5);
-            guest.channel().close();
+            Accepted accepted = next().orElseThrow();
+            assertThat(accepted.number()).isEqualTo(5);
+            accepted.connection().close();
         }
     }
 
     @Test
-    void whoTakesTooLongIsShownOut() throws IOException {
+    void aSlowConnectionIsDropped() throws IOException {
         Socket slow = call(new byte[3]);
 
         assertThat(listener.next(secret, TimeUnit.SECONDS.toNanos(6))).isEmpty();
@@ -123,14 +123,14 @@ final class HandshakeListenerTest {
     }
 
     @Test
-    void whoHangsUpIsForgotten() throws IOException {
+    void aConnectionThatIsClosedIsForgotten() throws IOException {
         call(new byte[2]).close();
         Socket rude = call(new byte[3]);
         rude.setSoLinger(true, 0); // close() resets the connection
         rude.close();
         call(secret, 6);
 
-        assertThat(next().orElseThrow().said().get()).isEqualTo((byte) 6);
+        assertThat(next().orElseThrow().number()).isEqualTo(6);
     }
 
     @Test
@@ -138,11 +138,11 @@ final class HandshakeListenerTest {
         assertThat(listener.next(secret, 1)).isEmpty();
     }
 
-    /** Sometimes the stranger is just coming through the door. */
+    /** Sometimes the connection is just being accepted. */
     @RepeatedTest(100)
-    void closingEndsTheWaitAndTheDoor() throws Exception {
+    void closingEndsTheWaitAndTheListening() throws Exception {
         Socket stranger = call(new byte[0]);
-        CompletableFuture<Optional<Guest>> waiting = CompletableFuture.supplyAsync(() -> {
+        CompletableFuture<Optional<Accepted>> waiting = CompletableFuture.supplyAsync(() -> {
             try {
                 return listener.next(secret, Long.MAX_VALUE);
             } catch (IOException e) {
@@ -154,33 +154,37 @@ final class HandshakeListenerTest {
 
         assertThat(waiting.get(20, TimeUnit.SECONDS)).isEmpty();
         assertThatThrownBy(() -> call(secret, 1)).isInstanceOf(ConnectException.class);
-        assertThatShownOut(stranger);
+        assertThatDropped(stranger);
     }
 
     @Test
-    void aDoorIsOpenAtItsAddressOnly() throws IOException {
+    void aSocketListensAtItsAddressOnly() throws IOException {
         assertThat(address.getAddress()).isEqualTo(InetAddress.getLoopbackAddress());
         assertThatThrownBy(() -> new Socket("127.0.0.2", address.getPort())).isInstanceOf(ConnectException.class);
     }
 
-    private Optional<Guest> next() throws IOException {
+    private Optional<Accepted> next() throws IOException {
         return listener.next(secret, LIMIT_NANOS);
     }
 
-    private Socket call(byte[] said, int... more) throws IOException {
+    /** Connects with a hello, or another beginning. */
+    private Socket call(byte[] secret, int number) throws IOException {
+        return call(ByteBuffer.allocate(secret.length + Integer.BYTES)
+                .put(secret)
+                .putInt(number)
+                .array());
+    }
+
+    private Socket call(byte[] said) throws IOException {
         Socket caller = new Socket(address.getAddress(), address.getPort());
         callers.add(caller);
         caller.setSoTimeout(READ_LIMIT_MILLIS);
-        byte[] all = java.util.Arrays.copyOf(said, said.length + more.length);
-        for (int i = 0; i < more.length; i++) {
-            all[said.length + i] = (byte) more[i];
-        }
-        caller.getOutputStream().write(all);
+        caller.getOutputStream().write(said);
         return caller;
     }
 
     /** With bytes of its that nobody read, the connection is reset. */
-    private static void assertThatShownOut(Socket stranger) {
+    private static void assertThatDropped(Socket stranger) {
         try {
             assertThat(stranger.getInputStream().read()).isEqualTo(-1);
         } catch (IOException e) {

@@ -1,18 +1,21 @@
 package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
-import io.hvd.error.LauncherAddress;
-import io.hvd.spi.HandshakeListener;
-import io.hvd.spi.Interfaces;
+import io.hvd.net.FramedConnection;
+import io.hvd.net.HandshakeListener;
+import io.hvd.net.Interfaces;
+import io.hvd.net.LauncherAddress;
+import io.hvd.net.MalformedMessageException;
+import io.hvd.net.Upload;
+import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
-import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -35,14 +38,13 @@ import java.util.regex.Pattern;
 
 /**
  * Takes what ranks on other hosts hand in, and puts it into the folder in which the ranks of this host leave theirs.
- * A caller that does not know the token is not heard, nor one that sends more than a record or a result can have.
+ * A connection that does not know the token is not heard, nor one that sends more than a record or a result can have.
  */
-final class FrontDesk implements Closeable {
+final class LauncherServer implements Closeable {
 
     private static final Pattern RESULT = Pattern.compile("result-\\d{1,9}");
     private static final int MOST_RECORD_BYTES = 1 << 18;
     private static final int MOST_RESULT_BYTES = 1 << 30;
-    private static final int PIECE_BYTES = 1 << 16;
     private static final int SLOWEST_MILLIS = 10_000;
     private static final int WORKERS = 8;
 
@@ -52,26 +54,24 @@ final class FrontDesk implements Closeable {
     /** A rank that hands in has the rest of a message to send, and its failure is what the launcher shows. */
     private static final long CLOSING_MILLIS = 1_000;
 
-    private static final int LONGEST_NAME = 32;
-
     private final Path folder;
     private final boolean takesResults;
     private final byte[] token;
     private final LauncherAddress address;
     private final HandshakeListener listener;
-    private final Set<Socket> callers = ConcurrentHashMap.newKeySet();
-    private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS, FrontDesk::worker);
+    private final Set<FramedConnection> connections = ConcurrentHashMap.newKeySet();
+    private final ExecutorService workers = Executors.newFixedThreadPool(WORKERS, LauncherServer::worker);
 
-    private FrontDesk(Path folder, boolean takesResults, List<ServerSocketChannel> doors) throws IOException {
+    private LauncherServer(Path folder, boolean takesResults, List<ServerSocketChannel> sockets) throws IOException {
         this.folder = folder;
         this.takesResults = takesResults;
         this.token = HandshakeListener.newSecret();
         List<InetSocketAddress> addresses = new ArrayList<>();
-        for (ServerSocketChannel door : doors) {
-            addresses.add((InetSocketAddress) door.getLocalAddress());
+        for (ServerSocketChannel socket : sockets) {
+            addresses.add((InetSocketAddress) socket.getLocalAddress());
         }
         address = new LauncherAddress(HexFormat.of().formatHex(token), addresses);
-        listener = new HandshakeListener(doors, 0);
+        listener = new HandshakeListener(sockets);
     }
 
     /**
@@ -80,22 +80,22 @@ final class FrontDesk implements Closeable {
      * @param interfaces comma list of names and networks through which other hosts are reached; empty for all that lead
      *     out of this one
      */
-    static FrontDesk open(Path folder, boolean takesResults, String interfaces) throws IOException {
+    static LauncherServer open(Path folder, boolean takesResults, String interfaces) throws IOException {
         return openAt(folder, takesResults, addresses(interfaces));
     }
 
-    static FrontDesk openAt(Path folder, boolean takesResults, List<InetAddress> addresses) throws IOException {
-        List<ServerSocketChannel> doors = new ArrayList<>();
+    static LauncherServer openAt(Path folder, boolean takesResults, List<InetAddress> addresses) throws IOException {
+        List<ServerSocketChannel> sockets = new ArrayList<>();
         try {
             for (InetAddress address : addresses) {
-                doors.add(HandshakeListener.door(address));
+                sockets.add(HandshakeListener.bind(address));
             }
-            var desk = new FrontDesk(folder, takesResults, doors);
-            worker(desk::receive).start();
-            return desk;
+            var server = new LauncherServer(folder, takesResults, sockets);
+            worker(server::accept).start();
+            return server;
         } catch (IOException e) {
-            for (ServerSocketChannel door : doors) {
-                door.close();
+            for (ServerSocketChannel socket : sockets) {
+                socket.close();
             }
             throw e;
         }
@@ -105,13 +105,13 @@ final class FrontDesk implements Closeable {
         return address;
     }
 
-    /** A caller that is being served gets a moment. When this returns none is, and the folder may go. */
+    /** A rank that is being served gets a moment. When this returns none is, and the folder may go. */
     @Override
     public void close() throws IOException {
         listener.close();
         workers.shutdown();
         if (!workersEndWithin(CLOSING_MILLIS)) {
-            callers.forEach(FrontDesk::showOut);
+            connections.forEach(LauncherServer::drop);
             workersEndWithin(CLOSING_MILLIS);
         }
     }
@@ -125,49 +125,47 @@ final class FrontDesk implements Closeable {
         }
     }
 
-    private void receive() {
+    private void accept() {
         try {
-            for (var guest = listener.next(token, Long.MAX_VALUE);
-                    guest.isPresent();
-                    guest = listener.next(token, Long.MAX_VALUE)) {
-                admit(guest.get().channel().socket());
+            for (var accepted = listener.next(token, Long.MAX_VALUE);
+                    accepted.isPresent();
+                    accepted = listener.next(token, Long.MAX_VALUE)) {
+                enqueue(accepted.get().connection());
             }
         } catch (IOException e) {
             return; // closed
         }
     }
 
-    private void admit(Socket caller) {
-        callers.add(caller);
+    private void enqueue(FramedConnection rank) {
+        connections.add(rank);
         try {
-            workers.execute(() -> serve(caller));
+            workers.execute(() -> serve(rank));
         } catch (RejectedExecutionException e) {
-            callers.remove(caller);
-            showOut(caller); // the desk was closed meanwhile
+            connections.remove(rank);
+            drop(rank); // the server was closed meanwhile
         }
     }
 
-    private static void showOut(Socket caller) {
+    private static void drop(FramedConnection rank) {
         try {
-            caller.close();
+            rank.close();
         } catch (IOException e) {
             return; // it is being given up anyway
         }
     }
 
-    private void serve(Socket caller) {
-        try (caller) {
-            caller.setSoTimeout(SLOWEST_MILLIS);
-            var in = new DataInputStream(caller.getInputStream());
-            Duration ahead = ahead(in.readLong());
-            String name = new String(field(in, LONGEST_NAME), StandardCharsets.UTF_8);
-            if (store(name, ahead, in)) {
-                caller.getOutputStream().write(1);
+    private void serve(FramedConnection rank) {
+        try (rank) {
+            rank.limitReads(SLOWEST_MILLIS);
+            Upload upload = Upload.decode(rank.receive(Upload.MOST_BYTES));
+            if (store(upload, ahead(upload.sentMillis()), rank)) {
+                rank.send(Upload.stored());
             }
-        } catch (IOException e) {
+        } catch (IOException | MalformedMessageException e) {
             return; // a rank that was cut off
         } finally {
-            callers.remove(caller);
+            connections.remove(rank);
         }
     }
 
@@ -182,63 +180,50 @@ final class FrontDesk implements Closeable {
         return millis < 0 || millis > SLOW_WAY_MILLIS ? Duration.ofMillis(millis) : Duration.ZERO;
     }
 
-    private boolean store(String name, Duration ahead, DataInputStream in) throws IOException {
-        if (name.equals(LauncherAddress.FAILURE)) {
-            Optional<FailureRecord> record =
-                    FailureRecord.decode(new String(field(in, MOST_RECORD_BYTES), StandardCharsets.UTF_8));
-            if (record.isPresent()) {
-                record.get().by(ahead).write(folder);
-            }
-            return record.isPresent();
+    private boolean store(Upload upload, Duration ahead, FramedConnection rank) throws IOException {
+        if (upload.name().equals(LauncherAddress.FAILURE)) {
+            return storeFailure(upload, ahead, rank);
         }
-        if (!takesResults || !RESULT.matcher(name).matches()) {
-            return false;
+        return takesResults && RESULT.matcher(upload.name()).matches() && storeResult(upload, rank);
+    }
+
+    private boolean storeFailure(Upload upload, Duration ahead, FramedConnection rank) throws IOException {
+        var text = new ByteArrayOutputStream();
+        copy(upload, MOST_RECORD_BYTES, rank, text);
+        Optional<FailureRecord> record = FailureRecord.decode(text.toString(StandardCharsets.UTF_8));
+        if (record.isPresent()) {
+            record.get().by(ahead).write(folder);
         }
-        Path unfinished = Files.createTempFile(folder, name, ".tmp");
+        return record.isPresent();
+    }
+
+    private boolean storeResult(Upload upload, FramedConnection rank) throws IOException {
+        Path unfinished = Files.createTempFile(folder, upload.name(), ".tmp");
         try {
-            write(in, unfinished);
-            Files.move(unfinished, folder.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+            try (OutputStream out = Files.newOutputStream(unfinished)) {
+                copy(upload, MOST_RESULT_BYTES, rank, out);
+            }
+            Files.move(unfinished, folder.resolve(upload.name()), StandardCopyOption.ATOMIC_MOVE);
             return true;
         } finally {
             Files.deleteIfExists(unfinished);
         }
     }
 
-    /** As it comes: all workers together may be handed more than the launcher has memory. */
-    private static void write(DataInputStream in, Path file) throws IOException {
-        int left = length(in, MOST_RESULT_BYTES);
-        byte[] piece = new byte[Math.min(left, PIECE_BYTES)];
-        try (OutputStream out = Files.newOutputStream(file)) {
-            while (left > 0) {
-                int read = in.read(piece, 0, Math.min(left, piece.length));
-                if (read < 0) {
-                    throw cutOff(left);
-                }
-                out.write(piece, 0, read);
-                left -= read;
+    /** Copies the content as it comes: all workers together may be handed more than the launcher has memory. */
+    private static void copy(Upload upload, int most, FramedConnection rank, OutputStream out) throws IOException {
+        if (upload.bytes() < 0 || upload.bytes() > most) {
+            throw new IOException("a content of " + upload.bytes() + " bytes, expected 0 to " + most);
+        }
+        int left = upload.bytes();
+        while (left > 0) {
+            ByteBuffer piece = rank.receive(Math.min(left, Upload.PIECE_BYTES));
+            if (!piece.hasRemaining()) {
+                throw new IOException("an empty piece, expected up to " + left + " bytes");
             }
+            left -= piece.remaining();
+            out.write(piece.array(), piece.arrayOffset() + piece.position(), piece.remaining());
         }
-    }
-
-    private static byte[] field(DataInputStream in, int most) throws IOException {
-        int length = length(in, most);
-        byte[] bytes = in.readNBytes(length);
-        if (bytes.length < length) {
-            throw cutOff(length - bytes.length);
-        }
-        return bytes;
-    }
-
-    private static int length(DataInputStream in, int most) throws IOException {
-        int length = in.readInt();
-        if (length < 0 || length > most) {
-            throw new IOException("a field of " + length + " bytes, of which there are at most " + most);
-        }
-        return length;
-    }
-
-    private static IOException cutOff(int missing) {
-        return new IOException("cut off " + missing + " bytes before the end");
     }
 
     /** IPv4 first: an IPv6 address that is only good for one link leads nowhere from another host. */
@@ -258,7 +243,7 @@ final class FrontDesk implements Closeable {
     }
 
     private static Thread worker(Runnable task) {
-        Thread thread = new Thread(task, "hvd-launch-desk");
+        Thread thread = new Thread(task, "hvd-launch-server");
         thread.setDaemon(true);
         return thread;
     }

@@ -1,9 +1,9 @@
-package io.hvd.spi;
+package io.hvd.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.spi.HostAddress.Candidate;
+import io.hvd.net.HostAddress.Candidate;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
@@ -16,8 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class HostAddressTest {
-    private static final Topology ONE_HOST = Topology.of(0, List.of("a", "a"), List.of("a", "a"));
-    private static final Topology TWO_HOSTS = Topology.of(0, List.of("a", "b"), List.of("a", "b"));
+    private static final List<Integer> ONE_HOST = List.of(0, 0);
+    private static final List<Integer> TWO_HOSTS = List.of(0, 1);
 
     private static final Candidate LOOPBACK = new Candidate("lo", false, address(1));
     private static final Candidate DOWN = new Candidate("eth0", false, address(2));

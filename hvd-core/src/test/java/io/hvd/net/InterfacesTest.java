@@ -1,4 +1,4 @@
-package io.hvd.spi;
+package io.hvd.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,0 +1,18 @@
+package io.hvd.backend.mpi.bindings;
+
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
+
+/** Where a rank is, as it tells the others at the start. @param leader the lowest rank of its node */
+record Place(int leader, String host) {
+    byte[] encode() {
+        return MessageWriter.encode(out -> {
+            out.writeInt(leader);
+            out.writeText(host);
+        });
+    }
+
+    static Place decode(byte[] bytes) {
+        return MessageReader.decode("where a rank is", bytes, in -> new Place(in.readInt(), in.readText()));
+    }
+}

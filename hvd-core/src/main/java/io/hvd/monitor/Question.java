@@ -1,0 +1,42 @@
+package io.hvd.monitor;
+
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageWriter;
+
+/** What one rank's monitor asks of another, over a connection that is made for it. */
+sealed interface Question {
+    /** Asks what the rank is doing; the answer is a {@link LiveReport}. */
+    record Report() implements Question {}
+
+    /** Asks what has become of another rank's process; the answer is a {@link ProcessState}. */
+    record State(int suspect) implements Question {}
+
+    /** Says that the job ends; the answer is true. */
+    record End(HangReport report) implements Question {}
+
+    default byte[] encode() {
+        return MessageWriter.encode(this::write);
+    }
+
+    private void write(MessageWriter out) {
+        if (this instanceof State state) {
+            out.writeByte(2);
+            out.writeInt(state.suspect);
+        } else if (this instanceof End end) {
+            out.writeByte(3);
+            Wire.hang(out, end.report);
+        } else {
+            out.writeByte(1);
+        }
+    }
+
+    static Question decode(MessageReader in) {
+        int kind = in.readByte();
+        return switch (kind) {
+            case 1 -> new Report();
+            case 2 -> new State(in.readInt());
+            case 3 -> new End(Wire.hang(in));
+            default -> throw in.malformed("a question of kind " + kind, "1 to 3");
+        };
+    }
+}

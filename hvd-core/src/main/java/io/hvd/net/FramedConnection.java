@@ -1,0 +1,198 @@
+package io.hvd.net;
+
+import java.io.Closeable;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.util.ArrayDeque;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * A TCP connection on which messages travel whole, each with its length in front. It begins with a hello, by which a
+ * {@link HandshakeListener} knows who belongs to the job.
+ *
+ * <p>A connection blocks, in {@link #send} and {@link #receive}, until it is registered with a selector; from then on
+ * {@link #enqueue}, {@link #flush} and {@link #poll} do what can be done at once. One thread uses it; any may close it.
+ */
+public final class FramedConnection implements Closeable {
+    /** The JDK keeps native memory for the longest write of a thread. */
+    private static final int MOST_AT_ONCE = 1 << 17;
+
+    private final SocketChannel channel;
+    private final FrameBuffer incoming = new FrameBuffer();
+    private final ArrayDeque<ByteBuffer> outgoing = new ArrayDeque<>();
+
+    FramedConnection(SocketChannel channel) throws IOException {
+        this.channel = channel;
+        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+    }
+
+    /**
+     * Connects, and says hello.
+     *
+     * @param number tells the listener who this is, or what is wanted
+     * @param limitMillis for the connection, and then for each read
+     */
+    public static FramedConnection dial(InetSocketAddress address, byte[] secret, int number, int limitMillis)
+            throws IOException {
+        SocketChannel channel = SocketChannel.open();
+        try {
+            return dial(channel, address, secret, number, limitMillis);
+        } catch (IOException | RuntimeException e) {
+            channel.close();
+            throw e;
+        }
+    }
+
+    /** Connects a socket that is open already, and says hello; if it throws, the socket is still the caller's. */
+    public static FramedConnection dial(
+            SocketChannel channel, InetSocketAddress address, byte[] secret, int number, int limitMillis)
+            throws IOException {
+        channel.socket().connect(address, limitMillis);
+        FramedConnection connection = greet(channel, secret, number);
+        connection.limitReads(limitMillis);
+        return connection;
+    }
+
+    /** Says hello on a connection that was just made. */
+    public static FramedConnection greet(SocketChannel connected, byte[] secret, int number) throws IOException {
+        FramedConnection connection = new FramedConnection(connected);
+        connection.outgoing.add(new Hello(secret, number).encode());
+        connection.flush();
+        return connection;
+    }
+
+    /** Limits how long {@link #receive} waits for the next bytes; 0 means no limit. */
+    public void limitReads(int millis) throws IOException {
+        channel.socket().setSoTimeout(millis);
+    }
+
+    /** Sends a message, from its position to its limit, and returns when all of it is on its way. */
+    public void send(ByteBuffer message) throws IOException {
+        enqueue(message);
+        flush();
+    }
+
+    public void send(byte[] message) throws IOException {
+        send(ByteBuffer.wrap(message));
+    }
+
+    /**
+     * Waits for the next message. It lies in the connection's own memory and is good until the next call.
+     *
+     * @param longest that is believed, in bytes
+     * @throws EOFException if the connection ends before
+     * @throws IOException if a message of another length is announced, or the next bytes take too long
+     */
+    public ByteBuffer receive(int longest) throws IOException {
+        Optional<ByteBuffer> message = incoming.next(longest);
+        while (message.isEmpty()) {
+            if (incoming.fill(this::readWithLimit) < 0) {
+                throw new EOFException(
+                        incoming.holdsAPart() ? "the connection ended within a message" : "the connection ended");
+            }
+            message = incoming.next(longest);
+        }
+        return message.get();
+    }
+
+    public byte[] receiveBytes(int longest) throws IOException {
+        ByteBuffer message = receive(longest);
+        byte[] bytes = new byte[message.remaining()];
+        message.get(bytes);
+        return bytes;
+    }
+
+    /** Reads through the socket's stream, since the channel itself knows no limit. */
+    private int readWithLimit(ByteBuffer into) throws IOException {
+        int read = channel.socket().getInputStream().read(into.array(), into.position(), into.remaining());
+        into.position(into.position() + Math.max(0, read));
+        return read;
+    }
+
+    /** Lets a selector wait for this connection, which no longer blocks. */
+    public SelectionKey register(Selector selector, Object attachment) throws IOException {
+        channel.configureBlocking(false);
+        return channel.register(selector, SelectionKey.OP_READ, attachment);
+    }
+
+    /** Takes a message for {@link #flush}. */
+    public void enqueue(ByteBuffer message) {
+        ByteBuffer framed = ByteBuffer.allocate(Math.addExact(FrameBuffer.HEADER_BYTES, message.remaining()));
+        framed.putInt(message.remaining()).put(message).flip();
+        outgoing.add(framed);
+    }
+
+    /** Writes what the socket takes. @return whether nothing is left */
+    public boolean flush() throws IOException {
+        while (!outgoing.isEmpty()) {
+            if (write(outgoing.peek()) == 0) {
+                return false;
+            }
+            if (!outgoing.peek().hasRemaining()) {
+                outgoing.remove();
+            }
+        }
+        return true;
+    }
+
+    private int write(ByteBuffer framed) throws IOException {
+        int end = framed.limit();
+        framed.limit(Math.min(end, framed.position() + MOST_AT_ONCE));
+        try {
+            return channel.write(framed);
+        } finally {
+            framed.limit(end);
+        }
+    }
+
+    public boolean isFlushed() {
+        return outgoing.isEmpty();
+    }
+
+    /** Forgets what was not written yet. */
+    public void discard() {
+        outgoing.clear();
+    }
+
+    /**
+     * Hands over the messages that have arrived, each in memory of its own.
+     *
+     * @param longest that is believed, in bytes
+     * @return false if the connection has ended
+     */
+    public boolean poll(int longest, Consumer<ByteBuffer> inbox) throws IOException {
+        int read = incoming.fill(channel::read);
+        while (read > 0) {
+            deliver(longest, inbox);
+            read = incoming.fill(channel::read);
+        }
+        return read == 0;
+    }
+
+    private void deliver(int longest, Consumer<ByteBuffer> inbox) throws IOException {
+        Optional<ByteBuffer> message = incoming.next(longest);
+        while (message.isPresent()) {
+            inbox.accept(ByteBuffer.allocate(message.get().remaining())
+                    .put(message.get())
+                    .flip());
+            message = incoming.next(longest);
+        }
+    }
+
+    /** The socket itself, for bulk data between two messages. */
+    public SocketChannel channel() {
+        return channel;
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.close();
+    }
+}

@@ -1,0 +1,234 @@
+package io.hvd.net;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedSelectorException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.security.SecureRandom;
+import java.util.ArrayDeque;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Accepts connections and hands over those whose hello has the job's secret. A connection that sends something else or
+ * takes too long is closed, and so is the oldest one when too many have not sent their hello yet. A foreign connection
+ * therefore costs a few bytes, and no thread waits for it.
+ *
+ * <p>One thread asks for connections; any thread may close.
+ */
+public final class HandshakeListener implements AutoCloseable {
+    /** The length of every secret. */
+    public static final int SECRET_BYTES = 16;
+
+    /** How long a connection has for its hello. A rank of the job sends it in its first packet. */
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final int MOST_PENDING = 256;
+    /** Between two looks at those pending, so that none of them is the first of too many before its hello was read. */
+    private static final int MOST_AT_ONCE = 64;
+
+    private static final int BACKLOG = 1_000;
+
+    private final Selector selector;
+    /** In the order in which they were made. */
+    private final Set<Pending> pending = new LinkedHashSet<>();
+
+    private final ArrayDeque<Accepted> accepted = new ArrayDeque<>();
+    private volatile boolean closed;
+
+    /**
+     * A connection whose hello had the secret.
+     *
+     * @param connection blocks; whoever gets it closes it
+     * @param number from the hello
+     */
+    public record Accepted(FramedConnection connection, int number) {}
+
+    /** A connection whose hello is not here as a whole. */
+    private static final class Pending {
+        private final SelectionKey key;
+        private final ByteBuffer hello = ByteBuffer.allocate(Hello.BYTES);
+        private final long since = System.nanoTime();
+
+        Pending(SelectionKey key) {
+            this.key = key;
+        }
+
+        SocketChannel channel() {
+            return (SocketChannel) key.channel();
+        }
+    }
+
+    /** @param sockets that listen; closed with this */
+    public HandshakeListener(List<ServerSocketChannel> sockets) throws IOException {
+        this.selector = Selector.open();
+        for (ServerSocketChannel socket : sockets) {
+            socket.configureBlocking(false).register(selector, SelectionKey.OP_ACCEPT);
+        }
+    }
+
+    /** A secret that nobody can guess. */
+    public static byte[] newSecret() {
+        byte[] secret = new byte[SECRET_BYTES];
+        new SecureRandom().nextBytes(secret);
+        return secret;
+    }
+
+    /** Listens at one address, at a port that the system chooses. */
+    public static ServerSocketChannel bind(InetAddress address) throws IOException {
+        ServerSocketChannel socket = ServerSocketChannel.open();
+        try {
+            return socket.bind(new InetSocketAddress(address, 0), BACKLOG);
+        } catch (IOException e) {
+            socket.close();
+            throw e;
+        }
+    }
+
+    /**
+     * Waits for the next connection whose hello has the secret.
+     *
+     * @param secret {@link #SECRET_BYTES}
+     * @return empty if none came in time, or the listener is closed
+     */
+    public Optional<Accepted> next(byte[] secret, long nanos) throws IOException {
+        long begin = System.nanoTime();
+        try {
+            for (long left = nanos;
+                    !closed && accepted.isEmpty() && left > 0;
+                    left = nanos - (System.nanoTime() - begin)) {
+                selector.select(key -> serve(key, secret), millis(left));
+                dropTheSlow();
+            }
+        } catch (ClosedSelectorException e) {
+            return Optional.empty();
+        }
+        return Optional.ofNullable(accepted.poll());
+    }
+
+    /** Up to the moment at which a connection has to be dropped; at least 1, since 0 is for ever. */
+    private long millis(long left) {
+        long patience =
+                pending.isEmpty() ? Long.MAX_VALUE : patience(pending.iterator().next());
+        return Math.max(1, TimeUnit.NANOSECONDS.toMillis(Math.min(left, patience)));
+    }
+
+    private static long patience(Pending one) {
+        return PATIENCE_NANOS - (System.nanoTime() - one.since);
+    }
+
+    private void serve(SelectionKey key, byte[] secret) {
+        if (key.isValid() && key.isAcceptable()) {
+            accept((ServerSocketChannel) key.channel());
+        } else if (key.isValid() && key.isReadable()) {
+            read((Pending) key.attachment(), secret);
+        }
+    }
+
+    private void accept(ServerSocketChannel socket) {
+        for (int i = 0; i < MOST_AT_ONCE; i++) {
+            try {
+                SocketChannel channel = socket.accept();
+                if (channel == null) {
+                    return;
+                }
+                accept(channel);
+            } catch (IOException e) {
+                makeRoom();
+                return;
+            }
+        }
+    }
+
+    /** Without a file descriptor nothing can be accepted, and the selector would report the same connection again at once. */
+    private void makeRoom() {
+        if (pending.isEmpty()) {
+            LockSupport.parkNanos(PAUSE_NANOS);
+        }
+        dropTheFirst();
+    }
+
+    private void accept(SocketChannel channel) throws IOException {
+        if (pending.size() == MOST_PENDING) {
+            dropTheFirst();
+        }
+        SelectionKey key = channel.configureBlocking(false).register(selector, SelectionKey.OP_READ);
+        Pending one = new Pending(key);
+        key.attach(one);
+        pending.add(one);
+    }
+
+    private void read(Pending one, byte[] secret) {
+        try {
+            int count = one.channel().read(one.hello);
+            if (count < 0) {
+                drop(one);
+            } else if (!one.hello.hasRemaining()) {
+                decide(one, secret);
+            }
+        } catch (IOException e) {
+            drop(one); // gone again
+        }
+    }
+
+    private void decide(Pending one, byte[] secret) throws IOException {
+        Hello hello = Hello.decode(one.hello.flip());
+        if (!hello.knows(secret)) {
+            drop(one);
+            return;
+        }
+        pending.remove(one);
+        one.key.cancel();
+        one.channel().configureBlocking(true);
+        accepted.add(new Accepted(new FramedConnection(one.channel()), hello.number()));
+    }
+
+    private void dropTheSlow() {
+        while (!pending.isEmpty() && patience(pending.iterator().next()) <= 0) {
+            dropTheFirst();
+        }
+    }
+
+    private void dropTheFirst() {
+        pending.stream().findFirst().ifPresent(this::drop);
+    }
+
+    private void drop(Pending one) {
+        pending.remove(one);
+        close(one.key);
+    }
+
+    private static void close(SelectionKey key) {
+        try {
+            key.channel().close();
+        } catch (IOException e) {
+            return; // it is being given up anyway
+        }
+    }
+
+    /** Accepts no more connections and closes those that are pending; the accepted ones stay. */
+    @Override
+    public void close() throws IOException {
+        closed = true;
+        selector.wakeup();
+        // The thread that selects holds this lock. While it is held here, no connection is just being accepted and
+        // missing among the keys.
+        synchronized (selector) {
+            if (selector.isOpen()) {
+                List<SelectionKey> keys = List.copyOf(selector.keys());
+                keys.stream().filter(SelectionKey::isValid).forEach(HandshakeListener::close);
+                selector.close();
+            }
+        }
+    }
+}

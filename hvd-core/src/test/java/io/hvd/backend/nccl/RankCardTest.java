@@ -1,0 +1,19 @@
+package io.hvd.backend.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.DamagedMessages;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class RankCardTest {
+    @Test
+    void aCardArrivesAsItWasAndADamagedOneIsRefused() {
+        for (List<String> gpus : List.of(List.<String>of(), List.of("0000:01:00.0", "0000:02:00.0"))) {
+            var card = new RankCard("machine", "host", gpus, "2.21", "x".repeat(70_000), "none", "ways", "error");
+
+            assertThat(RankCard.decode(card.encode())).isEqualTo(card);
+            DamagedMessages.of(card.encode(), RankCard::decode);
+        }
+    }
+}
