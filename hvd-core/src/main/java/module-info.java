@@ -50,6 +50,5 @@ module io.hvd.core {
             io.hvd.launch;
     exports io.hvd.spi to
             io.hvd.benchmarks,
-            io.hvd.launch,
             io.hvd.optimizer;
 }

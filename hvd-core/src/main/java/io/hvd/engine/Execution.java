@@ -5,8 +5,8 @@ import io.hvd.engine.StaticPlan.PlannedBatch;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Shape;
@@ -24,7 +24,7 @@ final class Execution {
     private final List<PendingOp> ops;
     private final Batch batch;
     private final Request first;
-    private final Collectives data;
+    private final DataPlane data;
     private final Consumer<Throwable> broken;
 
     /**

@@ -4,7 +4,7 @@ import io.hvd.config.EngineSettings;
 import io.hvd.engine.Announcement.Wishes;
 import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Op;
-import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -14,7 +14,7 @@ final class SetMember {
     private final int id;
     private final List<Integer> members;
     private final int self;
-    private final Collectives data;
+    private final DataPlane data;
     private final boolean strict;
     private final ResponseCache<Slot> cache;
     private long seen;
@@ -27,7 +27,7 @@ final class SetMember {
      * @param rank this rank's global number
      * @param log hears what the data plane does
      */
-    SetMember(int id, List<Integer> members, int rank, Collectives data, EngineSettings settings, DataLog log) {
+    SetMember(int id, List<Integer> members, int rank, DataPlane data, EngineSettings settings, DataLog log) {
         this.log = log;
         data.report(log);
         this.id = id;
@@ -56,7 +56,7 @@ final class SetMember {
         return members.get(self);
     }
 
-    Collectives data() {
+    DataPlane data() {
         return data;
     }
 

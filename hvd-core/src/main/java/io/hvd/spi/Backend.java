@@ -17,7 +17,7 @@ public interface Backend extends AutoCloseable {
     ControlChannel control();
 
     /** The data plane of all ranks. */
-    Collectives collectives();
+    DataPlane collectives();
 
     /**
      * Opens a data plane for some of the ranks; each of these, and nobody else, makes the same call at
@@ -25,7 +25,7 @@ public interface Backend extends AutoCloseable {
      *
      * @param members ranks, in the order in which the data plane numbers them
      */
-    Collectives collectives(List<Integer> members);
+    DataPlane collectives(List<Integer> members);
 
     /** Gives every rank everybody's bytes, by rank. All ranks call it together, before the first operation. */
     List<byte[]> exchange(byte[] mine);

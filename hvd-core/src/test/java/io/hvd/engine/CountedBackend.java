@@ -1,8 +1,8 @@
 package io.hvd.engine;
 
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Topology;
 import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
@@ -101,9 +101,9 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
     }
 
     @Override
-    public Collectives collectives() {
-        return (Collectives) Proxy.newProxyInstance(
-                Collectives.class.getClassLoader(), new Class<?>[] {Collectives.class}, (proxy, method, args) -> {
+    public DataPlane collectives() {
+        return (DataPlane) Proxy.newProxyInstance(
+                DataPlane.class.getClassLoader(), new Class<?>[] {DataPlane.class}, (proxy, method, args) -> {
                     if (method.getName().equals("allreduceUnlessVetoed")) {
                         seen.carriers.add(Thread.currentThread().getName());
                         seen.batches.incrementAndGet();
@@ -116,7 +116,7 @@ record CountedBackend(Backend inner, Seen seen) implements Backend, ControlChann
     }
 
     @Override
-    public Collectives collectives(List<Integer> members) {
+    public DataPlane collectives(List<Integer> members) {
         return inner.collectives(members);
     }
 

@@ -6,7 +6,7 @@ import io.hvd.backend.local.LocalProvider;
 import io.hvd.config.HvdConfig;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
 import java.lang.reflect.InvocationTargetException;
@@ -58,7 +58,7 @@ class EngineFailureTest {
     }
 
     private Backend breakable(Backend inner) {
-        Collectives data = proxy(Collectives.class, inner.collectives(), "allreduce", null);
+        DataPlane data = proxy(DataPlane.class, inner.collectives(), "allreduce", null);
         return proxy(Backend.class, inner, "collectives", data);
     }
 

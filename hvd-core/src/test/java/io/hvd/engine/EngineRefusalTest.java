@@ -8,8 +8,8 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.spi.Topology;
@@ -115,13 +115,13 @@ class EngineRefusalTest {
         }
 
         @Override
-        public Collectives collectives() {
-            return (Collectives) Proxy.newProxyInstance(
-                    getClass().getClassLoader(), new Class<?>[] {Collectives.class}, this::answer);
+        public DataPlane collectives() {
+            return (DataPlane)
+                    Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] {DataPlane.class}, this::answer);
         }
 
         @Override
-        public Collectives collectives(List<Integer> members) {
+        public DataPlane collectives(List<Integer> members) {
             return collectives();
         }
 

@@ -9,8 +9,8 @@ import io.hvd.engine.Plan.Verdict;
 import io.hvd.engine.Shortcut.Taken;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.DataPlane;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
 import io.hvd.trace.TraceListener;
@@ -89,9 +89,9 @@ class ShortcutTest {
         return new Batch(List.of(Op.named(name)), Verdict.RUN, "", List.of(), List.of(), 2, true);
     }
 
-    private Collectives dataPlane() {
-        return (Collectives) Proxy.newProxyInstance(
-                getClass().getClassLoader(), new Class<?>[] {Collectives.class}, (proxy, method, args) -> {
+    private DataPlane dataPlane() {
+        return (DataPlane) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {DataPlane.class}, (proxy, method, args) -> {
                     return switch (method.getName()) {
                         case "report", "completion" -> null;
                         case "takesAnyThread" -> takesAnyThread;

@@ -10,6 +10,7 @@ import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
@@ -88,10 +89,10 @@ class UnfinishedTest {
             this.inner = inner;
         }
 
-        Collectives proxy() {
-            return (Collectives) Proxy.newProxyInstance(
+        DataPlane proxy() {
+            return (DataPlane) Proxy.newProxyInstance(
                     getClass().getClassLoader(),
-                    new Class<?>[] {Collectives.class},
+                    new Class<?>[] {DataPlane.class},
                     (proxy, method, args) -> method.getName().equals("completion")
                             ? completion()
                             : called(() -> method.invoke(inner, args)));

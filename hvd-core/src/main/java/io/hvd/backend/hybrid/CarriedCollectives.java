@@ -2,17 +2,19 @@ package io.hvd.backend.hybrid;
 
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Reduction;
+import io.hvd.spi.VetoableAllreduce;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 
 /** The data plane between all processes, called by the carrier while the thread that asks waits. */
-final class CarriedCollectives implements Collectives {
-    private final Collectives processes;
+final class CarriedCollectives implements Collectives, VetoableAllreduce {
+    private final DataPlane processes;
     private final Carrier carrier;
 
-    CarriedCollectives(Collectives processes, Carrier carrier) {
+    CarriedCollectives(DataPlane processes, Carrier carrier) {
         this.processes = processes;
         this.carrier = carrier;
     }
@@ -92,5 +94,20 @@ final class CarriedCollectives implements Collectives {
     @Override
     public void receive(Tensor tensor, int from) {
         throw new UnsupportedOperationException("ranks receive from ranks, not processes from processes");
+    }
+
+    @Override
+    public Completion completion() {
+        return null; // what goes between processes lies in the host's memory
+    }
+
+    @Override
+    public void abandon() {
+        // The carrier's thread may be inside a call; the end of the job ends that.
+    }
+
+    @Override
+    public void close() {
+        // These are the collectives of all processes, which end with their back end.
     }
 }

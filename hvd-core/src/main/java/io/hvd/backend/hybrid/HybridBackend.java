@@ -5,6 +5,7 @@ import io.hvd.backend.local.LocalHub;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -17,7 +18,7 @@ final class HybridBackend implements Backend {
     private final Together together;
     private final Topology topology;
     private final ControlChannel control;
-    private final Collectives collectives;
+    private final DataPlane collectives;
     private int opened;
 
     HybridBackend(Bridge bridge, LocalHub hub, int thread, Together together) {
@@ -30,15 +31,15 @@ final class HybridBackend implements Backend {
         this.collectives = collectivesOfAll();
     }
 
-    private Collectives collectivesOfAll() {
+    private DataPlane collectivesOfAll() {
         Grid grid = bridge.grid();
         if (grid.processes() == 1) {
             return new LocalCollectives(hub, thread);
         }
         List<Integer> all = IntStream.range(0, grid.size()).boxed().toList();
         RowLayout layout = RowLayout.of(all, grid);
-        Collectives across = new CarriedCollectives(bridge.processes().collectives(), bridge.carrier());
-        return new HybridCollectives(layout, thread, hub, across, new Pairs(bridge, thread));
+        CarriedCollectives across = new CarriedCollectives(bridge.processes().collectives(), bridge.carrier());
+        return new HybridCollectives(layout, thread, hub, across, across, new Pairs(bridge, thread));
     }
 
     @Override
@@ -67,13 +68,13 @@ final class HybridBackend implements Backend {
     }
 
     @Override
-    public Collectives collectives() {
+    public DataPlane collectives() {
         return collectives;
     }
 
     /** Nothing of it needs the other processes, so that sets may come and go in any order. */
     @Override
-    public Collectives collectives(List<Integer> members) {
+    public DataPlane collectives(List<Integer> members) {
         RowLayout layout = RowLayout.of(members, bridge.grid());
         List<Integer> threads =
                 layout.here().stream().map(bridge.grid()::threadOf).toList();
@@ -85,7 +86,7 @@ final class HybridBackend implements Backend {
         Pairs pairs = new Pairs(bridge, thread);
         Collectives across =
                 place > 0 ? null : new PairwiseCollectives(pairs, layout.leaders(), layout.row(), theirs.stageBytes());
-        return new HybridCollectives(layout, place, theirs, across, pairs);
+        return new HybridCollectives(layout, place, theirs, across, null, pairs);
     }
 
     @Override

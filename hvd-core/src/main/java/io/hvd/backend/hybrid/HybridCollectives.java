@@ -3,9 +3,14 @@ package io.hvd.backend.hybrid;
 import io.hvd.backend.local.LocalCollectives;
 import io.hvd.backend.local.LocalHub;
 import io.hvd.spi.Activities;
+import io.hvd.spi.BegunCollectives;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
+import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
+import io.hvd.spi.VetoableAllreduce;
 import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Reducer;
@@ -14,6 +19,7 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Collectives among threads of several processes. What the members of one process have between them they do in memory,
@@ -21,13 +27,14 @@ import java.util.List;
  * processes, and all take the result from it. The order in which elements are added up is that of the ranks within a
  * process, and then the one of the data plane across.
  */
-final class HybridCollectives implements Collectives {
+final class HybridCollectives implements DataPlane {
     private static final int LEADER = 0;
 
     private final RowLayout layout;
     private final int place;
     private final LocalHub hub;
     private final Collectives across;
+    private final VetoableAllreduce votes;
     private final Pairs pairs;
     private final LocalCollectives inside;
     private final Distribution distribution;
@@ -39,13 +46,16 @@ final class HybridCollectives implements Collectives {
      * @param place this rank's among the members of its process
      * @param hub of these members
      * @param across of the processes that have members; may be null on those who do not lead
+     * @param votes of the processes; null where no static plan is ever followed
      * @param pairs this rank's
      */
-    HybridCollectives(RowLayout layout, int place, LocalHub hub, Collectives across, Pairs pairs) {
+    HybridCollectives(
+            RowLayout layout, int place, LocalHub hub, Collectives across, VetoableAllreduce votes, Pairs pairs) {
         this.layout = layout;
         this.place = place;
         this.hub = hub;
         this.across = across;
+        this.votes = votes;
         this.pairs = pairs;
         this.inside = new LocalCollectives(hub, place);
         this.distribution = new Distribution(layout, place, hub, across);
@@ -59,13 +69,39 @@ final class HybridCollectives implements Collectives {
         }
     }
 
+    @Override
+    public Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
+        return DataPlane.onlyOnHost(device);
+    }
+
+    @Override
+    public Tensor output(Device device, DType dtype, Shape shape) {
+        return Tensor.zeros(dtype, shape);
+    }
+
+    @Override
+    public Completion completion() {
+        return null;
+    }
+
+    @Override
+    public boolean takesAnyThread(Device device) {
+        return false;
+    }
+
+    /** No host is made of several of these. */
+    @Override
+    public BegunCollectives begun() {
+        return BegunCollectives.atOnce(this);
+    }
+
     private boolean leads() {
         return place == LEADER;
     }
 
     @Override
     public boolean takesVetoes(Device device) {
-        return reaches(device) && across != null && across.takesVetoes(device);
+        return device.isCpu() && votes != null && votes.takesVetoes(device);
     }
 
     @Override
@@ -91,7 +127,7 @@ final class HybridCollectives implements Collectives {
      */
     private void vetoAcross(long elements, Reduction how) {
         if (leads()) {
-            across.vetoAllreduce(Device.CPU, elements, how.unscaled());
+            votes.vetoAllreduce(Device.CPU, elements, how.unscaled());
         }
         hub.rendezvous().meet();
     }
@@ -126,7 +162,7 @@ final class HybridCollectives implements Collectives {
         ByteBuffer part = result.slice(0, count * how.wire().bytes()).order(ByteOrder.nativeOrder());
         List<Tensor> chunk = List.of(Tensor.wrap(part, how.wire(), Shape.of(count)));
         if (!asked) {
-            return across.allreduceUnlessVetoed(chunk, chunk, how.unscaled());
+            return votes.allreduceUnlessVetoed(chunk, chunk, how.unscaled());
         }
         across.allreduce(chunk, chunk, how.unscaled());
         return true;
@@ -213,6 +249,20 @@ final class HybridCollectives implements Collectives {
             inside.receive(tensor, from - layout.first(layout.row()));
         } else {
             pairs.receive(tensor, layout.rankOf(from), hub.stages().get(place));
+        }
+    }
+
+    @Override
+    public void abandon() {
+        if (leads()) {
+            across.abandon();
+        }
+    }
+
+    @Override
+    public void close() {
+        if (leads()) {
+            across.close();
         }
     }
 }

@@ -1,6 +1,7 @@
 package io.hvd.backend.hybrid;
 
 import io.hvd.backend.hybrid.Carrier.Parcel;
+import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
@@ -273,5 +274,25 @@ final class PairwiseCollectives implements Collectives {
         int bytes(int rank) {
             return start(rank + 1) - start(rank);
         }
+    }
+
+    @Override
+    public void report(Activities to) {
+        // Its parts are not told apart: the ranks that lead report the whole.
+    }
+
+    @Override
+    public Completion completion() {
+        return null;
+    }
+
+    @Override
+    public void abandon() {
+        // The carrier lets go whoever waits for a transfer.
+    }
+
+    @Override
+    public void close() {
+        // Nothing is held but memory.
     }
 }

@@ -1,8 +1,8 @@
 package io.hvd.backend.local;
 
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Topology;
 import java.util.Collections;
 import java.util.List;
@@ -13,7 +13,7 @@ final class LocalBackend implements Backend {
     private final int rank;
     private final Topology topology;
     private final ControlChannel control;
-    private final Collectives collectives;
+    private final DataPlane collectives;
     private int opened;
 
     LocalBackend(LocalHub hub, int rank, String host) {
@@ -46,12 +46,12 @@ final class LocalBackend implements Backend {
     }
 
     @Override
-    public Collectives collectives() {
+    public DataPlane collectives() {
         return collectives;
     }
 
     @Override
-    public Collectives collectives(List<Integer> members) {
+    public DataPlane collectives(List<Integer> members) {
         return new LocalCollectives(hub.set(members), members.indexOf(rank));
     }
 

@@ -1,17 +1,22 @@
 package io.hvd.backend.local;
 
 import io.hvd.spi.Activities;
-import io.hvd.spi.Collectives;
+import io.hvd.spi.BegunCollectives;
+import io.hvd.spi.DataPlane;
+import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Reducer;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Collectives among threads. An allreduce goes chunk by chunk: each rank packs into its own stage,
@@ -19,7 +24,7 @@ import java.util.List;
  * adds in rank order, so all ranks get the same bits. The others show their tensors to each other and
  * copy what is theirs.
  */
-public final class LocalCollectives implements Collectives {
+public final class LocalCollectives implements DataPlane {
     private final LocalHub hub;
     private final int rank;
     private final int size;
@@ -45,13 +50,33 @@ public final class LocalCollectives implements Collectives {
     }
 
     @Override
+    public Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
+        return DataPlane.onlyOnHost(device);
+    }
+
+    @Override
+    public Tensor output(Device device, DType dtype, Shape shape) {
+        return Tensor.zeros(dtype, shape);
+    }
+
+    @Override
+    public BegunCollectives begun() {
+        return BegunCollectives.atOnce(this);
+    }
+
+    @Override
+    public Completion completion() {
+        return null;
+    }
+
+    @Override
     public boolean takesVetoes(Device device) {
-        return reaches(device);
+        return device.isCpu();
     }
 
     @Override
     public boolean takesAnyThread(Device device) {
-        return reaches(device);
+        return device.isCpu();
     }
 
     @Override
@@ -207,5 +232,16 @@ public final class LocalCollectives implements Collectives {
             reducer.reduce(how.op(), how.wire(), parts, 0, count, parts.get(0));
             converter.unpack(parts.get(0), 0, how.wire(), output, from, count, how.scale());
         }
+    }
+
+    /** Those who wait are freed by the hub when a rank is lost. */
+    @Override
+    public void abandon() {
+        // Nothing is under way outside a call.
+    }
+
+    @Override
+    public void close() {
+        // Nothing is held but memory.
     }
 }

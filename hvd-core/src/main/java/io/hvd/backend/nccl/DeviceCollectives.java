@@ -3,7 +3,9 @@ package io.hvd.backend.nccl;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Activities;
+import io.hvd.spi.BegunCollectives;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
@@ -15,16 +17,16 @@ import java.util.List;
 import java.util.Optional;
 
 /** Tensors on the CPU go the host's way, tensors on each of the rank's GPUs their own. */
-final class DeviceCollectives implements Collectives {
+final class DeviceCollectives implements DataPlane {
     private static final Reduction BALLOT = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
 
-    private final Collectives host;
+    private final DataPlane host;
     /** The n-th is of every rank's n-th GPU. */
     private final List<Lane> lanes;
 
     private Collectives last;
 
-    DeviceCollectives(Collectives host, List<Lane> lanes) {
+    DeviceCollectives(DataPlane host, List<Lane> lanes) {
         this.host = host;
         this.lanes = List.copyOf(lanes);
         this.last = host;
@@ -83,15 +85,17 @@ final class DeviceCollectives implements Collectives {
     }
 
     @Override
-    public boolean reaches(Device device) {
-        return device.isCpu() ? host.reaches(device) : device.index() < lanes.size();
+    public Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
+        if (device.isCpu()) {
+            return host.refuses(kind, device, dtype, how);
+        }
+        return device.index() < lanes.size() ? Optional.empty() : DataPlane.outOfReach(device);
     }
 
+    /** Between hosts travels what lies in their memory. */
     @Override
-    public Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
-        return device.isCpu()
-                ? host.refuses(kind, device, dtype, how)
-                : Collectives.super.refuses(kind, device, dtype, how);
+    public BegunCollectives begun() {
+        return host.begun();
     }
 
     @Override

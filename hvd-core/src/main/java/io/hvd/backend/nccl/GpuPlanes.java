@@ -4,6 +4,7 @@ import io.hvd.config.GpuSettings;
 import io.hvd.config.GpuSettings.AcrossNodes;
 import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.NodeGroups;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
@@ -56,7 +57,7 @@ final class GpuPlanes {
      *
      * @param ofHost the members' data plane between hosts
      */
-    DeviceCollectives over(Collectives ofHost, List<Integer> members) {
+    DeviceCollectives over(DataPlane ofHost, List<Integer> members) {
         List<DeviceCollectives.Lane> lanes = new ArrayList<>();
         if (members.stream().anyMatch(withoutGpu::contains)) {
             // Tensors on GPUs are refused then, on the ranks that have one as on those that have none.

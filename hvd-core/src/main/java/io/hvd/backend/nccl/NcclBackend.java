@@ -2,8 +2,8 @@ package io.hvd.backend.nccl;
 
 import io.hvd.config.GpuSettings;
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.Set;
@@ -71,13 +71,13 @@ final class NcclBackend implements Backend {
     }
 
     @Override
-    public Collectives collectives() {
+    public DataPlane collectives() {
         return planes == null ? host.collectives() : onGpus;
     }
 
     @Override
-    public Collectives collectives(List<Integer> members) {
-        Collectives ofHost = host.collectives(members);
+    public DataPlane collectives(List<Integer> members) {
+        DataPlane ofHost = host.collectives(members);
         return planes == null ? ofHost : planes.over(ofHost, members);
     }
 

@@ -204,4 +204,19 @@ final class StagedCollectives implements Collectives {
         mark.close();
         activities.end("WAIT_FOR_DATA", begun);
     }
+
+    @Override
+    public Completion completion() {
+        return null; // it has waited for the device
+    }
+
+    @Override
+    public void abandon() {
+        // The host's collectives are abandoned by whoever made them.
+    }
+
+    @Override
+    public void close() {
+        // The stages are the GPU's, the host's collectives another's.
+    }
 }

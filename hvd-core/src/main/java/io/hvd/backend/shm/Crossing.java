@@ -1,8 +1,9 @@
 package io.hvd.backend.shm;
 
 import io.hvd.spi.Activities;
-import io.hvd.spi.Collectives;
+import io.hvd.spi.BegunCollectives;
 import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
@@ -27,12 +28,14 @@ final class Crossing {
      */
     private static final long PAUSE_NANOS = 20_000;
 
-    private final Collectives across;
+    private final DataPlane across;
+    private final BegunCollectives begun;
     private final List<Completion> underWay = new ArrayList<>();
 
     /** @param across of the ranks at this one's place on every host */
-    Crossing(Collectives across) {
+    Crossing(DataPlane across) {
         this.across = across;
+        this.begun = across.begun();
     }
 
     void report(Activities to) {
@@ -44,12 +47,12 @@ final class Crossing {
         if (count == 0) {
             return () -> true;
         }
-        return add(across.beginAllreduce(slice(result, first, count, how.wire()), how.unscaled()));
+        return add(begun.beginAllreduce(slice(result, first, count, how.wire()), how.unscaled()));
     }
 
     /** Begins to copy bytes from one host to all others, {@code root} of them. */
     Completion beginBroadcast(ByteBuffer bytes, int root) {
-        return bytes.capacity() == 0 ? () -> true : add(across.beginBroadcast(tensor(bytes), root));
+        return bytes.capacity() == 0 ? () -> true : add(begun.beginBroadcast(tensor(bytes), root));
     }
 
     /**
@@ -61,7 +64,7 @@ final class Crossing {
     Completion beginAllgather(ByteBuffer bytes, long[] lengths, int own) {
         int first = Math.toIntExact(Pieces.oneBehindTheOther(lengths).starts()[own]);
         ByteBuffer mine = bytes.slice(first, Math.toIntExact(lengths[own]));
-        return add(across.beginAllgather(tensor(mine), tensor(bytes), lengths));
+        return add(begun.beginAllgather(tensor(mine), tensor(bytes), lengths));
     }
 
     /**
@@ -74,12 +77,12 @@ final class Crossing {
         long[] received = new long[sent.length];
         Arrays.fill(received, mine);
         long longest = Pieces.oneBehindTheOther(sent).longest();
-        return add(across.beginAlltoall(tensor(from), tensor(to), sent, received, longest));
+        return add(begun.beginAlltoall(tensor(from), tensor(to), sent, received, longest));
     }
 
-    private Completion add(Completion begun) {
-        underWay.add(begun);
-        return begun;
+    private Completion add(Completion one) {
+        underWay.add(one);
+        return one;
     }
 
     private static Tensor tensor(ByteBuffer bytes) {

@@ -1,9 +1,10 @@
 package io.hvd.backend.shm;
 
 import io.hvd.spi.Activities;
-import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
+import io.hvd.tensor.Device;
 import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
 import java.util.EnumSet;
@@ -20,7 +21,7 @@ final class CrossingCollectives extends SharedCollectives {
      */
     private static final long WORTH_BYTES = 64 << 10;
 
-    private final Collectives beneath;
+    private final DataPlane beneath;
     private final Crossing across;
     private final CrossingMovement movement;
 
@@ -30,7 +31,7 @@ final class CrossingCollectives extends SharedCollectives {
      * @param host the number of this one
      */
     CrossingCollectives(
-            Rounds rounds, Reducer reducer, Collectives beneath, Crossing across, List<List<Integer>> hosts, int host) {
+            Rounds rounds, Reducer reducer, DataPlane beneath, Crossing across, List<List<Integer>> hosts, int host) {
         super(
                 EnumSet.of(OpKind.ALLREDUCE, OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.REDUCESCATTER),
                 rounds,
@@ -46,6 +47,12 @@ final class CrossingCollectives extends SharedCollectives {
     public void report(Activities to) {
         super.report(to);
         across.report(to);
+    }
+
+    /** The way between the hosts belongs to the communication thread. */
+    @Override
+    public boolean takesAnyThread(Device device) {
+        return false;
     }
 
     @Override

@@ -1,6 +1,6 @@
 package io.hvd.backend.shm;
 
-import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Device;
@@ -14,7 +14,7 @@ final class OneHostCollectives extends SharedCollectives {
     private final SharedMovement movement;
 
     /** @param beneath of the same ranks */
-    OneHostCollectives(Rounds rounds, Reducer reducer, Collectives beneath) {
+    OneHostCollectives(Rounds rounds, Reducer reducer, DataPlane beneath) {
         super(
                 EnumSet.of(OpKind.ALLREDUCE, OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.ALLTOALL, OpKind.REDUCESCATTER),
                 rounds,

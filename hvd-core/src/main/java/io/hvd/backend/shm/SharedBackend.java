@@ -1,8 +1,8 @@
 package io.hvd.backend.shm;
 
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -11,7 +11,7 @@ import java.util.function.BooleanSupplier;
 final class SharedBackend implements Backend {
     private final Backend beneath;
     private final SharedPlanes planes;
-    private final Collectives all;
+    private final DataPlane all;
 
     SharedBackend(Backend beneath, SharedPlanes planes) {
         this.beneath = beneath;
@@ -40,12 +40,12 @@ final class SharedBackend implements Backend {
     }
 
     @Override
-    public Collectives collectives() {
+    public DataPlane collectives() {
         return all;
     }
 
     @Override
-    public Collectives collectives(List<Integer> members) {
+    public DataPlane collectives(List<Integer> members) {
         return planes.over(beneath.collectives(members), members);
     }
 

@@ -1,7 +1,8 @@
 package io.hvd.backend.shm;
 
 import io.hvd.spi.Activities;
-import io.hvd.spi.Collectives;
+import io.hvd.spi.BegunCollectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
@@ -13,17 +14,17 @@ import java.util.Optional;
 import java.util.Set;
 
 /** What goes through a segment, and what goes the way of the back end beneath. */
-abstract class SharedCollectives implements Collectives {
+abstract class SharedCollectives implements DataPlane {
     private final Set<OpKind> kinds;
     private final Rounds rounds;
     private final SegmentAllreduce allreduce;
-    private final Collectives beneath;
+    private final DataPlane beneath;
 
     /**
      * @param kinds that go through the segment
      * @param beneath of the same ranks
      */
-    SharedCollectives(Set<OpKind> kinds, Rounds rounds, SegmentAllreduce allreduce, Collectives beneath) {
+    SharedCollectives(Set<OpKind> kinds, Rounds rounds, SegmentAllreduce allreduce, DataPlane beneath) {
         this.kinds = kinds;
         this.rounds = rounds;
         this.allreduce = allreduce;
@@ -61,9 +62,10 @@ abstract class SharedCollectives implements Collectives {
         beneath.alltoall(input, output, sent, received, longest);
     }
 
+    /** Nothing is built upon shared memory that would begin several at once. */
     @Override
-    public boolean reaches(Device device) {
-        return beneath.reaches(device);
+    public BegunCollectives begun() {
+        return BegunCollectives.atOnce(this);
     }
 
     @Override

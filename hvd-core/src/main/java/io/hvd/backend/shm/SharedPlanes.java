@@ -1,7 +1,7 @@
 package io.hvd.backend.shm;
 
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.NodeGroups;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Reducer;
@@ -48,7 +48,7 @@ final class SharedPlanes {
      *
      * @param ofMembers their data plane without shared memory
      */
-    Collectives over(Collectives ofMembers, List<Integer> members) {
+    DataPlane over(DataPlane ofMembers, List<Integer> members) {
         NodeGroups groups = NodeGroups.of(topology.rank(), members, topology.nodes());
         boolean oneHost = groups.inside().size() == members.size();
         if (members.size() == 1 || (!oneHost && obstacle(members))) {
@@ -65,7 +65,7 @@ final class SharedPlanes {
                 .orElse(ofMembers);
     }
 
-    private Collectives over(Collectives ofMembers, List<Integer> members, NodeGroups groups, Rounds rounds) {
+    private DataPlane over(DataPlane ofMembers, List<Integer> members, NodeGroups groups, Rounds rounds) {
         Reducer reducer = new Reducer(beneath.kernel());
         if (groups.inside().size() == members.size()) {
             return new OneHostCollectives(rounds, reducer, ofMembers);

@@ -10,8 +10,8 @@ import io.hvd.engine.Ops;
 import io.hvd.engine.Outcome;
 import io.hvd.engine.Request;
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.spi.Topology;
@@ -51,12 +51,12 @@ class LargePlanTest {
         }
 
         @Override
-        public Collectives collectives() {
+        public DataPlane collectives() {
             return data.collectives();
         }
 
         @Override
-        public Collectives collectives(List<Integer> members) {
+        public DataPlane collectives(List<Integer> members) {
             return data.collectives(members);
         }
 

@@ -3,7 +3,8 @@ package io.hvd.backend.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
+import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
@@ -176,7 +177,7 @@ class GpuCollectivesTest {
         long all = Arrays.stream(counts).sum();
         Tensor mine = random(type, counts[me], me);
         Tensor whole = random(type, all, 50 + me);
-        Collectives data = rank.data();
+        DataPlane data = rank.data();
 
         Tensor gathered = Tensor.zeros(type, Shape.of(all));
         Tensor gatheredOnGpu = data.output(Device.cuda(0), type, Shape.of(all));
@@ -236,7 +237,7 @@ class GpuCollectivesTest {
         SimulatedRanks.run(size, way, Map.of(), rank -> {
             List<Integer> members = List.of(0, size - 1);
             if (members.contains(rank.rank())) {
-                Collectives set = rank.backend().collectives(members);
+                DataPlane set = rank.backend().collectives(members);
                 Tensor tensor = rank.up(Tensor.of(1f + rank.rank()));
                 set.allreduce(List.of(tensor), List.of(tensor), SUM);
                 rank.settle(set);
@@ -314,7 +315,7 @@ class GpuCollectivesTest {
             // A process set has its own grid, or none.
             List<Integer> members = List.of(0, rank.size() - 1);
             if (members.contains(rank.rank())) {
-                Collectives set = rank.backend().collectives(members);
+                DataPlane set = rank.backend().collectives(members);
                 Tensor tensor = rank.up(Tensor.of(1f + rank.rank()));
                 set.allreduce(List.of(tensor), List.of(tensor), SUM);
                 rank.settle(set);
@@ -341,8 +342,10 @@ class GpuCollectivesTest {
                     assertThat(rank.down(sum).item()).isEqualTo(10f + 2 * place);
                 }
             }
-            assertThat(rank.data().reaches(Device.cuda(1))).isTrue();
-            assertThat(rank.data().reaches(Device.cuda(2))).isFalse();
+            assertThat(rank.data().refuses(OpKind.BROADCAST, Device.cuda(1), DType.FLOAT32, null))
+                    .isEmpty();
+            assertThat(rank.data().refuses(OpKind.BROADCAST, Device.cuda(2), DType.FLOAT32, null))
+                    .contains("it reaches no tensors on GPU 2 of a rank");
         });
     }
 

@@ -8,6 +8,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.GpuDriver.Gpu;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.DeviceMemory;
@@ -39,7 +40,7 @@ final class SimulatedRanks {
             return backend.topology().size();
         }
 
-        Collectives data() {
+        DataPlane data() {
             return backend.collectives();
         }
 

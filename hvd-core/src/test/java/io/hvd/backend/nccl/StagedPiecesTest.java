@@ -3,7 +3,7 @@ package io.hvd.backend.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.backend.cuda.SimulatedGpu;
-import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
@@ -40,9 +40,9 @@ class StagedPiecesTest {
     }
 
     /** The data plane of a single rank, which leaves tensors as they are and notes how long they were. */
-    private static Collectives alone(List<Long> bytes) {
-        return (Collectives) Proxy.newProxyInstance(
-                Collectives.class.getClassLoader(), new Class<?>[] {Collectives.class}, (proxy, method, arguments) -> {
+    private static DataPlane alone(List<Long> bytes) {
+        return (DataPlane) Proxy.newProxyInstance(
+                DataPlane.class.getClassLoader(), new Class<?>[] {DataPlane.class}, (proxy, method, arguments) -> {
                     assertThat(method.getName()).isEqualTo("allreduce");
                     ((List<?>) arguments[0]).forEach(tensor -> bytes.add(((Tensor) tensor).bytes()));
                     return null;

@@ -8,6 +8,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
@@ -160,8 +161,7 @@ class SharedCollectivesTest {
     }
 
     /** As many bytes as go in two levels; the first rank gets nothing. */
-    private static void scatter(
-            Collectives data, DType type, ReduceOp op, Reduction how, List<Integer> ranks, int self) {
+    private static void scatter(DataPlane data, DType type, ReduceOp op, Reduction how, List<Integer> ranks, int self) {
         int share = 66_000 / type.bytes() / (ranks.size() - 1);
         long[] elements =
                 ranks.stream().mapToLong(rank -> rank == 0 ? 0 : share).toArray();
@@ -266,7 +266,7 @@ class SharedCollectivesTest {
     @ValueSource(ints = {0, 5, 100_000})
     void aVetoIsHeardByAllAndWritesNothing(int elements) throws Exception {
         run(3, (shared, beneath) -> {
-            Collectives data = shared.collectives();
+            DataPlane data = shared.collectives();
             for (int round = 0; round < 9; round++) {
                 float[] twos = new float[elements];
                 java.util.Arrays.fill(twos, 2);
@@ -333,7 +333,7 @@ class SharedCollectivesTest {
     @ValueSource(ints = {0, 5, 1_200_000})
     void aVetoIsHeardOnOtherHosts(int elements) throws Exception {
         run(List.of("a", "a", "b", "b"), folder, (shared, beneath) -> {
-            Collectives data = shared.collectives();
+            DataPlane data = shared.collectives();
             for (int round = 0; round < 12; round++) {
                 float[] twos = new float[elements];
                 Arrays.fill(twos, 2);

@@ -6,8 +6,8 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
 import io.hvd.tensor.ReduceKernel;
@@ -108,12 +108,12 @@ final class BoundBackend implements Backend {
     }
 
     @Override
-    public Collectives collectives() {
+    public DataPlane collectives() {
         return collectives;
     }
 
     @Override
-    public Collectives collectives(List<Integer> members) {
+    public DataPlane collectives(List<Integer> members) {
         try {
             int[] ranks = members.stream().mapToInt(Integer::intValue).toArray();
             Group everybody = comm.getGroup();

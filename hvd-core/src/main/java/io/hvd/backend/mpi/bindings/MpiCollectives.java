@@ -1,14 +1,18 @@
 package io.hvd.backend.mpi.bindings;
 
 import io.hvd.spi.Activities;
-import io.hvd.spi.Collectives;
+import io.hvd.spi.BegunCollectives;
+import io.hvd.spi.DataPlane;
+import io.hvd.spi.OpKind;
 import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.BufferMemory;
 import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Scale;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -22,7 +26,7 @@ import mpi.MPIException;
  * cache; a single direct buffer that needs neither scaling nor conversion is reduced where it lies.
  * Large allreduces between hosts go round a ring of our own.
  */
-final class MpiCollectives implements Collectives {
+final class MpiCollectives implements DataPlane, BegunCollectives {
     /** Elements, when those that are reduced are not all: who begins several has more than a chunk of them. */
     private static final long PART_OF_MUCH = Integer.MAX_VALUE;
 
@@ -48,6 +52,7 @@ final class MpiCollectives implements Collectives {
     private final AllreduceChoice choice;
     private final RingAllreduce ring;
     private final Converter converter = new Converter();
+    private final BegunCollectives atOnce = BegunCollectives.atOnce(this);
     private long chains;
 
     MpiCollectives(
@@ -97,14 +102,14 @@ final class MpiCollectives implements Collectives {
         if (plain.isPresent() && goesRound(PART_OF_MUCH, how)) {
             return ring.begin(plain.get(), Math.toIntExact(tensor.elements()), how);
         }
-        return Collectives.super.beginAllreduce(tensor, how);
+        return atOnce.beginAllreduce(tensor, how);
     }
 
     @Override
     public Completion beginBroadcast(Tensor tensor, int root) {
         return tensor.bytes() > CHAIN_BYTES
                 ? new Chain(ringPlace(FIRST_CHAIN_TAG + (int) (chains++ % CHAIN_TAGS)), buffer(tensor), root)
-                : Collectives.super.beginBroadcast(tensor, root);
+                : atOnce.beginBroadcast(tensor, root);
     }
 
     @Override
@@ -137,8 +142,34 @@ final class MpiCollectives implements Collectives {
     }
 
     @Override
+    public BegunCollectives begun() {
+        return this;
+    }
+
+    @Override
+    public Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
+        return DataPlane.onlyOnHost(device);
+    }
+
+    @Override
+    public Tensor output(Device device, DType dtype, Shape shape) {
+        return Tensor.zeros(dtype, shape);
+    }
+
+    @Override
+    public Completion completion() {
+        return null;
+    }
+
+    /** MPI is used by one thread. */
+    @Override
+    public boolean takesAnyThread(Device device) {
+        return false;
+    }
+
+    @Override
     public boolean takesVetoes(Device device) {
-        return reaches(device);
+        return device.isCpu();
     }
 
     @Override
@@ -309,5 +340,11 @@ final class MpiCollectives implements Collectives {
     @Override
     public void close() {
         stage.call("MPI_Comm_free", stage.comm::free);
+    }
+
+    /** A call of MPI cannot be left; the end of the process ends it. */
+    @Override
+    public void abandon() {
+        // Nothing is under way outside a call that somebody would wait for.
     }
 }
