@@ -3,6 +3,7 @@ package io.hvd;
 import io.hvd.engine.Engine;
 import io.hvd.engine.PendingOp;
 import io.hvd.engine.PreparedOps;
+import io.hvd.engine.Reducing;
 import io.hvd.engine.Request;
 import io.hvd.engine.Slot;
 import io.hvd.error.ErrorId;
@@ -107,9 +108,8 @@ final class CollectiveCalls {
         }
         Engine engine = membership.engine();
         Slot slot = engine.slot(id, nameOr(name, kind.toString()));
-        Request last = slot.lastRequest();
         DType wire = wireTypes.of(input, options.compression());
-        Request request = last != null
+        Request request = slot.lastRequest() instanceof Reducing last
                         && last.isReduction(kind, input, root)
                         && last.how().is(options.op(), wire, options.prescale(), options.postscale())
                 ? last
@@ -119,10 +119,13 @@ final class CollectiveCalls {
 
     /** @param name as the ranks know it */
     private Request reductionRequest(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
+        return Request.reduction(name, kind, input, reduction(name, kind, input, options), root);
+    }
+
+    private Reduction reduction(String name, OpKind kind, Tensor input, AllreduceOptions options) {
         requireReduces(name, kind, input, options);
         DType wire = wireTypes.of(input, options.compression());
-        Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
-        return Request.reduction(name, kind, input, how, root);
+        return new Reduction(options.op(), wire, options.prescale(), options.postscale());
     }
 
     /** In-place allreduces that are announced together. @param tensors by name */
@@ -192,22 +195,25 @@ final class CollectiveCalls {
         Group group = new Group(nameOr(name, "grouped_" + kind), inputs.size());
         List<PendingOp> all = new ArrayList<>();
         for (int i = 0; i < inputs.size(); i++) {
-            Request request = reductionRequest(group.next(), kind, inputs.get(i), options, 0);
-            all.add(operation(request.in(group.asked()), inputs.get(i), outputs == null ? null : outputs.get(i)));
+            String member = group.next();
+            Reduction how = reduction(member, kind, inputs.get(i), options);
+            Request request = Request.grouped(member, kind, inputs.get(i), how, group.asked());
+            all.add(operation(request, inputs.get(i), outputs == null ? null : outputs.get(i)));
         }
         return submit(all, true);
     }
 
     Handle gathering(String name, Tensor input, boolean hurry) {
         requireRows(name, OpKind.ALLGATHER, input);
-        return submit(operation(Request.allgather(nameOr(name, "allgather"), input), input, null), hurry);
+        return submit(
+                operation(Request.allgather(nameOr(name, "allgather"), input, Request.Group.NONE), input, null), hurry);
     }
 
     List<Handle> groupedGathering(String name, List<Tensor> inputs) {
         inputs.forEach(input -> requireRows(name, OpKind.ALLGATHER, input));
         Group group = new Group(nameOr(name, "grouped_allgather"), inputs.size());
         List<PendingOp> all = inputs.stream()
-                .map(input -> operation(Request.allgather(group.next(), input).in(group.asked()), input, null))
+                .map(input -> operation(Request.allgather(group.next(), input, group.asked()), input, null))
                 .toList();
         return submit(all, true);
     }
@@ -256,8 +262,10 @@ final class CollectiveCalls {
                     half, null, "rank " + peer + (peer == globalRank ? " is this rank itself" : " is not in " + ranks));
         }
         String name = "rank " + from + " to rank " + to + ", tag " + tag;
-        Request request = Request.transfer(name, half, tensor, place).on(membership.place(name, tensor.device()));
-        return submit(membership.engine().operation(id, List.of(from, to), request, tensor, null), true);
+        Request request =
+                half == OpKind.SEND ? Request.send(name, tensor, place) : Request.receive(name, tensor, place);
+        return submit(
+                membership.engine().operation(id, List.of(from, to), placed(request, tensor), tensor, null), true);
     }
 
     /** @param call in words */

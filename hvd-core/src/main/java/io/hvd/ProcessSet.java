@@ -325,7 +325,7 @@ public class ProcessSet {
     }
 
     public Handle barrierAsync() {
-        return calls.submit(calls.operation(Request.barrier(calls.nameOr(null, "barrier"), 0), null, null), true);
+        return calls.submit(calls.operation(new Request.Barrier(calls.nameOr(null, "barrier"), 0), null, null), true);
     }
 
     /**
@@ -339,7 +339,7 @@ public class ProcessSet {
         if (atMost.toMillis() < 1) {
             throw calls.bad(OpKind.BARRIER, null, "the limit is " + atMost + ", expected at least a millisecond");
         }
-        Request request = Request.barrier(calls.nameOr(null, "monitored_barrier"), atMost.toMillis());
+        Request request = new Request.Barrier(calls.nameOr(null, "monitored_barrier"), atMost.toMillis());
         calls.submit(calls.operation(request, null, null), true).synchronize();
     }
 
@@ -356,7 +356,7 @@ public class ProcessSet {
     /** @param divisor what averages are divided by meanwhile; the same on every rank */
     public int join(JoinDivisor divisor) {
         try {
-            return calls.submit(calls.operation(Request.join(JOIN, divisor), null, null), true)
+            return calls.submit(calls.operation(new Request.Join(JOIN, divisor), null, null), true)
                     .number();
         } finally {
             // The ranks have called a different number of operations; from here on they count alike again.

@@ -161,8 +161,8 @@ final class TensorQueue {
         op.isAwaited = false;
         fresh.add(op);
         freshBytes += op.request().wireBytes();
-        if (op.request().hasLimit()) {
-            long limit = TimeUnit.MILLISECONDS.toNanos(op.request().argument());
+        if (op.request() instanceof Request.Barrier barrier && barrier.hasLimit()) {
+            long limit = TimeUnit.MILLISECONDS.toNanos(barrier.limitMillis());
             op.overdueNanos = System.nanoTime() + limit + OVERDUE_AFTER_NANOS;
             limited.add(op);
         }

@@ -2,7 +2,6 @@ package io.hvd.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.spi.OpKind;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
@@ -33,7 +32,7 @@ class MismatchTest {
                 sumOf(DType.FLOAT16, 2, 3),
                 Requests.gather("g", DType.INT8, 3, 2),
                 Requests.broadcast("b", 1, 4),
-                Request.barrier("w", 0))) {
+                new Request.Barrier("w", 0))) {
             assertThat(find(List.of(request, request, request))).isEmpty();
             assertThat(find(List.of(request))).isEmpty();
         }
@@ -56,7 +55,7 @@ class MismatchTest {
     /** A program may choose for a tensor the very name that a transfer has. */
     @Test
     void aTransferAndAnotherOperation() {
-        Request half = Request.transfer("x", OpKind.SEND, Tensor.of(1f, 2f), 1);
+        Request half = Request.send("x", Tensor.of(1f, 2f), 1);
         assertThat(oddOneOut(half, Requests.gather("x", DType.FLOAT32, 2)))
                 .contains("\"x\"", "operation")
                 .contains("send on ranks {0, 2}", "allgather on ranks {1}");
@@ -132,9 +131,10 @@ class MismatchTest {
 
     @Test
     void devicesOfEveryKindOfOperation() {
-        for (OpKind kind : List.of(OpKind.ALLREDUCE, OpKind.ALLGATHER, OpKind.BROADCAST)) {
-            assertThat(oddOneOut(Requests.on(Device.cuda(0), kind, "d"), Requests.on(Device.CPU, kind, "d")))
-                    .contains("\"d\"", "device", kind.toString())
+        for (Request request :
+                List.of(Requests.sum("d", 16), Requests.gather("d", DType.FLOAT32, 4), Requests.broadcast("d", 0, 4))) {
+            assertThat(oddOneOut(request.on(Device.cuda(0)), request))
+                    .contains("\"d\"", "device", request.kind().toString())
                     .contains("CUDA (the rank's GPU 0) on ranks {0, 2}", "CPU on ranks {1}");
         }
     }

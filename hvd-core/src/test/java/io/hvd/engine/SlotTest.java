@@ -73,7 +73,7 @@ class SlotTest {
     void whatIsPreparedOrRememberedOrUnderWayKeepsItsSlot() {
         Slot prepared = queue.keep(0, "prepared");
         Slot remembered = queue.slot(0, "remembered");
-        remembered.remember(3, Requests.sum("remembered", 4), List.of());
+        remembered.remember(3, Requests.sum("remembered", 4));
         PendingOp pending = op(0, "pending", 1);
         queue.submit(List.of(pending), false, false);
         fill();
@@ -112,8 +112,8 @@ class SlotTest {
     void anOutdatedNumberForgetsNothing() {
         Slot slot = queue.slot(0, "a");
         Request request = Requests.sum("a", 4);
-        slot.remember(3, request, List.of());
-        slot.remember(9, Requests.sum("a", 8), List.of());
+        slot.remember(3, request);
+        slot.remember(9, Requests.sum("a", 8));
         slot.forget(3);
         assertThat(slot.numberOf(Requests.sum("a", 8))).isEqualTo(9);
         assertThat(slot.numberOf(request)).isEqualTo(Plan.Op.UNKNOWN);
