@@ -26,7 +26,7 @@ final class Samples {
                 .toList();
     }
 
-    /** So many records of each kind, in which every constant of an enum comes. */
+    /** Records of each kind, which between them hold every constant of an enum if there are enough of them. */
     <T> List<T> of(Class<T> family, int each) throws ReflectiveOperationException {
         List<T> samples = new ArrayList<>();
         for (Class<?> kind : records(family)) {

@@ -56,7 +56,7 @@ class SlotTest {
     }
 
     private void fill() {
-        for (int i = 0; i < 2 * TensorQueue.MOST_IDLE_NAMES; i++) {
+        for (int i = 0; i < 2 * SlotTable.MOST_IDLE_NAMES; i++) {
             passed(0, "noname." + i, 1);
         }
     }
@@ -119,5 +119,19 @@ class SlotTest {
         assertThat(slot.numberOf(request)).isEqualTo(Plan.Op.UNKNOWN);
         slot.forget(9);
         assertThat(slot.isRemembered()).isFalse();
+    }
+
+    @Test
+    void aCallIsKnownByItsTypeAndShapeWhereThereIsATensor() {
+        assertThat(queue.slot(0, "a")
+                        .ask(Requests.sum("a", 16), List.of(0), false)
+                        .operation()
+                        .detail())
+                .isEqualTo("float32[4]");
+        assertThat(queue.slot(0, "w")
+                        .ask(new Request.Barrier("w", 0), List.of(0), false)
+                        .operation()
+                        .detail())
+                .isEmpty();
     }
 }
