@@ -18,18 +18,18 @@ sealed interface Batch {
     List<String> names();
 
     /** The members of the set carry it out. */
-    sealed interface Run extends Batch {}
-
-    /** The data plane, if anything, is needed for it. */
-    sealed interface Collective extends Run {
-        /** Calls what carries out this kind, with what has been decided. */
-        void carryOut(Execution on);
-
+    sealed interface Run extends Batch {
         /** What a rank takes part with that has not asked for the operation at that place in the batch. */
         default PendingOp standIn(int place) {
             throw new IllegalStateException(
                     "a plan names tensor \"" + names().get(place) + "\", which is not pending here");
         }
+    }
+
+    /** The data plane, if anything, is needed for it. */
+    sealed interface Collective extends Run {
+        /** Calls what carries out this kind, with what has been decided. */
+        void carryOut(Execution on);
     }
 
     /** A collective of one operation. */

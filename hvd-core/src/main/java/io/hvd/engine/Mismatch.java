@@ -30,12 +30,15 @@ final class Mismatch {
 
     private Optional<String> find() {
         Request first = first();
-        if (requests.stream().allMatch(request -> request == null || request instanceof Moving.Transfer)) {
-            return shape(); // the two halves are different operations
-        }
-        return differs("operation", Request::kind)
+        return operation()
                 .or(() -> differs("group of operations", Mismatch::describeGroup))
                 .or(() -> details(first.kind()));
+    }
+
+    /** The two halves of a transfer are different operations, and belong together all the same. */
+    private Optional<String> operation() {
+        boolean halves = requests.stream().allMatch(request -> request == null || request instanceof Moving.Transfer);
+        return halves ? Optional.empty() : differs("operation", Request::kind);
     }
 
     private Optional<String> details(OpKind kind) {
@@ -112,7 +115,7 @@ final class Mismatch {
         return requests.stream().filter(request -> request != null).findFirst().orElseThrow();
     }
 
-    /** @param family of all requests, as they are of one kind, or of two that are compared alike */
+    /** @param family that all requests belong to */
     private <R extends Request> Optional<String> differs(String what, Class<R> family, Function<R, Object> value) {
         return differs(what, request -> value.apply(family.cast(request)));
     }

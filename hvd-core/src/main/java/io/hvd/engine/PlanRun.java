@@ -35,7 +35,7 @@ final class PlanRun {
             } else if (batch instanceof Batch.Collective collective) {
                 run(set, collective, takePart(set, collective));
             } else if (batch instanceof Batch.SetChange change) {
-                run(set, change, queue.takeIfPending(set.id(), change.name()).orElseThrow());
+                run(set, change, takePart(set, change));
             }
         }
     }
@@ -52,7 +52,7 @@ final class PlanRun {
     }
 
     /** This rank's operations; where it has joined, neutral ones that stand in for them. */
-    private List<PendingOp> takePart(SetMember set, Batch.Collective batch) {
+    private List<PendingOp> takePart(SetMember set, Batch.Run batch) {
         List<String> names = batch.names();
         List<PendingOp> ops = new ArrayList<>();
         for (int i = 0; i < names.size(); i++) {
@@ -78,15 +78,14 @@ final class PlanRun {
         unfinished.settle(execution);
     }
 
-    private void run(SetMember set, Batch.SetChange change, PendingOp op) {
-        List<PendingOp> ops = List.of(op);
+    private void run(SetMember set, Batch.SetChange change, List<PendingOp> ops) {
         Execution execution = unfinished.begin(set, ops, change);
         log.start(ops);
         execution.guarded(() -> {
             change.carryOut(sets);
             return null;
         });
-        op.bring(Outcome.of(change.set()));
+        ops.get(0).bring(Outcome.of(change.set()));
         unfinished.settle(execution);
     }
 }
