@@ -130,7 +130,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     public ProcessSet addProcessSet(List<Integer> ranks) {
         requireDynamicSets("addProcessSet");
         List<Integer> members = membership().members(ranks);
-        Request request = Request.addProcessSet(calls().nameOr(null, "add_process_set"), members);
+        Request request = new Request.AddProcessSet(calls().nameOr(null, "add_process_set"), members);
         int id = calls().submit(request).number();
         ProcessSet set = new ProcessSet(membership(), id, members);
         sets.put(id, set);
@@ -140,7 +140,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     /** Takes a process set away; all ranks of the job call it. What it is still doing fails. */
     public void removeProcessSet(ProcessSet set) {
         requireDynamicSets("removeProcessSet");
-        Request request = Request.removeProcessSet(calls().nameOr(null, "remove_process_set"), set.id());
+        Request request = new Request.RemoveProcessSet(calls().nameOr(null, "remove_process_set"), set.id());
         calls().submit(request).synchronize();
         set.calls().unregister();
         sets.remove(set.id());

@@ -20,7 +20,7 @@ final class MovementCalls {
 
     Handle allgathering(String name, Tensor input, boolean hurry) {
         arguments.requireRows(name, OpKind.ALLGATHER, input);
-        Request request = Request.allgather(calls.nameOr(name, "allgather"), input);
+        Request request = Request.allgather(calls.nameOr(name, "allgather"), input, Request.Group.NONE);
         return calls.submit(calls.operation(request, input, null), hurry);
     }
 
@@ -28,8 +28,7 @@ final class MovementCalls {
         inputs.forEach(input -> arguments.requireRows(name, OpKind.ALLGATHER, input));
         CollectiveCalls.Group group = new CollectiveCalls.Group(calls.nameOr(name, "grouped_allgather"), inputs.size());
         List<PendingOp> all = inputs.stream()
-                .map(input ->
-                        calls.operation(Request.allgather(group.next(), input).in(group.asked()), input, null))
+                .map(input -> calls.operation(Request.allgather(group.next(), input, group.asked()), input, null))
                 .toList();
         return calls.submit(all, true);
     }
@@ -76,7 +75,9 @@ final class MovementCalls {
     private Handle transfer(OpKind half, Tensor tensor, List<Integer> ends, int peer, int tag) {
         int place = arguments.requirePeer(half, peer);
         String name = "rank " + ends.get(0) + " to rank " + ends.get(1) + ", tag " + tag;
-        Request request = calls.placed(Request.transfer(name, half, tensor, place), tensor);
-        return calls.submit(calls.engine().operation(calls.set(), ends, request, tensor, null), true);
+        Request request =
+                half == OpKind.SEND ? Request.send(name, tensor, place) : Request.receive(name, tensor, place);
+        return calls.submit(
+                calls.engine().operation(calls.set(), ends, calls.placed(request, tensor), tensor, null), true);
     }
 }

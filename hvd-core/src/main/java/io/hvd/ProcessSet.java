@@ -305,7 +305,7 @@ public class ProcessSet {
     }
 
     public Handle barrierAsync() {
-        return calls.submit(Request.barrier(calls.nameOr(null, "barrier"), 0));
+        return calls.submit(new Request.Barrier(calls.nameOr(null, "barrier"), 0));
     }
 
     /**
@@ -319,7 +319,7 @@ public class ProcessSet {
         if (atMost.toMillis() < 1) {
             throw arguments.bad(OpKind.BARRIER, null, "the limit is " + atMost + ", expected at least a millisecond");
         }
-        calls.submit(Request.barrier(calls.nameOr(null, "monitored_barrier"), atMost.toMillis()))
+        calls.submit(new Request.Barrier(calls.nameOr(null, "monitored_barrier"), atMost.toMillis()))
                 .synchronize();
     }
 
@@ -336,7 +336,7 @@ public class ProcessSet {
     /** @param divisor what averages are divided by meanwhile; the same on every rank */
     public int join(JoinDivisor divisor) {
         try {
-            return calls.submit(Request.join(JOIN, divisor)).number();
+            return calls.submit(new Request.Join(JOIN, divisor)).number();
         } finally {
             // The ranks have called a different number of operations; from here on they count alike again.
             calls.countAnew();

@@ -3,6 +3,7 @@ package io.hvd;
 import io.hvd.engine.Engine;
 import io.hvd.engine.PendingOp;
 import io.hvd.engine.PreparedOps;
+import io.hvd.engine.Reducing;
 import io.hvd.engine.Request;
 import io.hvd.engine.Slot;
 import io.hvd.spi.OpKind;
@@ -69,9 +70,9 @@ final class ReductionCalls {
         CollectiveCalls.Group group = new CollectiveCalls.Group(calls.nameOr(name, "grouped_" + kind), inputs.size());
         List<PendingOp> all = new ArrayList<>();
         for (int i = 0; i < inputs.size(); i++) {
-            Request request = request(group.next(), kind, inputs.get(i), options, 0);
-            Tensor output = outputs == null ? null : outputs.get(i);
-            all.add(calls.operation(request.in(group.asked()), inputs.get(i), output));
+            Tensor input = inputs.get(i);
+            Request request = Request.grouped(group.next(), kind, input, reduction(input, options), group.asked());
+            all.add(calls.operation(request, input, outputs == null ? null : outputs.get(i)));
         }
         return calls.submit(all, true);
     }
@@ -115,9 +116,8 @@ final class ReductionCalls {
         }
         Engine engine = calls.engine();
         Slot slot = engine.slot(calls.set(), calls.nameOr(name, kind.toString()));
-        Request last = slot.lastRequest();
         DType wire = wireTypes.of(input, options.compression());
-        Request request = last != null
+        Request request = slot.lastRequest() instanceof Reducing last
                         && last.isReduction(kind, input, root)
                         && last.how().is(options.op(), wire, options.prescale(), options.postscale())
                 ? last
@@ -128,8 +128,11 @@ final class ReductionCalls {
     /** @param name as the ranks know it */
     private Request request(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
         arguments.requireReduces(name, kind, input, options);
+        return Request.reduction(name, kind, input, reduction(input, options), root);
+    }
+
+    private Reduction reduction(Tensor input, AllreduceOptions options) {
         DType wire = wireTypes.of(input, options.compression());
-        Reduction how = new Reduction(options.op(), wire, options.prescale(), options.postscale());
-        return Request.reduction(name, kind, input, how, root);
+        return new Reduction(options.op(), wire, options.prescale(), options.postscale());
     }
 }

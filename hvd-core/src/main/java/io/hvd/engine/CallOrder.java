@@ -1,8 +1,5 @@
 package io.hvd.engine;
 
-import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Verdict;
-import io.hvd.spi.OpKind;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -40,22 +37,22 @@ final class CallOrder {
     }
 
     /** Calls that are refused on their ranks. @param groups that they belong to, which can never be complete */
-    record Refused(Batch batch, Set<String> groups) {
-        static Refused of(Batch batch, List<Call> calls) {
+    record Refused(Batch.Refusal refusal, Set<String> groups) {
+        static Refused of(Batch.Refusal refusal, List<Call> calls) {
             Set<String> groups = new TreeSet<>();
             calls.stream()
                     .map(call -> call.request().group())
                     .filter(group -> !group.isNone())
                     .forEach(group -> groups.add(group.name()));
-            return new Refused(batch, groups);
+            return new Refused(refusal, groups);
         }
     }
 
     void called(int rank, Request request, String site) {
         Call call = new Call(rank, request, site);
-        if (request.kind().isTransfer() || request.hasLimit()) {
+        if (request instanceof Moving.Transfer || request.hasLimit()) {
             agreed.add(call); // two ranks' business, or one that is to end although ranks are missing
-        } else if (request.kind() == OpKind.JOIN) {
+        } else if (request instanceof Request.Join) {
             agreed.add(call);
             joined.add(rank);
             if (joined.size() == members.size()) {
@@ -111,9 +108,9 @@ final class CallOrder {
         }
         for (Deque<Call> queue : calls) {
             queue.forEach(call -> refusals.add(Refused.of(
-                    Batch.refuse(
+                    new Batch.Refusal(
                             call.request().name(),
-                            Verdict.RANK_GONE,
+                            Batch.Reason.RANK_GONE,
                             call.what() + " at " + call.site() + " can never be complete: ranks " + RankSet.format(gone)
                                     + " have closed their context without calling it",
                             List.of(call.rank())),
@@ -150,7 +147,7 @@ final class CallOrder {
                 .add(call));
         askers.forEach((name, callers) -> {
             List<Integer> ranks = callers.stream().map(Call::rank).toList();
-            refusals.add(Refused.of(Batch.refuse(name, Verdict.MISMATCH, error, ranks), callers));
+            refusals.add(Refused.of(new Batch.Refusal(name, Batch.Reason.MISMATCH, error, ranks), callers));
         });
     }
 }

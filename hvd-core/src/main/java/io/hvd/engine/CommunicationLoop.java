@@ -3,19 +3,11 @@ package io.hvd.engine;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.Processors;
 import io.hvd.engine.Announcement.Wishes;
-import io.hvd.engine.Plan.Batch;
-import io.hvd.error.BarrierTimeoutException;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
-import io.hvd.error.RankMismatchException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Backend;
 import io.hvd.trace.FlightRecorder;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -24,7 +16,6 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /**
  * What the communication thread does, one per rank: it drains what this rank has asked for, announces it to rank 0, receives
@@ -32,8 +23,6 @@ import java.util.stream.IntStream;
  * carries out itself ({@link Shortcut}).
  */
 final class CommunicationLoop {
-    private static final int ALL = 0;
-
     private final Backend backend;
     private final EngineSettings settings;
     private final int rank;
@@ -41,14 +30,14 @@ final class CommunicationLoop {
     private final CoordinatorLine coordinator;
 
     private final FlightRecorder recorder;
-    private final DataLog log;
     private final Consumer<String> onFailure;
-    private final Map<Integer, SetMember> sets = new TreeMap<>();
+    private final ProcessSets sets;
     private final PlanExit exit;
     private final HeldPlan plan;
     private final StepFollower steps;
     private final Shortcut shortcut;
     private final Unfinished unfinished = new Unfinished(this::broken);
+    private final PlanRun run;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final AtomicBoolean givenUp = new AtomicBoolean();
 
@@ -73,19 +62,19 @@ final class CommunicationLoop {
         int size = backend.topology().size();
         this.coordinator = line(size, processSets);
         this.recorder = recorder;
-        this.log = new DataLog(recorder);
         this.onFailure = onFailure;
-        List<Integer> all = IntStream.range(0, size).boxed().toList();
-        sets.put(ALL, new SetMember(ALL, all, rank, backend.collectives(), settings, log));
+        DataLog log = new DataLog(recorder);
+        this.sets = new ProcessSets(backend, settings, log, queue);
+        this.run = new PlanRun(backend, sets, queue, log, unfinished);
         boolean plans = settings.staticPlanSteps() > 0 && !settings.strict();
         this.exit = PlanExit.open(backend, plans, backend.control()::wakeUp);
         StepStudy study = rank == 0 ? new StepStudy(settings, takesCoresFromProgram()) : null;
         this.plan = new HeldPlan(queue, exit, study);
         Turn turn = new Turn();
-        this.steps = new StepFollower(turn, sets.get(ALL), plan, queue, log, unfinished, study);
+        this.steps = new StepFollower(turn, sets.all(), plan, queue, log, unfinished, study);
         this.shortcut = new Shortcut(backend::progress, turn, plan, steps);
         for (int i = 0; i < processSets.size(); i++) {
-            enter(i + 1, processSets.get(i));
+            sets.enter(i + 1, processSets.get(i));
         }
     }
 
@@ -160,10 +149,10 @@ final class CommunicationLoop {
             exit.close();
             try {
                 if (orderly) {
-                    leaveSets();
+                    sets.close();
                     backend.close();
                 } else {
-                    sets.values().forEach(set -> set.data().abandon());
+                    sets.abandon();
                 }
             } finally {
                 ended.complete(null);
@@ -258,20 +247,16 @@ final class CommunicationLoop {
 
     /** The program may have submitted an operation while its set was being taken away; that fails alone. */
     private boolean isOfRegisteredSet(PendingOp op) {
-        boolean there = sets.containsKey(op.set());
+        boolean there = sets.contains(op.set());
         if (!there) {
-            queue.takeIfPending(op.set(), op.name()).ifPresent(gone -> gone.fail(removed(gone.set())));
+            queue.takeIfPending(op.set(), op.name()).ifPresent(gone -> gone.fail(ProcessSets.removed(gone.set())));
         }
         return there;
     }
 
-    private static HvdException removed(int set) {
-        return new HvdException(ErrorId.UNKNOWN_PROCESS_SET, "process set " + set + " has been removed");
-    }
-
     private void ready(int set, Request request, int from) {
         // Where rank 0 takes no part, nothing of it is to be seen there.
-        if (sets.containsKey(set) && !request.kind().isTransfer()) {
+        if (sets.contains(set) && !(request instanceof Moving.Transfer)) {
             recorder.ready(set, request.kind().toString(), request.name(), from);
         }
     }
@@ -282,8 +267,7 @@ final class CommunicationLoop {
         if (!decided.failure().isEmpty()) {
             giveUp(decided.failure());
         }
-        refuse(set, decided.batches().stream().filter(Batch::isRefusal).toList());
-        decided.batches().forEach(batch -> execute(set, batch));
+        run.carryOut(set, decided.batches());
         if (!decided.lock().isEmpty()) {
             steps.begin(decided.lock());
         }
@@ -302,101 +286,5 @@ final class CommunicationLoop {
     private void negotiateAgain() {
         coordinator.unlock(steps.left());
         announce(queue.drainAll());
-    }
-
-    private void execute(SetMember set, Batch batch) {
-        switch (batch.verdict()) {
-            case RUN -> run(set, batch, takePart(set, batch));
-            case RUN_IF_ASKED ->
-                queue.takeIfPending(set.id(), batch.ops().get(0).name()).ifPresent(op -> run(set, batch, List.of(op)));
-            default -> {
-                // Said already, at the start of the plan.
-            }
-        }
-    }
-
-    /** This rank's operations; where it has joined, neutral ones that stand in for them. */
-    private List<PendingOp> takePart(SetMember set, Batch batch) {
-        List<PendingOp> ops = new ArrayList<>();
-        for (int i = 0; i < batch.ops().size(); i++) {
-            String name = batch.ops().get(i).name();
-            Optional<PendingOp> own = queue.takeIfPending(set.id(), name);
-            if (own.isEmpty() && batch.templates().isEmpty()) {
-                throw new IllegalStateException("a plan names tensor \"" + name + "\", which is not pending here");
-            }
-            int place = i;
-            ops.add(own.orElseGet(() -> PendingOp.standIn(batch.templates().get(place))));
-        }
-        return ops;
-    }
-
-    private void run(SetMember set, Batch batch, List<PendingOp> ops) {
-        Execution execution = unfinished.begin(set, ops, batch);
-        Optional<String> refusal = execution.refusal();
-        if (refusal.isPresent()) {
-            HvdException unsupported = new HvdException(
-                    ErrorId.UNSUPPORTED,
-                    ops.get(0).request().kind() + " of " + batch.names() + ": the back end " + backend.description()
-                            + " cannot do it: " + refusal.get());
-            ops.forEach(op -> op.fail(unsupported));
-            return;
-        }
-        log.start(ops);
-        switch (ops.get(0).request().kind()) {
-            case ADD_PROCESS_SET -> ops.get(0).bring(execution.guarded(() -> enterAgreed(batch, ops.get(0))));
-            case REMOVE_PROCESS_SET -> ops.get(0).bring(execution.guarded(() -> leaveAgreed(batch)));
-            default -> execution.run();
-        }
-        unfinished.settle(execution);
-    }
-
-    /** All of them leave the queue before anybody hears of one, and submits the whole group again. */
-    private void refuse(SetMember set, List<Batch> batches) {
-        Map<PendingOp, HvdException> refused = new LinkedHashMap<>();
-        for (Batch batch : batches) {
-            if (batch.sizes().contains((long) set.self())) {
-                HvdException refusal = refusal(batch);
-                batch.names()
-                        .forEach(name -> queue.takeIfPending(set.id(), name).ifPresent(op -> refused.put(op, refusal)));
-            }
-        }
-        refused.forEach(PendingOp::fail);
-    }
-
-    private static HvdException refusal(Batch batch) {
-        return switch (batch.verdict()) {
-            case MISMATCH -> new RankMismatchException(batch.error());
-            case TIMED_OUT -> new BarrierTimeoutException(batch.error());
-            case RANK_GONE -> new ShutdownException(batch.error());
-            default -> new HvdException(ErrorId.BAD_ARGUMENT, batch.error());
-        };
-    }
-
-    private Outcome enterAgreed(Batch batch, PendingOp op) {
-        int id = Math.toIntExact(batch.sizes().get(0));
-        enter(id, op.request().splits().stream().map(Math::toIntExact).toList());
-        return Outcome.of(id);
-    }
-
-    private void enter(int id, List<Integer> members) {
-        if (members.contains(rank)) {
-            sets.put(id, new SetMember(id, members, rank, backend.collectives(members), settings, log));
-        }
-    }
-
-    private Outcome leaveAgreed(Batch batch) {
-        int id = Math.toIntExact(batch.sizes().get(0));
-        SetMember left = sets.remove(id);
-        if (left != null) {
-            queue.abandon(id, removed(id));
-            left.data().close();
-        }
-        return Outcome.of(id);
-    }
-
-    private void leaveSets() {
-        sets.values().stream()
-                .filter(set -> set.id() != ALL)
-                .forEach(set -> set.data().close());
     }
 }

@@ -1,9 +1,6 @@
 package io.hvd.engine;
 
 import io.hvd.config.EngineSettings;
-import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Verdict;
-import io.hvd.spi.OpKind;
 import io.hvd.tensor.Device;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -20,7 +17,7 @@ import java.util.stream.IntStream;
  * All sets have the same coordinator, so their operations have one order on every rank, and sets that
  * overlap cannot wait for each other in a circle. As pure as the negotiations.
  */
-final class Coordinator {
+final class Coordinator implements SetChanges {
     private static final int ALL = 0;
 
     private final int size;
@@ -60,6 +57,7 @@ final class Coordinator {
         this.settings = settings;
         add(IntStream.range(0, size).boxed().toList());
         processSets.forEach(this::add);
+        sets.get(ALL).mayLock(sets.size() == 1);
     }
 
     /** Members of a set's plans; every plan goes to these ranks and no others. */
@@ -112,9 +110,10 @@ final class Coordinator {
         for (int id : List.copyOf(sets.descendingKeySet())) {
             Plan plan = sets.get(id).next(now);
             if (!plan.isEmpty()) {
-                plans.add(id == ALL ? withSetsCarriedOut(plan) : plan);
+                plans.add(plan);
             }
         }
+        sets.get(ALL).mayLock(sets.size() == 1);
         // Ranks that follow a static plan have to leave it first.
         if (closed.size() == size && !stopped && !sets.get(ALL).isLocked()) {
             stopped = true;
@@ -158,59 +157,38 @@ final class Coordinator {
 
     private int add(List<Integer> ranks) {
         int id = nextSet++;
-        Negotiation set = new Negotiation(id, ranks, settings, arrivals, vetoes);
+        Negotiation set = new Negotiation(id, ranks, settings, arrivals, vetoes, this);
         closed.stream().filter(ranks::contains).forEach(set::close);
         sets.put(id, set);
         members.put(id, List.copyOf(ranks));
-        sets.get(ALL).mayLock(sets.size() == 1);
         return id;
     }
 
-    private Plan withSetsCarriedOut(Plan plan) {
-        List<Batch> batches = plan.batches().stream().map(this::carriedOut).toList();
-        return new Plan(plan.set(), batches, plan.lock(), plan.stop(), plan.failure());
-    }
-
-    /** Process sets come and go in the order of the plans. */
-    private Batch carriedOut(Batch batch) {
-        if (batch.templates().isEmpty() || batch.verdict() != Verdict.RUN) {
-            return batch;
-        }
-        Request request = batch.templates().get(0);
-        if (request.kind() == OpKind.ADD_PROCESS_SET) {
-            return added(batch, request);
-        }
-        if (request.kind() == OpKind.REMOVE_PROCESS_SET) {
-            return removed(batch, request);
-        }
-        return batch;
-    }
-
-    private Batch added(Batch batch, Request request) {
-        List<Integer> ranks = request.splits().stream().map(Math::toIntExact).toList();
+    @Override
+    public Batch add(Request.AddProcessSet request) {
         for (Map.Entry<Integer, Negotiation> entry : sets.entrySet()) {
-            if (entry.getValue().members().equals(ranks)) {
-                return Batch.refuse(
+            if (entry.getValue().members().equals(request.members())) {
+                return refused(
                         request.name(),
-                        Verdict.BAD_ARGUMENT,
-                        "process set of ranks " + RankSet.format(ranks) + " is there already, as number "
-                                + entry.getKey(),
-                        members.get(ALL));
+                        "process set of ranks " + RankSet.format(request.members()) + " is there already, as number "
+                                + entry.getKey());
             }
         }
-        return batch.withSizes(List.of((long) add(ranks)));
+        return new Batch.AddProcessSet(request.name(), add(request.members()), request.members());
     }
 
-    private Batch removed(Batch batch, Request request) {
-        int id = Math.toIntExact(request.argument());
+    @Override
+    public Batch remove(Request.RemoveProcessSet request) {
+        int id = request.set();
         if (id == ALL || sets.remove(id) == null) {
-            return Batch.refuse(
+            return refused(
                     request.name(),
-                    Verdict.BAD_ARGUMENT,
-                    "process set " + id + (id == ALL ? " is all ranks and stays" : " is not registered"),
-                    members.get(ALL));
+                    "process set " + id + (id == ALL ? " is all ranks and stays" : " is not registered"));
         }
-        sets.get(ALL).mayLock(sets.size() == 1);
-        return batch.withSizes(List.of((long) id));
+        return new Batch.RemoveProcessSet(request.name(), id);
+    }
+
+    private Batch refused(String name, String why) {
+        return new Batch.Refusal(name, Batch.Reason.BAD_ARGUMENT, why, members.get(ALL));
     }
 }

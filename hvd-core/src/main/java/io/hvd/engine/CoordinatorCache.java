@@ -1,8 +1,6 @@
 package io.hvd.engine;
 
-import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Op;
-import io.hvd.spi.OpKind;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -30,14 +28,6 @@ final class CoordinatorCache {
 
     private record Retired(int number, long plan) {}
 
-    /** One-off operations would only drive out the others. */
-    static boolean takes(OpKind kind) {
-        return kind == OpKind.ALLREDUCE
-                || kind == OpKind.ALLGATHER
-                || kind == OpKind.ALLTOALL
-                || kind == OpKind.REDUCESCATTER;
-    }
-
     /** A rank knows the first so many plans. */
     void seen(int rank, long count) {
         seen[rank] = count;
@@ -57,21 +47,33 @@ final class CoordinatorCache {
      * Goes through the batches of a plan as every rank will when it arrives.
      *
      * @param tallies of the operations to be remembered, by name
-     * @return the same batches; an operation whose number has gone meanwhile is named in full
+     * @return the same batches; what the ranks know goes by its number, unless that has gone meanwhile
      */
     List<Batch> planned(List<Batch> batches, Map<String, Tally> tallies) {
         plans++;
         List<Batch> stamped = new ArrayList<>();
         for (Batch batch : batches) {
-            List<Op> ops = batch.ops().stream()
-                    .map(op -> batch.remember() ? stamp(op, tallies.get(op.name())) : Op.named(op.name()))
-                    .toList();
-            stamped.add(batch.withOps(ops));
+            stamped.add(stamp(batch, tallies));
         }
         return stamped;
     }
 
-    private Op stamp(Op op, Tally tally) {
+    private Batch stamp(Batch batch, Map<String, Tally> tallies) {
+        if (batch instanceof Batch.Allreduce allreduce) {
+            List<Op> ops = allreduce.ops().stream()
+                    .map(op -> stamp(tallies.get(op.name())))
+                    .toList();
+            return new Batch.Allreduce(ops, allreduce.divisor());
+        }
+        if (batch instanceof Batch.Repeatable one && one.remember()) {
+            Op op = stamp(tallies.get(one.name()));
+            return op.isKnown() ? new Batch.Again(op.number()) : one;
+        }
+        return batch;
+    }
+
+    private Op stamp(Tally tally) {
+        Op op = tally.op();
         if (op.isKnown() && cache.get(op.number()) != null) {
             cache.used(op.number());
             return op;

@@ -1,14 +1,13 @@
 package io.hvd.engine;
 
-import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.StaticPlan.PlannedBatch;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Collectives.Completion;
 import io.hvd.spi.DataPlane;
-import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
+import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
@@ -22,7 +21,7 @@ import java.util.function.Supplier;
 final class Execution {
     private final SetMember set;
     private final List<PendingOp> ops;
-    private final Batch batch;
+    private final Batch.Run batch;
     private final Request first;
     private final DataPlane data;
     private final Consumer<Throwable> broken;
@@ -31,7 +30,7 @@ final class Execution {
      * @param ops those of the batch, in its order, on this rank
      * @param broken told of what ends the job before those who wait for the operations are
      */
-    Execution(SetMember set, List<PendingOp> ops, Batch batch, Consumer<Throwable> broken) {
+    Execution(SetMember set, List<PendingOp> ops, Batch.Run batch, Consumer<Throwable> broken) {
         this.set = set;
         this.ops = ops;
         this.batch = batch;
@@ -42,26 +41,23 @@ final class Execution {
 
     /** Asked of what the ranks have agreed on, so every rank gets the same answer and nobody waits for another. */
     Optional<String> refusal() {
-        if (first.kind() == OpKind.BARRIER || first.kind() == OpKind.JOIN) {
-            return Optional.empty();
+        if (batch instanceof Batch.Scatter scatter) {
+            return refusal(scatter.given());
         }
-        Request known = batch.templates().isEmpty() ? first : batch.templates().get(0);
-        return data.refuses(known.kind(), known.device(), known.dtype(), how());
+        Request agreed =
+                batch instanceof Batch.AllreduceOfSome some ? some.asked().get(0) : first;
+        return agreed instanceof Request.OfTensor tensor ? refusal(tensor.payload()) : Optional.empty();
+    }
+
+    private Optional<String> refusal(Request.Payload payload) {
+        Reduction how = batch instanceof Batch.Averaging ? how() : new Reduction(ReduceOp.SUM, payload.dtype(), 1, 1);
+        return data.refuses(first.kind(), payload.device(), payload.dtype(), how);
     }
 
     /** The operations have their results as soon as {@link #completion} is done. */
-    void run() {
+    void run(Batch.Collective collective) {
         guarded(() -> {
-            switch (first.kind()) {
-                case ALLREDUCE -> data.allreduce(inputs(), outputs(), how());
-                case BROADCAST -> data.broadcast(inputs(), outputs(), first.root());
-                case BARRIER -> {
-                    // The ranks have met in the negotiation.
-                }
-                case JOIN ->
-                    ops.get(0).bring(Outcome.of(Math.toIntExact(batch.sizes().get(0))));
-                default -> ops.get(0).bring(runAlone(ops.get(0)));
-            }
+            collective.carryOut(this);
             return null;
         });
     }
@@ -131,67 +127,77 @@ final class Execution {
         ops.forEach(op -> op.fail(cause));
     }
 
-    private Outcome runAlone(PendingOp op) {
-        return switch (first.kind()) {
-            case ALLGATHER -> {
-                Tensor output = made(totalRows(batch.sizes()));
-                data.allgather(op.input(), output, elements(batch.sizes()));
-                yield Outcome.of(output);
-            }
-            case ALLTOALL -> alltoall(op);
-            case REDUCESCATTER -> {
-                List<Long> rows = evenly(first.shape().dim(0));
-                Tensor output = made(rows.get(set.self()));
-                data.reduceScatter(op.input(), output, elements(rows), how());
-                yield Outcome.of(output);
-            }
-            case REDUCE -> {
-                Tensor output = isRoot() ? output(op) : null;
-                data.reduce(op.input(), output, how(), first.root());
-                yield Outcome.of(output);
-            }
-            case GATHER -> {
-                Tensor output = isRoot() ? made(totalRows(batch.sizes())) : null;
-                data.gather(op.input(), output, elements(batch.sizes()), first.root());
-                yield Outcome.of(output);
-            }
-            case SCATTER -> scatter(op);
-            case SEND -> {
-                data.send(op.input(), first.root());
-                yield Outcome.NOTHING;
-            }
-            case RECEIVE -> {
-                data.receive(op.input(), first.root());
-                yield Outcome.of(op.input());
-            }
-            default -> throw new IllegalStateException(first.kind() + " moves no data");
-        };
+    void allreduce() {
+        data.allreduce(inputs(), outputs(), how());
     }
 
-    private Outcome alltoall(PendingOp op) {
-        int size = set.size();
-        List<Long> sent = first.splits();
-        List<Long> received = new ArrayList<>();
-        for (int from = 0; from < size; from++) {
-            received.add(batch.sizes().get(from * size + set.self()));
-        }
+    void broadcast() {
+        data.broadcast(inputs(), outputs(), root());
+    }
+
+    /** @param rows that each rank brings */
+    void allgather(List<Long> rows) {
+        Tensor output = made(totalRows(rows));
+        data.allgather(input(), output, elements(rows));
+        bring(Outcome.of(output));
+    }
+
+    void reduceScatter() {
+        List<Long> rows = evenly(shape().dim(0));
+        Tensor output = made(rows.get(set.self()));
+        data.reduceScatter(input(), output, elements(rows), how());
+        bring(Outcome.of(output));
+    }
+
+    void reduce() {
+        Tensor output = isRoot() ? output(ops.get(0)) : null;
+        data.reduce(input(), output, how(), root());
+        bring(Outcome.of(output));
+    }
+
+    /** @param rows that each rank brings */
+    void gather(List<Long> rows) {
+        Tensor output = isRoot() ? made(totalRows(rows)) : null;
+        data.gather(input(), output, elements(rows), root());
+        bring(Outcome.of(output));
+    }
+
+    /** @param rows by the rank that sends them and the rank that receives them */
+    void alltoall(List<List<Long>> rows) {
+        List<Long> sent = rows.get(set.self());
+        List<Long> received =
+                rows.stream().map(ofSender -> ofSender.get(set.self())).toList();
         Tensor output = made(totalRows(received));
-        long longest = Arrays.stream(elements(batch.sizes())).max().orElse(0);
-        data.alltoall(op.input(), output, elements(sent), elements(received), longest);
-        return new Outcome(output, received, 0);
+        long longest = rows.stream()
+                .flatMapToLong(ofSender -> Arrays.stream(elements(ofSender)))
+                .max()
+                .orElse(0);
+        data.alltoall(input(), output, elements(sent), elements(received), longest);
+        bring(new Outcome(output, received, 0));
     }
 
-    private Outcome scatter(PendingOp op) {
-        Request given = batch.templates().get(0);
+    /** @param given what the root brings */
+    void scatter(Request.Payload given) {
         List<Long> rows = evenly(given.shape().dim(0));
         Tensor output = data.output(given.device(), given.dtype(), given.shape().withFirst(rows.get(set.self())));
-        long row = given.shape().rowElements();
-        data.scatter(
-                op.input(),
-                output,
-                rows.stream().mapToLong(count -> count * row).toArray(),
-                first.root());
-        return Outcome.of(output);
+        data.scatter(input(), output, elements(rows, given.shape()), root());
+        bring(Outcome.of(output));
+    }
+
+    /** This rank's half of a transfer. */
+    void transfer() {
+        if (first instanceof Moving.Send half) {
+            data.send(input(), half.peer());
+            bring(Outcome.NOTHING);
+        } else if (first instanceof Moving.Receive half) {
+            data.receive(input(), half.peer());
+            bring(Outcome.of(input()));
+        }
+    }
+
+    /** What the only operation has come to. */
+    void bring(Outcome outcome) {
+        ops.get(0).bring(outcome);
     }
 
     /** Rows for each rank; the first ranks get one more where they do not go up. */
@@ -204,16 +210,28 @@ final class Execution {
     }
 
     private boolean isRoot() {
-        return set.self() == first.root();
+        return set.self() == root();
+    }
+
+    private int root() {
+        return ((Request.Rooted) first).root();
+    }
+
+    private Tensor input() {
+        return ops.get(0).input();
+    }
+
+    private Shape shape() {
+        return ((Request.OfTensor) first).shape();
     }
 
     private Tensor made(long rows) {
-        return made(first.shape().withFirst(rows));
+        return made((Request.OfTensor) first, shape().withFirst(rows));
     }
 
-    private Tensor made(Shape shape) {
+    private Tensor made(Request.OfTensor asked, Shape shape) {
         long begun = set.log().begin();
-        Tensor output = data.output(first.device(), first.dtype(), shape);
+        Tensor output = data.output(asked.device(), asked.dtype(), shape);
         set.log().end("ALLOCATE_OUTPUT", begun);
         return output;
     }
@@ -223,17 +241,21 @@ final class Execution {
     }
 
     private long[] elements(List<Long> rows) {
-        long row = first.shape().rowElements();
+        return elements(rows, shape());
+    }
+
+    private static long[] elements(List<Long> rows, Shape shape) {
+        long row = shape.rowElements();
         return rows.stream().mapToLong(count -> count * row).toArray();
     }
 
     private Reduction how() {
-        return onTheWire(first, batch.divisorFor(first));
+        Reduction asked = ((Reducing) first).how();
+        return onTheWire(asked, asked.op() == ReduceOp.AVERAGE ? ((Batch.Averaging) batch).divisor() : 1);
     }
 
     /** Averaging is decided here and nowhere else: a sum on the wire, and a divisor for what comes out. */
-    static Reduction onTheWire(Request request, int divisor) {
-        Reduction asked = request.how();
+    static Reduction onTheWire(Reduction asked, int divisor) {
         return new Reduction(asked.op().onTheWire(), asked.wire(), asked.prescale(), asked.postscale(), divisor);
     }
 
@@ -256,7 +278,8 @@ final class Execution {
     /** Where the result goes; made here, if nobody has brought it. */
     private Tensor output(PendingOp op) {
         if (op.output() == null) {
-            op.provide(made(op.request().shape()));
+            Request.OfTensor asked = (Request.OfTensor) op.request();
+            op.provide(made(asked, asked.shape()));
         }
         return op.output();
     }

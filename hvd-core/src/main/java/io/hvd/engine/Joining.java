@@ -1,9 +1,5 @@
 package io.hvd.engine;
 
-import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Op;
-import io.hvd.engine.Plan.Verdict;
-import io.hvd.spi.OpKind;
 import io.hvd.tensor.JoinDivisor;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -18,7 +14,7 @@ import java.util.TreeSet;
 final class Joining {
     private final List<Integer> members;
     /** By rank within the set, in the order in which they joined. */
-    private final Map<Integer, Request> joined = new LinkedHashMap<>();
+    private final Map<Integer, Request.Join> joined = new LinkedHashMap<>();
 
     private int last;
     private String conflict = "";
@@ -27,10 +23,11 @@ final class Joining {
         this.members = members;
     }
 
-    void join(int rank, Request request) {
+    void join(int rank, Request.Join request) {
         joined.put(rank, request);
         last = members.get(rank);
-        long ways = joined.values().stream().map(Request::argument).distinct().count();
+        long ways =
+                joined.values().stream().map(Request.Join::divisor).distinct().count();
         if (ways > 1) {
             List<Request> byRank = new ArrayList<>(Collections.nCopies(members.size(), null));
             joined.forEach(byRank::set);
@@ -54,7 +51,7 @@ final class Joining {
     /** Only where neutral elements can stand in for a rank it may be missing; who asked before it joined is not missing. */
     Optional<String> refuses(Tally tally) {
         Request first = tally.first();
-        boolean served = first.kind() == OpKind.ALLREDUCE && first.device().isCpu() || first.kind() == OpKind.BARRIER;
+        boolean served = servesSome(first);
         if (tally.missing().isEmpty() || (served && conflict.isEmpty())) {
             return Optional.empty();
         }
@@ -64,10 +61,22 @@ final class Joining {
         }
         TreeSet<Integer> ranks = new TreeSet<>();
         joined.keySet().forEach(rank -> ranks.add(members.get(rank)));
-        return Optional.of("tensor \"" + first.name() + "\": " + first.kind() + " on " + first.place()
+        return Optional.of("tensor \"" + first.name() + "\": " + first.kind() + place(first)
                 + " cannot do without ranks " + RankSet.format(ranks)
                 + ", which have joined; only allreduce on the host can. Sparse gradients travel by allgather:"
                 + " let them travel as dense ones (sparseAsDense)");
+    }
+
+    private static boolean servesSome(Request request) {
+        return request instanceof Request.Barrier
+                || (request instanceof Reducing.Allreduce allreduce
+                        && allreduce.device().isCpu());
+    }
+
+    private static String place(Request request) {
+        return request instanceof Request.OfTensor tensor
+                ? " on " + tensor.payload().place()
+                : "";
     }
 
     /** The end of joining, for better or worse: everybody has come. */
@@ -77,8 +86,8 @@ final class Joining {
         }
         String name = joined.values().iterator().next().name();
         Batch batch = conflict.isEmpty()
-                ? new Batch(List.of(Op.named(name)), Verdict.RUN, "", List.of((long) last), List.of(), 1, false)
-                : Batch.refuse(name, Verdict.MISMATCH, conflict, List.copyOf(joined.keySet()));
+                ? new Batch.Join(name, last)
+                : new Batch.Refusal(name, Batch.Reason.MISMATCH, conflict, List.copyOf(joined.keySet()));
         joined.clear();
         conflict = "";
         return Optional.of(batch);

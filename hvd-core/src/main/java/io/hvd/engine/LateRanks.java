@@ -1,7 +1,5 @@
 package io.hvd.engine;
 
-import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Verdict;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,7 +17,7 @@ final class LateRanks {
     Batch gaveUp(Tally tally, String error) {
         expected.put(tally.name(), new TreeSet<>(tally.missing()));
         errors.put(tally.name(), error);
-        return Batch.refuse(tally.name(), Verdict.TIMED_OUT, error, tally.askers());
+        return new Batch.Refusal(tally.name(), Batch.Reason.TIMED_OUT, error, tally.askers());
     }
 
     /** True if a request comes too late; its refusal is in the next plan. */
@@ -28,7 +26,8 @@ final class LateRanks {
         if (ranks == null || !ranks.remove(rank)) {
             return false;
         }
-        refusals.add(Batch.refuse(request.name(), Verdict.TIMED_OUT, errors.get(request.name()), List.of(rank)));
+        refusals.add(
+                new Batch.Refusal(request.name(), Batch.Reason.TIMED_OUT, errors.get(request.name()), List.of(rank)));
         if (ranks.isEmpty()) {
             expected.remove(request.name());
             errors.remove(request.name());

@@ -1,6 +1,7 @@
 package io.hvd.engine;
 
 import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,63 +30,78 @@ final class Mismatch {
 
     private Optional<String> find() {
         Request first = first();
-        if (requests.stream()
-                .allMatch(request -> request == null || request.kind().isTransfer())) {
-            return transfer();
-        }
-        return differs("operation", Request::kind)
+        return operation()
                 .or(() -> differs("group of operations", Mismatch::describeGroup))
-                .or(() -> first.kind() == OpKind.SCATTER ? Optional.empty() : payload())
                 .or(() -> details(first.kind()));
     }
 
-    private Optional<String> payload() {
-        return differs("element type", Request::dtype).or(() -> differs("device", Request::place));
+    /** The two halves of a transfer are different operations, and belong together all the same. */
+    private Optional<String> operation() {
+        boolean halves = requests.stream().allMatch(request -> request == null || request instanceof Moving.Transfer);
+        return halves ? Optional.empty() : differs("operation", Request::kind);
     }
 
     private Optional<String> details(OpKind kind) {
         return switch (kind) {
-            case ALLREDUCE, REDUCESCATTER -> reduction();
-            case REDUCE -> root().or(this::reduction);
-            case BROADCAST -> root().or(() -> differs("shape", Request::shape));
-            case ALLGATHER, ALLTOALL -> rows();
-            case GATHER -> root().or(this::rows);
+            case ALLREDUCE, REDUCESCATTER -> payload().or(this::reduction);
+            case REDUCE -> payload().or(this::root).or(this::reduction);
+            case BROADCAST -> payload().or(this::root).or(this::dimensions);
+            case ALLGATHER, ALLTOALL -> payload().or(this::rows);
+            case GATHER -> payload().or(this::root).or(this::rows);
             case SCATTER -> root();
-            case ADD_PROCESS_SET -> differs("members", Request::splits);
-            case REMOVE_PROCESS_SET -> differs("process set", Request::argument);
-            case JOIN -> differs("divisor", Request::divisor);
-            case BARRIER, SEND, RECEIVE -> Optional.empty();
+            case ADD_PROCESS_SET -> differs("members", Request.AddProcessSet.class, Request.AddProcessSet::members);
+            case REMOVE_PROCESS_SET ->
+                differs("process set", Request.RemoveProcessSet.class, Request.RemoveProcessSet::set);
+            case JOIN -> differs("divisor", Request.Join.class, Request.Join::divisor);
+            case BARRIER -> Optional.empty();
+            case SEND, RECEIVE -> shape();
         };
     }
 
-    private Optional<String> transfer() {
-        return differs("element type", Request::dtype)
-                .or(() -> differs("device", Request::place))
-                .or(() -> differs("shape", Request::shape));
+    private Optional<String> payload() {
+        return differs("element type", Request.OfTensor.class, Request.OfTensor::dtype)
+                .or(() -> differs(
+                        "device",
+                        Request.OfTensor.class,
+                        request -> request.payload().place()));
+    }
+
+    private Optional<String> shape() {
+        return payload().or(this::dimensions);
+    }
+
+    private Optional<String> dimensions() {
+        return differs("shape", Request.OfTensor.class, Request.OfTensor::shape);
     }
 
     private Optional<String> root() {
-        return differs("root rank", request -> members.get(request.root()));
+        return differs("root rank", Request.Rooted.class, request -> members.get(request.root()));
     }
 
     private Optional<String> reduction() {
-        return differs("shape", Request::shape)
-                .or(() -> differs("reduce operation", request -> request.how().op()))
-                .or(() -> differs(
-                        "compression (type on the wire)",
-                        request -> request.how().wire()))
-                .or(() -> differs(
-                        "scale factors",
-                        request -> "prescale " + request.how().prescale() + ", postscale "
-                                + request.how().postscale()));
+        return dimensions()
+                .or(() -> reduction("reduce operation", Reduction::op))
+                .or(() -> reduction("compression (type on the wire)", Reduction::wire))
+                .or(() -> reduction(
+                        "scale factors", how -> "prescale " + how.prescale() + ", postscale " + how.postscale()));
+    }
+
+    private Optional<String> reduction(String what, Function<Reduction, Object> value) {
+        return differs(what, Reducing.class, request -> value.apply(request.how()));
     }
 
     private Optional<String> rows() {
-        Optional<String> ranks =
-                differs("number of dimensions", request -> request.shape().rank());
-        for (int d = 1; ranks.isEmpty() && d < first().shape().rank(); d++) {
+        Optional<String> ranks = differs(
+                "number of dimensions",
+                Request.OfTensor.class,
+                request -> request.shape().rank());
+        int rank = ((Request.OfTensor) first()).shape().rank();
+        for (int d = 1; ranks.isEmpty() && d < rank; d++) {
             int dim = d;
-            ranks = differs("dimension " + dim, request -> request.shape().dim(dim));
+            ranks = differs(
+                    "dimension " + dim,
+                    Request.OfTensor.class,
+                    request -> request.shape().dim(dim));
         }
         return ranks;
     }
@@ -97,6 +113,11 @@ final class Mismatch {
 
     private Request first() {
         return requests.stream().filter(request -> request != null).findFirst().orElseThrow();
+    }
+
+    /** @param family that all requests belong to */
+    private <R extends Request> Optional<String> differs(String what, Class<R> family, Function<R, Object> value) {
+        return differs(what, request -> value.apply(family.cast(request)));
     }
 
     private Optional<String> differs(String what, Function<Request, Object> value) {

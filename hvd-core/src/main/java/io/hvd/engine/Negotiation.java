@@ -1,20 +1,14 @@
 package io.hvd.engine;
 
 import io.hvd.config.EngineSettings;
-import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Verdict;
-import io.hvd.spi.OpKind;
+import io.hvd.engine.Refusals.Why;
 import io.hvd.tensor.Device;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /**
@@ -25,13 +19,13 @@ import java.util.function.Predicate;
 final class Negotiation {
     private final int set;
     private final List<Integer> members;
-    private final EngineSettings settings;
     private final Arrivals arrivals;
     private final Predicate<Device> vetoes;
-    private final Map<String, Tally> waiting = new LinkedHashMap<>();
+    private final WaitingTallies waiting;
     private final List<Tally> ready = new ArrayList<>();
     private final CoordinatorCache cache;
     private final Joining joining;
+    private final Batching batching;
     private final GroupGate groups = new GroupGate();
     private final LateRanks late = new LateRanks();
     private final CallOrder order;
@@ -47,15 +41,25 @@ final class Negotiation {
     private boolean mayLock;
     private boolean locked;
 
-    /** @param members global ranks, ascending */
-    Negotiation(int set, List<Integer> members, EngineSettings settings, Arrivals arrivals, Predicate<Device> vetoes) {
+    /**
+     * @param members global ranks, ascending
+     * @param changes decides what changes the process sets
+     */
+    Negotiation(
+            int set,
+            List<Integer> members,
+            EngineSettings settings,
+            Arrivals arrivals,
+            Predicate<Device> vetoes,
+            SetChanges changes) {
         this.arrivals = arrivals;
         this.vetoes = vetoes;
         this.set = set;
         this.members = List.copyOf(members);
-        this.settings = settings;
+        this.waiting = new WaitingTallies(members.size());
         this.cache = new CoordinatorCache(settings.cacheCapacity(), members.size());
         this.joining = new Joining(members);
+        this.batching = new Batching(settings, joining, changes);
         this.order = settings.strict() ? new CallOrder(members) : null;
         this.steps = new StepWatch(settings.staticPlanSteps());
     }
@@ -133,18 +137,18 @@ final class Negotiation {
     /** Everything that can be decided now; empty when there is nothing new. */
     Plan next(long now) {
         List<Batch> batches = new ArrayList<>();
-        Map<String, Refusal> spoiled = new HashMap<>();
+        Refusals refusals = new Refusals();
         if (order != null) {
             order.refusals().forEach(refused -> {
-                batches.add(refused.batch());
-                refused.groups().forEach(group -> spoiled.putIfAbsent(group, Refusal.of(refused.batch())));
+                batches.add(refused.refusal());
+                refusals.spoil(refused.groups(), Why.of(refused.refusal()));
             });
         }
         batches.addAll(late.refusals());
-        releaseWhatJoinedRanksNeedNotAskFor();
-        List<Tally> agreed = new ArrayList<>();
-        decide(agreed, spoiled, batches);
-        fuse(agreed, batches);
+        if (!joining.joined().isEmpty()) {
+            ready.addAll(waiting.take(tally -> tally.isComplete(joining.joined())));
+        }
+        decide(refusals, batches);
         joining.finished().ifPresent(end -> {
             batches.add(end);
             late.forget();
@@ -156,11 +160,7 @@ final class Negotiation {
 
     /** Nanoseconds until {@link #next} has something to say without a new announcement. */
     long nanosUntilDue(long now) {
-        return waiting.values().stream()
-                .filter(tally -> tally.first().hasLimit())
-                .mapToLong(tally -> Math.max(0, deadline(tally) - now))
-                .min()
-                .orElse(Long.MAX_VALUE);
+        return waiting.nanosUntilDue(now);
     }
 
     /**
@@ -169,153 +169,54 @@ final class Negotiation {
      * @param listened until when announcements have been heard as they came
      */
     void postpone(long listened, long now) {
-        waiting.values().stream()
-                .filter(tally -> tally.first().hasLimit() && deadline(tally) <= now && listened < deadline(tally))
-                .forEach(tally -> tally.postpone(now - Math.max(listened, tally.since())));
+        waiting.postpone(listened, now);
     }
 
     private void want(int rank, Request request, int number, long now) {
         arrivals.ready(set, request, members.get(rank));
-        if (request.kind() == OpKind.JOIN) {
-            joining.join(rank, request);
+        if (request instanceof Request.Join join) {
+            joining.join(rank, join);
             return;
         }
         if (late.isTooLate(rank, request)) {
             return;
         }
-        Tally tally = waiting.computeIfAbsent(request.name(), name -> new Tally(members.size(), now));
-        tally.set(rank, request, number);
-        if (tally.isComplete(joining.joined())) {
-            waiting.remove(request.name());
-            ready.add(tally);
-        }
+        waiting.want(rank, request, number, now, joining.joined()).ifPresent(ready::add);
     }
 
-    private void releaseWhatJoinedRanksNeedNotAskFor() {
-        if (joining.joined().isEmpty()) {
-            return;
-        }
-        for (Iterator<Tally> all = waiting.values().iterator(); all.hasNext(); ) {
-            Tally tally = all.next();
-            if (tally.isComplete(joining.joined())) {
-                all.remove();
-                ready.add(tally);
-            }
-        }
-    }
-
-    /** Why an operation is refused, and with it all that is left of its group. */
-    private record Refusal(Verdict verdict, String why) {
-        static Refusal of(Batch refused) {
-            return new Refusal(refused.verdict(), refused.error());
-        }
-
-        Batch of(Tally tally) {
-            return Batch.refuse(tally.name(), verdict, why, tally.askers());
-        }
-    }
-
-    /** @param spoiled groups of which something has been refused */
-    private void decide(List<Tally> agreed, Map<String, Refusal> spoiled, List<Batch> batches) {
-        Map<Tally, Refusal> errors = new HashMap<>();
+    private void decide(Refusals refusals, List<Batch> batches) {
+        Map<Tally, Why> errors = new HashMap<>();
         for (Tally tally : ready) {
-            error(tally).map(why -> new Refusal(Verdict.MISMATCH, why)).ifPresent(error -> {
-                errors.put(tally, error);
-                tally.groups().forEach(group -> spoiled.putIfAbsent(group, error));
+            error(tally).map(error -> new Why(Batch.Reason.MISMATCH, error)).ifPresent(why -> {
+                errors.put(tally, why);
+                refusals.spoil(tally.groups(), why);
             });
         }
+        List<Tally> alone = new ArrayList<>();
         for (Tally tally : ready) {
-            Optional<Refusal> error = Optional.ofNullable(errors.get(tally)).or(() -> spoiledBy(spoiled, tally));
-            if (error.isPresent()) {
-                batches.add(error.get().of(tally));
+            Optional<Why> why = Optional.ofNullable(errors.get(tally)).or(() -> refusals.spoiled(tally));
+            if (why.isPresent()) {
+                batches.add(why.get().refusal(tally));
             } else if (tally.first().group().isNone()) {
-                agreed.add(tally);
+                alone.add(tally);
             } else {
-                groups.arrived(tally).ifPresent(group -> fuseGroup(group, batches));
+                groups.arrived(tally).ifPresent(group -> batches.addAll(batching.group(agreed(group))));
             }
         }
         ready.clear();
-        refuseTheRestOf(spoiled, batches);
+        batches.addAll(refusals.rest(groups, waiting));
+        batches.addAll(batching.batches(agreed(alone)));
+    }
+
+    private List<Tally> agreed(List<Tally> tallies) {
+        tallies.forEach(tally -> deciding.put(tally.name(), tally));
+        return tallies;
     }
 
     private Optional<String> error(Tally tally) {
         return tally.op().isKnown() && joining.joined().isEmpty()
                 ? Optional.empty()
                 : Mismatch.find(tally.requests(), members).or(() -> joining.refuses(tally));
-    }
-
-    /** What some ranks only have put into a group that is refused can never become complete. */
-    private void refuseTheRestOf(Map<String, Refusal> spoiled, List<Batch> batches) {
-        spoiled.forEach((group, refusal) -> groups.forget(group).forEach(tally -> batches.add(refusal.of(tally))));
-        for (Iterator<Tally> all = waiting.values().iterator(); !spoiled.isEmpty() && all.hasNext(); ) {
-            Tally tally = all.next();
-            spoiledBy(spoiled, tally).ifPresent(refusal -> {
-                all.remove();
-                batches.add(refusal.of(tally));
-            });
-        }
-    }
-
-    private static Optional<Refusal> spoiledBy(Map<String, Refusal> errors, Tally tally) {
-        return tally.groups().stream()
-                .filter(errors::containsKey)
-                .map(errors::get)
-                .findFirst();
-    }
-
-    private void fuse(List<Tally> agreed, List<Batch> batches) {
-        List<Tally> fusable = new ArrayList<>();
-        for (Tally tally : agreed) {
-            switch (tally.first().kind()) {
-                case ALLREDUCE, BROADCAST -> fusable.add(tally);
-                default -> batches.add(batch(List.of(tally)));
-            }
-        }
-        FusionPlanner.fuse(fusable, settings.fusionThresholdBytes())
-                .forEach(fused -> batches.add(batch(fused.tallies())));
-    }
-
-    /** A group travels as one, however large, as far as its types allow. */
-    private void fuseGroup(List<Tally> tallies, List<Batch> batches) {
-        boolean fusable = tallies.get(0).first().kind() == OpKind.ALLREDUCE;
-        long threshold = !fusable ? 0 : settings.groupFusion() ? Long.MAX_VALUE : settings.fusionThresholdBytes();
-        FusionPlanner.fuse(tallies, threshold).forEach(fused -> batches.add(batch(fused.tallies())));
-    }
-
-    private Batch batch(List<Tally> tallies) {
-        Tally tally = tallies.get(0);
-        Request first = tally.first();
-        tallies.forEach(each -> deciding.put(each.name(), each));
-        boolean someDoNotAsk = !joining.joined().isEmpty();
-        List<Request> templates = List.of();
-        if (first.kind() == OpKind.SCATTER) {
-            templates = List.of(tally.requests().get(first.root()));
-        } else if (someDoNotAsk
-                || first.kind() == OpKind.ADD_PROCESS_SET
-                || first.kind() == OpKind.REMOVE_PROCESS_SET) {
-            templates = tallies.stream().map(Tally::first).toList();
-        }
-        return new Batch(
-                tallies.stream().map(Tally::op).toList(),
-                first.kind().isTransfer() ? Verdict.RUN_IF_ASKED : Verdict.RUN,
-                "",
-                sizes(tally),
-                templates,
-                joining.divisor(tally),
-                !someDoNotAsk && CoordinatorCache.takes(first.kind()));
-    }
-
-    private static List<Long> sizes(Tally tally) {
-        return switch (tally.first().kind()) {
-            case ALLGATHER, GATHER ->
-                tally.requests().stream().map(request -> request.shape().dim(0)).toList();
-            case ALLTOALL ->
-                tally.requests().stream()
-                        .map(Request::splits)
-                        .flatMap(Collection::stream)
-                        .toList();
-            default -> List.of();
-        };
     }
 
     private Plan plan(List<Batch> batches) {
@@ -338,61 +239,49 @@ final class Negotiation {
     }
 
     private boolean settles(Batch batch) {
-        if (!mayLock || order != null || !batch.remember()) {
+        if (!mayLock || order != null || !(batch instanceof Batch.Allreduce)) {
             return false;
         }
-        Request first = deciding.get(batch.ops().get(0).name()).first();
+        Reducing.Allreduce first =
+                (Reducing.Allreduce) deciding.get(batch.names().get(0)).first();
         // A veto is one element more; eight bits could overflow, if very many ranks raise it at once.
-        return first.kind() == OpKind.ALLREDUCE
-                && vetoes.test(first.device())
-                && first.how().wire().bytes() > 1;
+        return vetoes.test(first.device()) && first.how().wire().bytes() > 1;
     }
 
     /** Whether the ranks want nothing at the moment but the next of these steps. */
     private boolean isQuietBut(List<List<String>> lock) {
         List<String> names = lock.stream().flatMap(List::stream).toList();
-        return closed.isEmpty() && groups.isEmpty() && names.containsAll(waiting.keySet());
+        return closed.isEmpty() && groups.isEmpty() && waiting.isNothingBut(names);
     }
 
     private void giveUpOnLateRanks(long now, List<Batch> batches) {
-        for (Iterator<Tally> all = waiting.values().iterator(); all.hasNext(); ) {
-            Tally tally = all.next();
-            if (tally.first().hasLimit() && deadline(tally) <= now) {
-                all.remove();
-                List<Integer> missing = tally.missing();
-                batches.add(late.gaveUp(
-                        tally,
-                        "barrier \"" + tally.name() + "\": after "
-                                + tally.first().argument() + " ms ranks " + RankSet.format(global(missing))
-                                + " had not come"));
-            }
+        for (Tally tally : waiting.takeOverdue(now)) {
+            batches.add(late.gaveUp(
+                    tally,
+                    "barrier \"" + tally.name() + "\": after " + tally.limitMillis() + " ms ranks "
+                            + RankSet.format(global(tally.missing())) + " had not come"));
         }
-    }
-
-    private static long deadline(Tally tally) {
-        return tally.since() + TimeUnit.MILLISECONDS.toNanos(tally.first().argument());
     }
 
     private void refuseWhatWaitsForClosedRanks(List<Batch> batches) {
         if (closed.isEmpty()) {
             return;
         }
-        Map<String, Refusal> spoiled = new HashMap<>();
-        for (Iterator<Tally> all = waiting.values().iterator(); all.hasNext(); ) {
-            Tally tally = all.next();
-            List<Integer> gone =
-                    tally.missing().stream().filter(closed::contains).toList();
-            if (!gone.isEmpty()) {
-                all.remove();
-                Refusal refusal = new Refusal(
-                        Verdict.RANK_GONE,
-                        "tensor \"" + tally.name() + "\" can never be complete: ranks " + RankSet.format(global(gone))
-                                + " have closed their context without submitting it");
-                batches.add(refusal.of(tally));
-                tally.groups().forEach(group -> spoiled.putIfAbsent(group, refusal));
-            }
+        Refusals refusals = new Refusals();
+        for (Tally tally : waiting.take(tally -> !gone(tally).isEmpty())) {
+            Why why = new Why(
+                    Batch.Reason.RANK_GONE,
+                    "tensor \"" + tally.name() + "\" can never be complete: ranks "
+                            + RankSet.format(global(gone(tally)))
+                            + " have closed their context without submitting it");
+            batches.add(why.refusal(tally));
+            refusals.spoil(tally.groups(), why);
         }
-        refuseTheRestOf(spoiled, batches);
+        batches.addAll(refusals.rest(groups, waiting));
+    }
+
+    private List<Integer> gone(Tally tally) {
+        return tally.missing().stream().filter(closed::contains).toList();
     }
 
     private List<Integer> global(List<Integer> ranks) {

@@ -18,19 +18,16 @@ final class Neutral {
      * The request of another rank, as one that does not scale what it brings: neutral elements must stay what they are. What
      * comes out is scaled as the others have it, for it may be this rank that does so for all.
      */
-    static Request unscaled(Request template) {
+    static Reducing.Allreduce unscaled(Reducing.Allreduce template) {
         Reduction how = template.how();
-        return new Request(
+        return new Reducing.Allreduce(
                 template.name(),
-                template.kind(),
                 template.payload(),
                 new Reduction(how.op(), how.wire(), 1, how.postscale()),
-                template.argument(),
-                template.splits(),
                 template.group());
     }
 
-    static Tensor tensor(Request request) {
+    static Tensor tensor(Reducing.Allreduce request) {
         Tensor tensor = Tensor.zeros(request.dtype(), request.shape());
         ReduceOp op = request.how().op();
         if (op == ReduceOp.MIN || op == ReduceOp.MAX || op == ReduceOp.PRODUCT) {

@@ -86,8 +86,8 @@ public final class PendingOp implements Recorded, Awaited {
     }
 
     /** What a rank that has joined carries out in place of another rank's operation; nobody waits for it. */
-    static PendingOp standIn(Request template) {
-        Request request = Neutral.unscaled(template);
+    static PendingOp standIn(Reducing.Allreduce template) {
+        Reducing.Allreduce request = Neutral.unscaled(template);
         Tensor neutral = Neutral.tensor(request);
         return new PendingOp(null, null, request, neutral, neutral, null, null, null);
     }

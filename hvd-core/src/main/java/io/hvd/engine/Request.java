@@ -5,26 +5,55 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.JoinDivisor;
-import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.List;
+import java.util.Optional;
 
 /**
- * What one rank wants done under a name; the other ranks must want the same. Ranks are numbered within
- * the process set here.
- *
- * @param how reduction of an allreduce and the like; of the others only the type on the wire counts
- * @param argument the root of a rooted operation, the other rank of a transfer, the limit of a barrier
- *     in milliseconds (0 for none), the divisor of a join; else 0
- * @param splits rows for each rank of an alltoall, or the members of a process set; else empty
- * @param group operations that run together or not at all; {@link Group#NONE} for one alone
+ * What one rank wants done under a name; the other ranks must want the same. Each collective is a record of its own, with
+ * what it needs and nothing else. Ranks are numbered within the process set here.
  */
-public record Request(
-        String name, OpKind kind, Payload payload, Reduction how, long argument, List<Long> splits, Group group) {
+public sealed interface Request
+        permits Request.OfTensor,
+                Request.Rooted,
+                Moving,
+                Request.Barrier,
+                Request.Join,
+                Request.AddProcessSet,
+                Request.RemoveProcessSet {
+    String name();
 
-    public Request {
-        splits = List.copyOf(splits);
+    OpKind kind();
+
+    /** The operations that become ready together with this one; {@link Group#NONE} where it stands alone. */
+    default Group group() {
+        return Group.NONE;
+    }
+
+    /** Bytes that travel. */
+    default long wireBytes() {
+        return 0;
+    }
+
+    /** True for a barrier that does not wait for ever. */
+    default boolean hasLimit() {
+        return false;
+    }
+
+    /** True if both may share one fused operation. */
+    default boolean fusesWith(Request other) {
+        return false;
+    }
+
+    /** The tensor's type and shape in words; empty where this rank brings no tensor. */
+    default String detail() {
+        return "";
+    }
+
+    /** @param place where the tensor lies, as the other ranks know it too; a request without a tensor stays as it is */
+    default Request on(Device place) {
+        return this;
     }
 
     /**
@@ -32,11 +61,33 @@ public record Request(
      *
      * @param device {@code cuda:n} is the rank's n-th GPU of its own
      */
-    public record Payload(DType dtype, Shape shape, Device device) {
-        static final Payload NONE = new Payload(DType.UINT8, Shape.of(0), Device.CPU);
-
+    record Payload(DType dtype, Shape shape, Device device) {
         static Payload of(Tensor tensor) {
             return new Payload(tensor.dtype(), tensor.shape(), tensor.device());
+        }
+
+        Payload on(Device place) {
+            return new Payload(dtype, shape, place);
+        }
+
+        /** Bytes of the tensor. */
+        long bytes() {
+            return shape.elements() * dtype.bytes();
+        }
+
+        /** Type and shape in words. */
+        String detail() {
+            return dtype + shape.toString();
+        }
+
+        /** The device in words: which GPU it is, each rank counts for itself. */
+        String place() {
+            return device.isCpu() ? "CPU" : "CUDA (the rank's GPU " + device.index() + ")";
+        }
+
+        /** Whether a tensor is like this one, and both are in the host's memory. */
+        boolean isHostTensor(Tensor tensor) {
+            return dtype == tensor.dtype() && device.isCpu() && tensor.device().isCpu() && shape.equals(tensor.shape());
         }
     }
 
@@ -45,7 +96,7 @@ public record Request(
      *
      * @param members number of operations
      */
-    public record Group(String name, int members) {
+    record Group(String name, int members) {
         public static final Group NONE = new Group("", 0);
 
         boolean isNone() {
@@ -53,133 +104,129 @@ public record Request(
         }
     }
 
-    /** An allreduce, a reducescatter, or with a root a reduce. */
-    public static Request reduction(String name, OpKind kind, Tensor tensor, Reduction how, int root) {
-        return new Request(name, kind, Payload.of(tensor), how, root, List.of(), Group.NONE);
+    /** A request to which every rank that makes it brings a tensor. */
+    sealed interface OfTensor extends Request
+            permits Reducing, Moving.Transfer, Moving.Allgather, Moving.Gather, Moving.Broadcast, Moving.Alltoall {
+        Payload payload();
+
+        default DType dtype() {
+            return payload().dtype();
+        }
+
+        default Shape shape() {
+            return payload().shape();
+        }
+
+        default Device device() {
+            return payload().device();
+        }
+
+        @Override
+        default long wireBytes() {
+            return payload().bytes();
+        }
+
+        @Override
+        default String detail() {
+            return payload().detail();
+        }
     }
 
-    public static Request allgather(String name, Tensor tensor) {
-        return moving(name, OpKind.ALLGATHER, tensor, 0, List.of());
+    /** A collective that starts from one rank or ends at it. */
+    sealed interface Rooted extends Request permits Reducing.Reduce, Moving.Gather, Moving.Broadcast, Moving.Scatter {
+        int root();
     }
 
-    public static Request broadcast(String name, Tensor tensor, int root) {
-        return moving(name, OpKind.BROADCAST, tensor, root, List.of());
+    /** @param limitMillis how long a rank waits for the others; 0 for ever */
+    record Barrier(String name, long limitMillis) implements Request {
+        @Override
+        public OpKind kind() {
+            return OpKind.BARRIER;
+        }
+
+        @Override
+        public boolean hasLimit() {
+            return limitMillis > 0;
+        }
     }
 
-    public static Request gather(String name, Tensor tensor, int root) {
-        return moving(name, OpKind.GATHER, tensor, root, List.of());
+    record Join(String name, JoinDivisor divisor) implements Request {
+        @Override
+        public OpKind kind() {
+            return OpKind.JOIN;
+        }
+    }
+
+    /** @param members global ranks, ascending */
+    record AddProcessSet(String name, List<Integer> members) implements Request {
+        public AddProcessSet {
+            members = List.copyOf(members);
+        }
+
+        @Override
+        public OpKind kind() {
+            return OpKind.ADD_PROCESS_SET;
+        }
+    }
+
+    /** @param set its number */
+    record RemoveProcessSet(String name, int set) implements Request {
+        @Override
+        public OpKind kind() {
+            return OpKind.REMOVE_PROCESS_SET;
+        }
+    }
+
+    /**
+     * An allreduce, a reducescatter or a reduce.
+     *
+     * @param root of a reduce; the others have none
+     */
+    static Reducing reduction(String name, OpKind kind, Tensor tensor, Reduction how, int root) {
+        return kind == OpKind.REDUCE
+                ? new Reducing.Reduce(name, Payload.of(tensor), how, root)
+                : grouped(name, kind, tensor, how, Group.NONE);
+    }
+
+    /** An allreduce or a reducescatter that belongs to a group. */
+    static Reducing grouped(String name, OpKind kind, Tensor tensor, Reduction how, Group group) {
+        Payload payload = Payload.of(tensor);
+        return switch (kind) {
+            case ALLREDUCE -> new Reducing.Allreduce(name, payload, how, group);
+            case REDUCESCATTER -> new Reducing.Reducescatter(name, payload, how, group);
+            default -> throw new IllegalArgumentException(kind + " is no reduction of a group");
+        };
+    }
+
+    static Request allgather(String name, Tensor tensor, Group group) {
+        return new Moving.Allgather(name, Payload.of(tensor), group);
+    }
+
+    static Request broadcast(String name, Tensor tensor, int root) {
+        return new Moving.Broadcast(name, Payload.of(tensor), root);
+    }
+
+    static Request gather(String name, Tensor tensor, int root) {
+        return new Moving.Gather(name, Payload.of(tensor), root);
     }
 
     /** @param tensor null but on the root */
-    public static Request scatter(String name, Tensor tensor, int root) {
-        return tensor == null
-                ? bare(name, OpKind.SCATTER, root, List.of())
-                : moving(name, OpKind.SCATTER, tensor, root, List.of());
+    static Request scatter(String name, Tensor tensor, int root) {
+        return new Moving.Scatter(name, Optional.ofNullable(tensor).map(Payload::of), root);
     }
 
-    /** @param splits number of rows for each rank */
-    public static Request alltoall(String name, Tensor tensor, List<Long> splits) {
-        return moving(name, OpKind.ALLTOALL, tensor, 0, splits);
+    /** @param rows for each rank */
+    static Request alltoall(String name, Tensor tensor, List<Long> rows) {
+        return new Moving.Alltoall(name, Payload.of(tensor), rows);
     }
 
-    /** @param peer the rank at the other end */
-    public static Request transfer(String name, OpKind half, Tensor tensor, int peer) {
-        return moving(name, half, tensor, peer, List.of());
+    /** @param to the rank at the other end */
+    static Request send(String name, Tensor tensor, int to) {
+        return new Moving.Send(name, Payload.of(tensor), to);
     }
 
-    public static Request barrier(String name, long limitMillis) {
-        return bare(name, OpKind.BARRIER, limitMillis, List.of());
-    }
-
-    public static Request join(String name, JoinDivisor divisor) {
-        return bare(name, OpKind.JOIN, divisor.ordinal(), List.of());
-    }
-
-    public static Request addProcessSet(String name, List<Integer> members) {
-        return bare(
-                name,
-                OpKind.ADD_PROCESS_SET,
-                0,
-                members.stream().map(Integer::longValue).toList());
-    }
-
-    public static Request removeProcessSet(String name, int id) {
-        return bare(name, OpKind.REMOVE_PROCESS_SET, id, List.of());
-    }
-
-    private static Request moving(String name, OpKind kind, Tensor tensor, long argument, List<Long> splits) {
-        Reduction asItIs = new Reduction(ReduceOp.SUM, tensor.dtype(), 1, 1);
-        return new Request(name, kind, Payload.of(tensor), asItIs, argument, splits, Group.NONE);
-    }
-
-    private static Request bare(String name, OpKind kind, long argument, List<Long> splits) {
-        Reduction nothing = new Reduction(ReduceOp.SUM, Payload.NONE.dtype(), 1, 1);
-        return new Request(name, kind, Payload.NONE, nothing, argument, splits, Group.NONE);
-    }
-
-    /** @param place where the tensor lies, as the other ranks know it too */
-    public Request on(Device place) {
-        Payload placed = new Payload(dtype(), shape(), place);
-        return new Request(name, kind, placed, how, argument, splits, group);
-    }
-
-    public Request in(Group together) {
-        return new Request(name, kind, payload, how, argument, splits, together);
-    }
-
-    public DType dtype() {
-        return payload.dtype();
-    }
-
-    public Shape shape() {
-        return payload.shape();
-    }
-
-    public Device device() {
-        return payload.device();
-    }
-
-    /** The device in words: which GPU it is, each rank counts for itself. */
-    String place() {
-        return device().isCpu() ? "CPU" : "CUDA (the rank's GPU " + device().index() + ")";
-    }
-
-    JoinDivisor divisor() {
-        return JoinDivisor.values()[root()];
-    }
-
-    /** The rank that a rooted operation starts from or ends at. */
-    int root() {
-        return Math.toIntExact(argument);
-    }
-
-    /** True for a barrier that does not wait for ever. */
-    boolean hasLimit() {
-        return kind == OpKind.BARRIER && argument > 0;
-    }
-
-    /** Bytes that travel. */
-    public long wireBytes() {
-        return shape().elements() * how.wire().bytes();
-    }
-
-    /** Whether it is such a reduction of a tensor like this one in the host's memory, and of no group. */
-    public boolean isReduction(OpKind asked, Tensor tensor, int root) {
-        return kind == asked
-                && argument == root
-                && group.isNone()
-                && dtype() == tensor.dtype()
-                && device().isCpu()
-                && tensor.device().isCpu()
-                && shape().equals(tensor.shape());
-    }
-
-    /** True if both may share one fused operation. */
-    boolean fusesWith(Request other) {
-        return kind == other.kind
-                && dtype() == other.dtype()
-                && device().equals(other.device())
-                && how.equals(other.how)
-                && argument == other.argument;
+    /** @param from the rank at the other end */
+    static Request receive(String name, Tensor tensor, int from) {
+        return new Moving.Receive(name, Payload.of(tensor), from);
     }
 }

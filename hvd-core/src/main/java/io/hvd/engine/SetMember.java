@@ -2,7 +2,6 @@ package io.hvd.engine;
 
 import io.hvd.config.EngineSettings;
 import io.hvd.engine.Announcement.Wishes;
-import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Op;
 import io.hvd.spi.DataPlane;
 import java.util.ArrayList;
@@ -16,7 +15,7 @@ final class SetMember {
     private final int self;
     private final DataPlane data;
     private final boolean strict;
-    private final ResponseCache<Slot> cache;
+    private final ResponseCache<Known> cache;
     private long seen;
     private int epoch;
     private StaticPlan steps;
@@ -37,6 +36,9 @@ final class SetMember {
         this.strict = settings.strict();
         this.cache = new ResponseCache<>(strict ? 0 : settings.cacheCapacity());
     }
+
+    /** @param batch in which the slot's request was carried out when the cache took it in */
+    private record Known(Slot slot, Batch batch) {}
 
     int id() {
         return id;
@@ -97,39 +99,49 @@ final class SetMember {
     /**
      * Takes note of a plan when it arrives, before anything of it is carried out.
      *
-     * @return the same plan with the names and sizes of known operations filled in
+     * @return the same plan with all that the ranks know filled in
      */
     Plan arrived(Plan plan, TensorQueue queue) {
         seen += plan.batches().isEmpty() ? 0 : 1;
         List<Batch> batches =
-                plan.batches().stream().map(batch -> remember(batch, queue)).toList();
+                plan.batches().stream().map(batch -> noted(batch, queue)).toList();
         return new Plan(plan.set(), batches, plan.lock(), plan.stop(), plan.failure());
     }
 
-    private Batch remember(Batch batch, TensorQueue queue) {
-        if (!batch.remember()) {
-            return batch;
+    private Batch noted(Batch batch, TensorQueue queue) {
+        if (batch instanceof Batch.Again again) {
+            return known(again.number()).value().batch();
         }
-        List<Op> ops = new ArrayList<>();
-        List<Long> sizes = batch.sizes();
-        for (Op op : batch.ops()) {
-            if (op.isKnown()) {
-                ResponseCache.Entry<Slot> entry = cache.get(op.number());
-                cache.used(op.number());
-                sizes = entry.value().sizes();
-                ops.add(new Op(entry.name(), op.number()));
-            } else {
-                PendingOp asked = queue.find(id, op.name()).orElseThrow();
-                remember(asked.slot(), asked.request(), batch.sizes());
-                ops.add(op);
-            }
+        if (batch instanceof Batch.Allreduce allreduce) {
+            List<Op> ops =
+                    allreduce.ops().stream().map(op -> noted(op, batch, queue)).toList();
+            return new Batch.Allreduce(ops, allreduce.divisor());
         }
-        return batch.withOps(ops).withSizes(sizes);
+        if (batch instanceof Batch.Repeatable one && one.remember()) {
+            remember(one.name(), one, queue);
+        }
+        return batch;
     }
 
-    private void remember(Slot slot, Request request, List<Long> sizes) {
-        cache.put(slot.name(), slot).ifPresent(gone -> gone.value().forget(gone.number()));
-        cache.find(slot.name()).ifPresent(entry -> slot.remember(entry.number(), request, sizes));
+    private Op noted(Op op, Batch batch, TensorQueue queue) {
+        if (op.isKnown()) {
+            return new Op(known(op.number()).name(), op.number());
+        }
+        remember(op.name(), batch, queue);
+        return op;
+    }
+
+    private ResponseCache.Entry<Known> known(int number) {
+        cache.used(number);
+        return cache.get(number);
+    }
+
+    private void remember(String name, Batch batch, TensorQueue queue) {
+        PendingOp asked = queue.find(id, name).orElseThrow();
+        Slot slot = asked.slot();
+        cache.put(name, new Known(slot, batch))
+                .ifPresent(gone -> gone.value().slot().forget(gone.number()));
+        cache.find(name).ifPresent(entry -> slot.remember(entry.number(), asked.request()));
     }
 
     /** From here on the step is carried out without plans; what was announced meanwhile belongs to it. */
@@ -137,7 +149,7 @@ final class SetMember {
         epoch++;
         List<List<Slot>> slots = batches.stream()
                 .map(names -> names.stream()
-                        .map(name -> cache.find(name).orElseThrow().value())
+                        .map(name -> cache.find(name).orElseThrow().value().slot())
                         .toList())
                 .toList();
         steps = new StaticPlan(slots, size());

@@ -30,7 +30,6 @@ public final class Slot {
     private volatile int number = Op.UNKNOWN;
 
     private Request remembered;
-    private List<Long> sizes = List.of();
 
     private volatile int batch = NOT_PLANNED;
     private int place;
@@ -77,19 +76,13 @@ public final class Slot {
     }
 
     private Call.Operation operation(Request request, List<Integer> members) {
-        String detail = request.kind().isTransfer()
-                        || request.shape().rank() > 0
-                        || request.shape().elements() > 0
-                ? request.dtype() + request.shape().toString()
-                : "";
-        return new Call.Operation(request.kind().toString(), name, detail, set, members);
+        return new Call.Operation(request.kind().toString(), name, request.detail(), set, members);
     }
 
     /** The response cache takes up what is asked for here. */
-    void remember(int itsNumber, Request request, List<Long> itsSizes) {
+    void remember(int itsNumber, Request request) {
         number = itsNumber;
         remembered = request;
-        sizes = itsSizes;
     }
 
     /** The response cache has no room for it any more. */
@@ -97,7 +90,6 @@ public final class Slot {
         if (number == itsNumber) {
             number = Op.UNKNOWN;
             remembered = null;
-            sizes = List.of();
         }
     }
 
@@ -113,11 +105,6 @@ public final class Slot {
     /** As the response cache has it. */
     Request remembered() {
         return remembered;
-    }
-
-    /** The sizes that go with the remembered request, see {@link Plan.Batch}. */
-    List<Long> sizes() {
-        return sizes;
     }
 
     /** From here on the operation belongs to that batch of the static plan. */

@@ -1,7 +1,5 @@
 package io.hvd.engine;
 
-import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Verdict;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
@@ -42,7 +40,7 @@ final class StaticPlan {
     /** Operations that come together in every step, and those of this step that have come. */
     static final class PlannedBatch {
         private final Slot[] slots;
-        private final Request[] requests;
+        private final Reducing.Allreduce[] requests;
         private final PendingOp[] ops;
         private final Tensor[] inputs;
         private final Tensor[] outputs;
@@ -50,12 +48,14 @@ final class StaticPlan {
         private final Device device;
 
         private final long elements;
-        private final Batch run;
+        private final Batch.Allreduce run;
         private int missing;
 
         private PlannedBatch(int number, List<Slot> members, int ranks) {
             slots = members.toArray(Slot[]::new);
-            requests = members.stream().map(Slot::remembered).toArray(Request[]::new);
+            requests = members.stream()
+                    .map(slot -> (Reducing.Allreduce) slot.remembered())
+                    .toArray(Reducing.Allreduce[]::new);
             ops = new PendingOp[slots.length];
             inputs = new Tensor[slots.length];
             outputs = new Tensor[slots.length];
@@ -65,7 +65,7 @@ final class StaticPlan {
                     .sum();
             List<Plan.Op> named =
                     members.stream().map(slot -> Plan.Op.named(slot.name())).toList();
-            run = new Batch(named, Verdict.RUN, "", List.of(), List.of(), ranks, false);
+            run = new Batch.Allreduce(named, ranks);
             missing = slots.length;
             for (int place = 0; place < slots.length; place++) {
                 slots[place].plan(number, place);
@@ -92,7 +92,7 @@ final class StaticPlan {
         }
 
         /** As it is carried out. */
-        Batch run() {
+        Batch.Allreduce run() {
             return run;
         }
 
@@ -106,7 +106,7 @@ final class StaticPlan {
         }
 
         /** What the first operation asks for, whose type and reduction are those of all. */
-        Request first() {
+        Reducing.Allreduce first() {
             return requests[0];
         }
 

@@ -292,6 +292,10 @@ final class StepFollower {
     }
 
     private void veto(PlannedBatch batch) {
-        set.data().vetoAllreduce(batch.device(), batch.elements(), Execution.onTheWire(batch.first(), 1));
+        set.data()
+                .vetoAllreduce(
+                        batch.device(),
+                        batch.elements(),
+                        Execution.onTheWire(batch.first().how(), 1));
     }
 }

@@ -157,7 +157,9 @@ final class StepStudy {
     private Optional<List<List<String>>> look(List<List<String>> plan) {
         Pace pace = Pace.of(List.copyOf(quickest.values()));
         boolean overlaps = !takesCores
-                || !sums.keySet().stream().allMatch(request -> request.device().isCpu());
+                || !sums.keySet().stream()
+                        .allMatch(request -> request instanceof Request.OfTensor tensor
+                                && tensor.device().isCpu());
         StepCut cut = new StepCut(pace, settings.fusionThresholdBytes(), settings.groupFusion(), overlaps);
         List<StepCut.Ready> ready = sums.entrySet().stream()
                 .map(entry -> new StepCut.Ready(entry.getKey(), submitted(entry.getKey()), needed(entry.getValue())))

@@ -39,15 +39,17 @@ final class StepWatch {
      * @param settles whether such a batch may be part of a static plan at all
      * @return the batches of a step, once it has come often enough; else empty
      */
-    List<List<String>> see(Plan.Batch batch, boolean settles) {
+    List<List<String>> see(Batch batch, boolean settles) {
         if (wanted == 0) {
             return List.of();
         }
-        List<Plan.Op> ops = batch.ops();
-        if (!settles || !ops.stream().allMatch(Plan.Op::isKnown)) {
+        if (!settles
+                || !(batch instanceof Batch.Allreduce allreduce)
+                || !allreduce.ops().stream().allMatch(Plan.Op::isKnown)) {
             startOver();
             return List.of();
         }
+        List<Plan.Op> ops = allreduce.ops();
         if (ops.stream().anyMatch(op -> numbers.contains(op.number()))) {
             endStep();
         }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -43,6 +44,20 @@ final class Tally {
         return since;
     }
 
+    boolean hasLimit() {
+        return first.hasLimit();
+    }
+
+    /** How long the ranks that have come to a barrier with a limit wait for the others. */
+    long limitMillis() {
+        return ((Request.Barrier) first).limitMillis();
+    }
+
+    /** When they wait no longer. */
+    long deadline() {
+        return since + TimeUnit.MILLISECONDS.toNanos(limitMillis());
+    }
+
     /** The time until now does not count. */
     void postpone(long nanos) {
         since += nanos;
@@ -53,13 +68,20 @@ final class Tally {
         return requests;
     }
 
+    /** What all of them have asked for, each of whom has asked for such a thing. */
+    <R extends Request> List<R> requests(Class<R> family) {
+        return requests.stream().map(family::cast).toList();
+    }
+
     Plan.Op op() {
         return new Plan.Op(name(), number);
     }
 
     /** @param excused ranks that need not ask */
     boolean isComplete(Set<Integer> excused) {
-        return first.kind().isTransfer() ? asked == 2 : missing().stream().allMatch(excused::contains);
+        return first instanceof Moving.Transfer
+                ? asked == 2
+                : missing().stream().allMatch(excused::contains);
     }
 
     /** Names of the groups that ranks have put it into; more than one, or not the same for all, is a mismatch. */
@@ -87,8 +109,8 @@ final class Tally {
     }
 
     List<Integer> missing() {
-        if (first.kind().isTransfer()) {
-            return asked == 2 ? List.of() : List.of(first.root());
+        if (first instanceof Moving.Transfer half) {
+            return asked == 2 ? List.of() : List.of(half.peer());
         }
         return IntStream.range(0, requests.size())
                 .filter(rank -> requests.get(rank) == null)

@@ -4,39 +4,17 @@ import io.hvd.error.DuplicateNameException;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Operations between the user's threads and the communication thread: fresh ones that wait to be
- * announced, and announced ones that wait for a plan; and the {@link Slot} of every name in use. Thread-safe.
+ * announced, and announced ones that wait for a plan. Thread-safe.
  */
 final class TensorQueue {
-    /** More than a model has tensors. Operations without a name have a new one each time, and are not to fill the memory. */
-    static final int MOST_IDLE_NAMES = 4096;
-    /** The coordinator answers at the limit; this much later it is plain that it cannot. */
-    private static final long OVERDUE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
-
     private final long thresholdBytes;
     private final long lingerNanos;
-    /** By process set and name. */
-    private final Map<Integer, Map<String, Slot>> slots = new ConcurrentHashMap<>();
-
-    private int names;
-    /** When so many names are known, those that nobody needs are forgotten. */
-    private int mostNames = MOST_IDLE_NAMES;
-
-    /** The first and the last operation that is pending, in the order of submission. */
-    private PendingOp first;
-
-    private PendingOp last;
-    private int pending;
-    /** Those of them that have a limit. */
-    private final List<PendingOp> limited = new ArrayList<>();
-    /** Those of them that a thread of the program waits for. */
-    private int awaited;
+    private final SlotTable slots = new SlotTable();
+    private final PendingList pending = new PendingList();
 
     private List<PendingOp> fresh = new ArrayList<>();
     private long freshBytes;
@@ -60,37 +38,17 @@ final class TensorQueue {
 
     /** The slot of a name; any thread. */
     Slot slot(int set, String name) {
-        Map<String, Slot> ofSet = slots.get(set);
-        Slot slot = ofSet == null ? null : ofSet.get(name);
+        Slot slot = slots.find(set, name);
         return slot != null ? slot : slotMade(set, name);
     }
 
     private synchronized Slot slotMade(int set, String name) {
-        if (names >= mostNames) {
-            forgetIdleNames();
-            mostNames = Math.max(MOST_IDLE_NAMES, 2 * names);
-        }
-        return slots.computeIfAbsent(set, number -> new ConcurrentHashMap<>()).computeIfAbsent(name, missing -> {
-            names++;
-            return new Slot(set, missing);
-        });
-    }
-
-    private void forgetIdleNames() {
-        slots.values()
-                .forEach(ofSet -> ofSet.values().removeIf(slot -> {
-                    boolean idle = slot.pending == null && slot.keepers == 0 && !slot.isRemembered();
-                    if (idle) {
-                        slot.retired = true;
-                        names--;
-                    }
-                    return idle;
-                }));
+        return slots.get(set, name);
     }
 
     /** The slot of a name, for an operation that is prepared: it stays until it is {@link #release released}. */
     synchronized Slot keep(int set, String name) {
-        Slot slot = slotMade(set, name);
+        Slot slot = slots.get(set, name);
         slot.keepers++;
         return slot;
     }
@@ -148,66 +106,25 @@ final class TensorQueue {
     }
 
     private void append(PendingOp op) {
-        op.previous = last;
-        op.next = null;
-        if (last == null) {
-            first = op;
-        } else {
-            last.next = op;
-        }
-        last = op;
-        pending++;
+        pending.append(op);
         op.fresh = true;
-        op.isAwaited = false;
         fresh.add(op);
         freshBytes += op.request().wireBytes();
-        if (op.request().hasLimit()) {
-            long limit = TimeUnit.MILLISECONDS.toNanos(op.request().argument());
-            op.overdueNanos = System.nanoTime() + limit + OVERDUE_AFTER_NANOS;
-            limited.add(op);
-        }
-    }
-
-    /** From here on its name may be submitted again. */
-    private void unlink(PendingOp op) {
-        if (op.previous == null) {
-            first = op.next;
-        } else {
-            op.previous.next = op.next;
-        }
-        if (op.next == null) {
-            last = op.previous;
-        } else {
-            op.next.previous = op.previous;
-        }
-        op.previous = null;
-        op.next = null;
-        op.slot().pending = null;
-        pending--;
-        awaited -= op.isAwaited ? 1 : 0;
-        op.isAwaited = false;
-        if (op.request().hasLimit()) {
-            limited.remove(op);
-        }
     }
 
     /** Whether an operation with a limit is pending. */
     synchronized boolean hasLimited() {
-        return !limited.isEmpty();
+        return pending.hasLimited();
     }
 
     /** Whether nothing is pending but operations with a limit. */
     synchronized boolean hasOnlyLimited() {
-        return pending == limited.size();
+        return pending.hasOnlyLimited();
     }
 
     /** Time until an operation with a limit should long have been answered; {@link Long#MAX_VALUE} without one. */
     synchronized long nanosUntilOverdue() {
-        long least = Long.MAX_VALUE;
-        for (int i = 0; i < limited.size(); i++) {
-            least = Math.min(least, Math.max(0, limited.get(i).overdueNanos - System.nanoTime()));
-        }
-        return least;
+        return pending.nanosUntilOverdue();
     }
 
     /** The communication thread goes to sleep without a static plan: whatever is submitted wakes it. */
@@ -240,15 +157,11 @@ final class TensorQueue {
      * @return true if nobody has waited for any so far
      */
     synchronized boolean await(List<PendingOp> ops) {
-        int before = awaited;
+        boolean before = pending.isAwaited();
         for (int i = 0; i < ops.size(); i++) {
-            PendingOp op = ops.get(i);
-            if (op.slot().pending == op && !op.isAwaited && !op.request().hasLimit()) {
-                op.isAwaited = true;
-                awaited++;
-            }
+            pending.await(ops.get(i));
         }
-        return before == 0 && awaited > 0;
+        return !before && pending.isAwaited();
     }
 
     /**
@@ -256,7 +169,7 @@ final class TensorQueue {
      * so that what is drained then includes his operations.
      */
     synchronized boolean isAwaited() {
-        return awaited > 0;
+        return pending.isAwaited();
     }
 
     /** Time until fresh operations are due: 0 when they are, {@link Long#MAX_VALUE} when there are none. */
@@ -311,12 +224,7 @@ final class TensorQueue {
      * that is on its way but for what has been announced beside the plan.
      */
     synchronized List<PendingOp> drainAll() {
-        List<PendingOp> all = new ArrayList<>();
-        for (PendingOp op = first; op != null; op = op.next) {
-            if (!op.request().hasLimit() || op.fresh) {
-                all.add(op);
-            }
-        }
+        List<PendingOp> all = pending.all(op -> !op.request().hasLimit() || op.fresh);
         drainFresh();
         return all;
     }
@@ -326,72 +234,55 @@ final class TensorQueue {
      * fresh still, and without what goes on beside the plan.
      */
     synchronized List<PendingOp> announced(int set) {
-        List<PendingOp> all = new ArrayList<>();
-        for (PendingOp op = first; op != null; op = op.next) {
-            if (op.set() == set && !op.request().hasLimit() && !op.fresh) {
-                all.add(op);
-            }
-        }
-        return all;
+        return pending.all(op -> op.set() == set && !op.request().hasLimit() && !op.fresh);
     }
 
     /** Removes operations; from here on their names may be submitted again. */
     synchronized void take(List<PendingOp> ops) {
-        for (int i = 0; i < ops.size(); i++) {
-            unlink(ops.get(i));
-        }
+        pending.remove(ops);
     }
 
     /** Removes the operation of that name, if this rank has submitted one. */
     synchronized Optional<PendingOp> takeIfPending(int set, String name) {
         Optional<PendingOp> found = find(set, name);
-        found.ifPresent(this::unlink);
+        found.ifPresent(pending::remove);
         return found;
     }
 
     synchronized Optional<PendingOp> find(int set, String name) {
-        Map<String, Slot> ofSet = slots.get(set);
-        Slot slot = ofSet == null ? null : ofSet.get(name);
+        Slot slot = slots.find(set, name);
         return slot == null ? Optional.empty() : Optional.ofNullable(slot.pending);
     }
 
     /** Fails what a process set waits for, which is gone. */
     void abandon(int set, HvdException cause) {
-        List<PendingOp> left = new ArrayList<>();
-        synchronized (this) {
-            for (PendingOp op = first; op != null; op = op.next) {
-                if (op.set() == set) {
-                    left.add(op);
-                }
-            }
-            take(left);
-            fresh.removeAll(left);
-            if (fresh.isEmpty()) {
-                drainFresh(); // whoever comes next wakes the communication thread again
-            }
-            Map<String, Slot> gone = slots.remove(set);
-            if (gone != null) {
-                gone.values().forEach(slot -> slot.retired = true);
-                names -= gone.size();
-            }
+        removed(set).forEach(op -> op.fail(cause));
+    }
+
+    private synchronized List<PendingOp> removed(int set) {
+        List<PendingOp> left = pending.all(op -> op.set() == set);
+        pending.remove(left);
+        fresh.removeAll(left);
+        if (fresh.isEmpty()) {
+            drainFresh(); // whoever comes next wakes the communication thread again
         }
-        left.forEach(op -> op.fail(cause));
+        slots.remove(set);
+        return left;
     }
 
     /** Fails everything that is pending and refuses whatever comes, with the same cause. */
     void close(HvdException cause) {
-        List<PendingOp> left = new ArrayList<>();
-        synchronized (this) {
-            if (closed != null) {
-                return;
-            }
-            closed = cause;
-            for (PendingOp op = first; op != null; op = op.next) {
-                left.add(op);
-            }
-            take(left);
-            fresh = new ArrayList<>();
+        closed(cause).forEach(op -> op.fail(cause));
+    }
+
+    private synchronized List<PendingOp> closed(HvdException cause) {
+        if (closed != null) {
+            return List.of();
         }
-        left.forEach(op -> op.fail(cause));
+        closed = cause;
+        List<PendingOp> left = pending.all(op -> true);
+        pending.remove(left);
+        fresh = new ArrayList<>();
+        return left;
     }
 }

@@ -1,6 +1,5 @@
 package io.hvd.engine;
 
-import io.hvd.engine.Plan.Batch;
 import io.hvd.spi.Collectives.Completion;
 import java.util.ArrayDeque;
 import java.util.List;
@@ -26,7 +25,7 @@ final class Unfinished {
     }
 
     /** An agreed batch, to be carried out and then settled here. */
-    Execution begin(SetMember set, List<PendingOp> ops, Batch batch) {
+    Execution begin(SetMember set, List<PendingOp> ops, Batch.Run batch) {
         return new Execution(set, ops, batch, broken);
     }
 

@@ -85,7 +85,8 @@ final class HangText {
     }
 
     private static String line(CallView call) {
-        return "  " + call.number() + ". " + call.key() + " " + call.detail() + " at " + call.site() + ", called "
+        return "  " + call.number() + ". " + call.key() + (call.detail().isEmpty() ? "" : " " + call.detail())
+                + " at " + call.site() + ", called "
                 + Words.seconds(call.submittedAgo()) + " ago, "
                 + (call.isStarted() ? "begun " + Words.seconds(call.startedAgo()) + " ago, " : "")
                 + (call.isPending() ? "PENDING" : "ended " + Words.seconds(call.endedAgo()) + " ago")

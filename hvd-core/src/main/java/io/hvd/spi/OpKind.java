@@ -2,7 +2,7 @@ package io.hvd.spi;
 
 import java.util.Locale;
 
-/** What a request asks for; the order is part of the wire format. */
+/** What a request asks for. */
 public enum OpKind {
     ALLREDUCE,
     ALLGATHER,
@@ -20,23 +20,7 @@ public enum OpKind {
     ADD_PROCESS_SET,
     REMOVE_PROCESS_SET;
 
-    private static final OpKind[] ALL = values();
-
     private final String word = name().toLowerCase(Locale.ROOT);
-
-    public static OpKind of(int ordinal) {
-        return ALL[ordinal];
-    }
-
-    /** True for the two halves of a transfer, which need two ranks and not all. */
-    public boolean isTransfer() {
-        return this == SEND || this == RECEIVE;
-    }
-
-    /** True if ranks combine their elements, so that a reduce operation and scale factors apply. */
-    public boolean isReduction() {
-        return this == ALLREDUCE || this == REDUCESCATTER || this == REDUCE;
-    }
 
     @Override
     public String toString() {

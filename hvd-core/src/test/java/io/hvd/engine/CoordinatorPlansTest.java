@@ -9,9 +9,6 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.hvd.config.EngineSettings;
 import io.hvd.engine.Announcement.Wishes;
-import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Verdict;
-import io.hvd.spi.OpKind;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
@@ -66,15 +63,15 @@ class CoordinatorPlansTest {
     void whatComesAgainIsKnownByItsNumber() {
         Coordinator coordinator = two(settings(8, 0, false));
         bothWant(coordinator, sum("a", 4), gather("g", DType.INT8, 3));
-        assertThat(batches(coordinator)).flatMap(Batch::ops).noneMatch(Plan.Op::isKnown);
+        assertThat(batches(coordinator))
+                .containsExactlyInAnyOrder(
+                        new Batch.Allreduce(List.of(Plan.Op.named("a")), 2),
+                        new Batch.Allgather("g", List.of(3L, 3L), true));
 
         coordinator.announce(0, known(0, 1, 0, 1), 0);
         coordinator.announce(1, known(0, 1, 0, 1), 0);
         assertThat(batches(coordinator))
-                .flatMap(Batch::ops)
-                .allMatch(Plan.Op::isKnown)
-                .extracting(Plan.Op::name)
-                .containsExactlyInAnyOrder("a", "g");
+                .containsExactly(new Batch.Again(0), new Batch.Allreduce(List.of(new Plan.Op("a", 1)), 2));
     }
 
     @Test
@@ -85,8 +82,8 @@ class CoordinatorPlansTest {
         coordinator.announce(0, known(0, 1, 0), 0);
         coordinator.announce(1, wants(sum("a", 8)), 0);
         assertThat(batches(coordinator)).singleElement().satisfies(batch -> {
-            assertThat(batch.verdict()).isEqualTo(Verdict.MISMATCH);
-            assertThat(batch.error()).contains("[1] on ranks {0}", "[2] on ranks {1}");
+            assertThat(Batches.verdict(batch)).isEqualTo(Batch.Reason.MISMATCH);
+            assertThat(Batches.error(batch)).contains("[1] on ranks {0}", "[2] on ranks {1}");
         });
     }
 
@@ -104,11 +101,9 @@ class CoordinatorPlansTest {
         assertThat(coordinator.warning()).as("said once").isEmpty();
 
         coordinator.announce(1, known(0, 1, 0), 0);
-        Batch late = batches(coordinator).get(0);
-        assertThat(late.names()).containsExactly("a");
-        assertThat(late.ops().get(0).isKnown())
+        assertThat(batches(coordinator))
                 .as("the ranks have forgotten the number by then")
-                .isFalse();
+                .containsExactly(new Batch.Allreduce(List.of(Plan.Op.named("a")), 2));
     }
 
     @Test
@@ -211,9 +206,9 @@ class CoordinatorPlansTest {
     void aBarrierWithALimitCountsInEveryEpoch() {
         Coordinator coordinator = two(settings(8, 0, false));
         coordinator.unlock(0, new LeftPlan(Optional.empty(), Map.of()));
-        bothWant(coordinator, Request.barrier("limited", 100));
+        bothWant(coordinator, new Request.Barrier("limited", 100));
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("limited"));
-        bothWant(coordinator, Request.barrier("unlimited", 0));
+        bothWant(coordinator, new Request.Barrier("unlimited", 0));
         assertThat(coordinator.next(0)).as("of the epoch before").isEmpty();
     }
 
@@ -234,27 +229,22 @@ class CoordinatorPlansTest {
         Coordinator coordinator = two(settings(8, 0, false));
         coordinator.announce(0, wants(sum("a", 4)), 0);
         assertThat(coordinator.next(0)).isEmpty();
-        coordinator.announce(1, wants(Request.join("join", JoinDivisor.ACTIVE)), 0);
+        coordinator.announce(1, wants(new Request.Join("join", JoinDivisor.ACTIVE)), 0);
         Batch alone = batches(coordinator).get(0);
-        assertThat(alone.names()).containsExactly("a");
-        assertThat(alone.divisor()).isEqualTo(1);
-        assertThat(alone.templates()).extracting(Request::name).containsExactly("a");
-        assertThat(alone.remember()).isFalse();
+        assertThat(alone).isEqualTo(new Batch.AllreduceOfSome(List.of(sum("a", 4)), 1));
 
-        coordinator.announce(0, wants(Request.join("join", JoinDivisor.ACTIVE)), 0);
-        assertThat(batches(coordinator))
-                .extracting(Batch::names, Batch::verdict, Batch::sizes)
-                .containsExactly(tuple(List.of("join"), Verdict.RUN, List.of(0L)));
+        coordinator.announce(0, wants(new Request.Join("join", JoinDivisor.ACTIVE)), 0);
+        assertThat(batches(coordinator)).containsExactly(new Batch.Join("join", 0));
     }
 
     @Test
     void whatCannotDoWithoutAJoinedRankIsRefused() {
         Coordinator coordinator = two(settings(8, 0, false));
-        coordinator.announce(1, wants(Request.join("join", JoinDivisor.INITIAL)), 0);
+        coordinator.announce(1, wants(new Request.Join("join", JoinDivisor.INITIAL)), 0);
         coordinator.announce(0, wants(gather("g", DType.INT8, 3)), 0);
         assertThat(batches(coordinator)).singleElement().satisfies(batch -> {
-            assertThat(batch.verdict()).isEqualTo(Verdict.MISMATCH);
-            assertThat(batch.error()).contains("\"g\"", "allgather", "{1}", "sparseAsDense");
+            assertThat(Batches.verdict(batch)).isEqualTo(Batch.Reason.MISMATCH);
+            assertThat(Batches.error(batch)).contains("\"g\"", "allgather", "{1}", "sparseAsDense");
         });
     }
 
@@ -263,34 +253,32 @@ class CoordinatorPlansTest {
     void whatAllHadAskedForBeforeTheyJoinedIsCarriedOut() {
         Coordinator coordinator = two(settings(8, 0, false));
         for (int rank = 0; rank < 2; rank++) {
-            coordinator.announce(rank, wants(gather("g", DType.INT8, 3), Request.join("join", JoinDivisor.INITIAL)), 0);
+            coordinator.announce(
+                    rank, wants(gather("g", DType.INT8, 3), new Request.Join("join", JoinDivisor.INITIAL)), 0);
         }
         assertThat(batches(coordinator))
-                .extracting(Batch::names, Batch::verdict)
-                .containsExactly(tuple(List.of("g"), Verdict.RUN), tuple(List.of("join"), Verdict.RUN));
+                .containsExactly(new Batch.Allgather("g", List.of(3L, 3L), false), new Batch.Join("join", 1));
     }
 
     @Test
     void aTransferHasNothingToDoWithAJoinThatFails() {
         Coordinator coordinator = new Coordinator(3, List.of(), settings(8, 0, false));
-        coordinator.announce(0, wants(Request.join("join", JoinDivisor.INITIAL)), 0);
-        coordinator.announce(1, wants(Request.join("join", JoinDivisor.ACTIVE)), 0);
+        coordinator.announce(0, wants(new Request.Join("join", JoinDivisor.INITIAL)), 0);
+        coordinator.announce(1, wants(new Request.Join("join", JoinDivisor.ACTIVE)), 0);
         Tensor tensor = Tensor.of(1f);
-        coordinator.announce(1, wants(Request.transfer("t", OpKind.SEND, tensor, 2)), 0);
-        coordinator.announce(2, wants(Request.transfer("t", OpKind.RECEIVE, tensor, 1)), 0);
-        assertThat(batches(coordinator))
-                .extracting(Batch::names, Batch::verdict)
-                .containsExactly(tuple(List.of("t"), Verdict.RUN_IF_ASKED));
+        coordinator.announce(1, wants(Request.send("t", tensor, 2)), 0);
+        coordinator.announce(2, wants(Request.receive("t", tensor, 1)), 0);
+        assertThat(batches(coordinator)).containsExactly(new Batch.Transfer("t"));
     }
 
     @Test
     void differentDivisorsAreRefusedWithTheirRanks() {
         Coordinator coordinator = two(settings(8, 0, false));
-        coordinator.announce(0, wants(Request.join("join", JoinDivisor.INITIAL)), 0);
-        coordinator.announce(1, wants(Request.join("join", JoinDivisor.ACTIVE)), 0);
+        coordinator.announce(0, wants(new Request.Join("join", JoinDivisor.INITIAL)), 0);
+        coordinator.announce(1, wants(new Request.Join("join", JoinDivisor.ACTIVE)), 0);
         assertThat(batches(coordinator))
                 .singleElement()
-                .extracting(Batch::error)
+                .extracting(Batches::error)
                 .asString()
                 .contains("INITIAL on ranks {0}", "ACTIVE on ranks {1}");
     }
@@ -299,18 +287,18 @@ class CoordinatorPlansTest {
     void aGroupWaitsForItsLastMemberAndFailsAsOne() {
         Coordinator coordinator = two(settings(8, 0, false));
         Request.Group group = new Request.Group("g", 2);
-        bothWant(coordinator, sum("g.0", 4).in(group));
+        bothWant(coordinator, sum("g.0", 4, group));
         assertThat(coordinator.next(0)).isEmpty();
-        bothWant(coordinator, sum("g.1", 4).in(group));
+        bothWant(coordinator, sum("g.1", 4, group));
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("g.0", "g.1"));
 
-        bothWant(coordinator, sum("g.0", 4).in(group));
-        coordinator.announce(0, wants(sum("g.1", 4).in(group)), 0);
-        coordinator.announce(1, wants(sum("g.1", 8).in(group)), 0);
+        bothWant(coordinator, sum("g.0", 4, group));
+        coordinator.announce(0, wants(sum("g.1", 4, group)), 0);
+        coordinator.announce(1, wants(sum("g.1", 8, group)), 0);
         assertThat(batches(coordinator))
-                .extracting(Batch::names, Batch::verdict)
+                .extracting(Batch::names, Batches::verdict)
                 .containsExactlyInAnyOrder(
-                        tuple(List.of("g.0"), Verdict.MISMATCH), tuple(List.of("g.1"), Verdict.MISMATCH));
+                        tuple(List.of("g.0"), Batch.Reason.MISMATCH), tuple(List.of("g.1"), Batch.Reason.MISMATCH));
     }
 
     @Test
@@ -318,12 +306,12 @@ class CoordinatorPlansTest {
         Request.Group group = new Request.Group("g", 3);
         Coordinator coordinator = two(settings(8, 0, false));
         coordinator.unlock(0, new LeftPlan(Optional.empty(), Map.of("g", Set.of("g.0"))));
-        bothWantLater(coordinator, sum("g.1", 4).in(group), sum("g.2", 4).in(group));
+        bothWantLater(coordinator, sum("g.1", 4, group), sum("g.2", 4, group));
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("g.1", "g.2"));
 
-        bothWantLater(coordinator, sum("g.1", 4).in(group), sum("g.2", 4).in(group));
+        bothWantLater(coordinator, sum("g.1", 4, group), sum("g.2", 4, group));
         assertThat(coordinator.next(0)).as("the next time it is whole again").isEmpty();
-        bothWantLater(coordinator, sum("g.0", 4).in(group));
+        bothWantLater(coordinator, sum("g.0", 4, group));
         assertThat(batches(coordinator)).extracting(Batch::names).containsExactly(List.of("g.1", "g.2", "g.0"));
     }
 
@@ -344,11 +332,7 @@ class CoordinatorPlansTest {
     private static List<List<String>> batchesOfAGroup(boolean groupFusion) {
         Coordinator coordinator = two(new EngineSettings(8, groupFusion, 0, 8, 0, true, false));
         Request.Group group = new Request.Group("g", 3);
-        bothWant(
-                coordinator,
-                sum("g.0", 4).in(group),
-                sum("g.1", 4).in(group),
-                sum("g.2", 4).in(group));
+        bothWant(coordinator, sum("g.0", 4, group), sum("g.1", 4, group), sum("g.2", 4, group));
         return batches(coordinator).stream().map(Batch::names).toList();
     }
 
@@ -356,7 +340,7 @@ class CoordinatorPlansTest {
     @Test
     void aLimitRunsOnlyWhileTheCoordinatorListens() {
         Coordinator coordinator = two(settings(8, 0, false));
-        coordinator.announce(0, wants(Request.barrier("b", 1_000)), 0);
+        coordinator.announce(0, wants(new Request.Barrier("b", 1_000)), 0);
         long listened = SECOND * 6 / 10;
         long back = 5 * SECOND;
         assertThat(coordinator.nanosUntilDue(back)).isZero();
@@ -368,25 +352,25 @@ class CoordinatorPlansTest {
         assertThat(coordinator.nanosUntilDue(back)).isEqualTo(over - back);
         coordinator.postpone(over, over);
         assertThat(coordinator.next(over).get(0).batches())
-                .extracting(Batch::verdict)
-                .containsExactly(Verdict.TIMED_OUT);
+                .extracting(Batches::verdict)
+                .containsExactly(Batch.Reason.TIMED_OUT);
     }
 
     @Test
     void lateRanksAreNamedWhenTheLimitIsOverAndToldWhenTheyCome() {
         Coordinator coordinator = two(settings(8, 0, false));
-        coordinator.announce(0, wants(Request.barrier("b", 1_000)), 5 * SECOND);
+        coordinator.announce(0, wants(new Request.Barrier("b", 1_000)), 5 * SECOND);
         assertThat(coordinator.nanosUntilDue(5 * SECOND)).isEqualTo(SECOND);
         assertThat(coordinator.next(6 * SECOND - 1)).isEmpty();
         Batch over = coordinator.next(6 * SECOND).get(0).batches().get(0);
-        assertThat(over.verdict()).isEqualTo(Verdict.TIMED_OUT);
-        assertThat(over.error()).contains("\"b\"", "1000 ms", "{1}");
+        assertThat(Batches.verdict(over)).isEqualTo(Batch.Reason.TIMED_OUT);
+        assertThat(Batches.error(over)).contains("\"b\"", "1000 ms", "{1}");
         assertThat(coordinator.nanosUntilDue(6 * SECOND)).isEqualTo(Long.MAX_VALUE);
 
-        coordinator.announce(1, wants(Request.barrier("b", 1_000)), 7 * SECOND);
+        coordinator.announce(1, wants(new Request.Barrier("b", 1_000)), 7 * SECOND);
         assertThat(batches(coordinator))
-                .extracting(Batch::verdict, Batch::error)
-                .containsExactly(tuple(Verdict.TIMED_OUT, over.error()));
+                .extracting(Batches::verdict, Batches::error)
+                .containsExactly(tuple(Batch.Reason.TIMED_OUT, Batches.error(over)));
     }
 
     @Test
@@ -394,12 +378,12 @@ class CoordinatorPlansTest {
         Coordinator coordinator = two(settings(8, 0, true));
         coordinator.announce(0, called(sum("a", 4), "Train.one(Train.java:1)"), 0);
         coordinator.announce(1, called(sum("a", 4), "Train.one(Train.java:1)"), 0);
-        assertThat(batches(coordinator)).extracting(Batch::verdict).containsExactly(Verdict.RUN);
+        assertThat(batches(coordinator)).extracting(Batches::verdict).containsExactly(Batch.Allreduce.class);
         coordinator.announce(0, called(sum("b", 4), "Train.two(Train.java:2)"), 0);
         coordinator.announce(0, called(sum("c", 4), "Train.three(Train.java:3)"), 0);
         coordinator.announce(1, called(sum("c", 4), "Train.three(Train.java:3)"), 0);
         assertThat(batches(coordinator))
-                .allSatisfy(batch -> assertThat(batch.error())
+                .allSatisfy(batch -> assertThat(Batches.error(batch))
                         .contains("call 2", "\"b\" at Train.two(Train.java:2) on ranks {0}")
                         .contains("\"c\" at Train.three(Train.java:3) on ranks {1}"))
                 .extracting(Batch::names)
@@ -411,23 +395,23 @@ class CoordinatorPlansTest {
         Request.Group group = new Request.Group("g", 2);
         Coordinator strict = two(settings(8, 0, true));
         for (int rank = 0; rank < 2; rank++) {
-            strict.announce(rank, called(sum("a", 4).in(group), "Train.one(Train.java:1)"), 0);
+            strict.announce(rank, called(sum("a", 4, group), "Train.one(Train.java:1)"), 0);
             assertThat(strict.next(0)).isEmpty();
         }
-        strict.announce(0, called(sum("b", 4).in(group), "Train.two(Train.java:2)"), 0);
-        strict.announce(1, called(sum("c", 4).in(group), "Train.three(Train.java:3)"), 0);
+        strict.announce(0, called(sum("b", 4, group), "Train.two(Train.java:2)"), 0);
+        strict.announce(1, called(sum("c", 4, group), "Train.three(Train.java:3)"), 0);
         assertThat(batches(strict))
-                .allSatisfy(batch -> assertThat(batch.error()).contains("call 2", "\"b\"", "\"c\""))
+                .allSatisfy(batch -> assertThat(Batches.error(batch)).contains("call 2", "\"b\"", "\"c\""))
                 .extracting(Batch::names)
                 .containsExactlyInAnyOrder(List.of("a"), List.of("b"), List.of("c"));
 
         Coordinator lenient = two(settings(8, 0, false));
-        lenient.announce(0, wants(sum("a", 4).in(group), sum("b", 4).in(group)), 0);
-        lenient.announce(1, closes(sum("a", 4).in(group)), 0);
+        lenient.announce(0, wants(sum("a", 4, group), sum("b", 4, group)), 0);
+        lenient.announce(1, closes(sum("a", 4, group)), 0);
         assertThat(batches(lenient))
-                .extracting(Batch::names, Batch::verdict)
+                .extracting(Batch::names, Batches::verdict)
                 .containsExactlyInAnyOrder(
-                        tuple(List.of("a"), Verdict.RANK_GONE), tuple(List.of("b"), Verdict.RANK_GONE));
+                        tuple(List.of("a"), Batch.Reason.RANK_GONE), tuple(List.of("b"), Batch.Reason.RANK_GONE));
     }
 
     @Test
@@ -443,8 +427,8 @@ class CoordinatorPlansTest {
                 coordinator.announce(1, closes(), 0);
             }
             assertThat(batches(coordinator)).singleElement().satisfies(batch -> {
-                assertThat(batch.verdict()).isEqualTo(Verdict.RANK_GONE);
-                assertThat(batch.error()).contains("\"b\" at Train.two(Train.java:2)", "{1}", "closed");
+                assertThat(Batches.verdict(batch)).isEqualTo(Batch.Reason.RANK_GONE);
+                assertThat(Batches.error(batch)).contains("\"b\" at Train.two(Train.java:2)", "{1}", "closed");
             });
         }
     }
@@ -452,14 +436,14 @@ class CoordinatorPlansTest {
     @Test
     void strictModeGivesUpABarrierInTime() {
         Coordinator coordinator = two(settings(8, 0, true));
-        coordinator.announce(0, called(Request.barrier("limited", 10), "Train.two(Train.java:2)"), 0);
+        coordinator.announce(0, called(new Request.Barrier("limited", 10), "Train.two(Train.java:2)"), 0);
         assertThat(coordinator.nanosUntilDue(0)).isEqualTo(TimeUnit.MILLISECONDS.toNanos(10));
         assertThat(coordinator.next(TimeUnit.MILLISECONDS.toNanos(10)))
                 .flatMap(Plan::batches)
                 .singleElement()
                 .satisfies(batch -> {
-                    assertThat(batch.verdict()).isEqualTo(Verdict.TIMED_OUT);
-                    assertThat(batch.error()).contains("10 ms", "{1}");
+                    assertThat(Batches.verdict(batch)).isEqualTo(Batch.Reason.TIMED_OUT);
+                    assertThat(Batches.error(batch)).contains("10 ms", "{1}");
                 });
     }
 
@@ -467,16 +451,16 @@ class CoordinatorPlansTest {
     void processSetsComeAndGoInTheOrderOfThePlans() {
         Coordinator coordinator = new Coordinator(3, List.of(), settings(8, 0, false));
         for (int rank = 0; rank < 3; rank++) {
-            coordinator.announce(rank, wants(Request.addProcessSet("add", List.of(0, 2))), 0);
+            coordinator.announce(rank, wants(new Request.AddProcessSet("add", List.of(0, 2))), 0);
         }
-        assertThat(batches(coordinator)).extracting(Batch::sizes).containsExactly(List.of(1L));
+        assertThat(batches(coordinator)).containsExactly(new Batch.AddProcessSet("add", 1, List.of(0, 2)));
         assertThat(coordinator.members(1)).containsExactly(0, 2);
 
         for (int rank = 0; rank < 3; rank++) {
-            coordinator.announce(rank, wants(Request.addProcessSet("again", List.of(0, 2))), 0);
+            coordinator.announce(rank, wants(new Request.AddProcessSet("again", List.of(0, 2))), 0);
         }
         assertThat(batches(coordinator))
-                .extracting(Batch::verdict, Batch::error)
+                .extracting(Batches::verdict, Batches::error)
                 .singleElement()
                 .asString()
                 .contains("BAD_ARGUMENT", "{0, 2}", "number 1");
@@ -486,23 +470,23 @@ class CoordinatorPlansTest {
             coordinator.announce(rank, new Announcement(List.of(wishes), false, ""), 0);
         }
         assertThat(coordinator.next(0))
-                .extracting(Plan::set, plan -> plan.batches().get(0).divisor())
-                .containsExactly(tuple(1, 2));
+                .extracting(Plan::set, Plan::batches)
+                .containsExactly(tuple(1, List.of(new Batch.Allreduce(List.of(Plan.Op.named("a")), 2))));
 
         for (int rank = 0; rank < 3; rank++) {
-            coordinator.announce(rank, wants(Request.removeProcessSet("remove", 1)), 0);
+            coordinator.announce(rank, wants(new Request.RemoveProcessSet("remove", 1)), 0);
         }
-        assertThat(batches(coordinator)).extracting(Batch::verdict).containsExactly(Verdict.RUN);
+        assertThat(batches(coordinator)).containsExactly(new Batch.RemoveProcessSet("remove", 1));
     }
 
     @Test
     void differentMembersOfANewSetAreNamed() {
         Coordinator coordinator = two(settings(8, 0, false));
-        coordinator.announce(0, wants(Request.addProcessSet("add", List.of(0))), 0);
-        coordinator.announce(1, wants(Request.addProcessSet("add", List.of(1))), 0);
+        coordinator.announce(0, wants(new Request.AddProcessSet("add", List.of(0))), 0);
+        coordinator.announce(1, wants(new Request.AddProcessSet("add", List.of(1))), 0);
         assertThat(batches(coordinator))
                 .singleElement()
-                .extracting(Batch::error)
+                .extracting(Batches::error)
                 .asString()
                 .contains("members", "[0] on ranks {0}", "[1] on ranks {1}");
     }
@@ -514,7 +498,7 @@ class CoordinatorPlansTest {
         Wishes wishes = new Wishes(1, 0, 0, new BitSet(), List.of(sum("a", 4)), List.of());
         coordinator.announce(1, new Announcement(List.of(wishes), false, ""), 0);
         assertThat(coordinator.next(0).get(0).batches())
-                .extracting(Batch::verdict, Batch::error)
+                .extracting(Batches::verdict, Batches::error)
                 .singleElement()
                 .asString()
                 .contains("RANK_GONE", "{2}");
@@ -523,38 +507,25 @@ class CoordinatorPlansTest {
     @Test
     void aSetThatComesAfterARankHasClosedKnowsOfThat() {
         Coordinator coordinator = new Coordinator(3, List.of(), settings(8, 0, false));
-        Request add = Request.addProcessSet("add", List.of(0, 1));
+        Request add = new Request.AddProcessSet("add", List.of(0, 1));
         coordinator.announce(1, closes(add), 0);
         coordinator.announce(0, wants(add), 0);
         coordinator.announce(2, wants(add), 0);
         coordinator.next(0);
         Wishes wishes = new Wishes(1, 0, 0, new BitSet(), List.of(sum("a", 4)), List.of());
         coordinator.announce(0, new Announcement(List.of(wishes), false, ""), 0);
-        assertThat(batches(coordinator)).extracting(Batch::verdict).containsExactly(Verdict.RANK_GONE);
+        assertThat(batches(coordinator)).extracting(Batches::verdict).containsExactly(Batch.Reason.RANK_GONE);
     }
 
     @Test
     void transfersNeedTheirTwoRanksOnly() {
         Coordinator coordinator = new Coordinator(3, List.of(), settings(8, 0, false));
-        Request send = Requests.request(
-                "t",
-                io.hvd.spi.OpKind.SEND,
-                DType.INT32,
-                Shape.of(2),
-                io.hvd.tensor.Device.CPU,
-                new io.hvd.spi.Reduction(ReduceOp.SUM, DType.INT32, 1, 1),
-                2);
-        Request receive = Requests.request(
-                "t",
-                io.hvd.spi.OpKind.RECEIVE,
-                DType.INT32,
-                Shape.of(2),
-                io.hvd.tensor.Device.CPU,
-                new io.hvd.spi.Reduction(ReduceOp.SUM, DType.INT32, 1, 1),
-                0);
+        Tensor tensor = Tensor.of(1, 2);
+        Request send = Request.send("t", tensor, 2);
+        Request receive = Request.receive("t", tensor, 0);
         coordinator.announce(0, wants(send), 0);
         assertThat(coordinator.next(0)).isEmpty();
         coordinator.announce(2, wants(receive), 0);
-        assertThat(batches(coordinator)).extracting(Batch::verdict).containsExactly(Verdict.RUN_IF_ASKED);
+        assertThat(batches(coordinator)).containsExactly(new Batch.Transfer("t"));
     }
 }

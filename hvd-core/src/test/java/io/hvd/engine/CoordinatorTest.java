@@ -46,7 +46,7 @@ class CoordinatorTest {
     }
 
     private static List<List<String>> names(Plan plan) {
-        return plan.batches().stream().map(Plan.Batch::names).toList();
+        return plan.batches().stream().map(Batch::names).toList();
     }
 
     @Test
@@ -86,7 +86,7 @@ class CoordinatorTest {
         for (Table negotiation : List.of(three, again)) {
             for (int rank : new int[] {1, 0, 2}) {
                 negotiation.announce(
-                        rank, wants(sum("x", 8), gather("g", DType.INT8, rank, 2), Request.barrier("w", 0)));
+                        rank, wants(sum("x", 8), gather("g", DType.INT8, rank, 2), new Request.Barrier("w", 0)));
             }
         }
         Plan plan = three.next();
@@ -99,10 +99,7 @@ class CoordinatorTest {
         three.announce(2, wants(gather("g", DType.FLOAT32, 30, 5)));
         three.announce(0, wants(gather("g", DType.FLOAT32, 10, 5)));
         three.announce(1, wants(gather("g", DType.FLOAT32, 0, 5)));
-        assertThat(three.next().batches())
-                .extracting(Plan.Batch::names, Plan.Batch::verdict, Plan.Batch::sizes)
-                .containsExactly(
-                        org.assertj.core.groups.Tuple.tuple(List.of("g"), Plan.Verdict.RUN, List.of(10L, 0L, 30L)));
+        assertThat(three.next().batches()).containsExactly(new Batch.Allgather("g", List.of(10L, 0L, 30L), true));
     }
 
     @Test
@@ -112,10 +109,10 @@ class CoordinatorTest {
         three.announce(2, wants(sum("a", 4), sum("b", 4)));
         Plan plan = three.next();
         assertThat(plan.batches()).hasSize(1);
-        Plan.Batch refused = plan.batches().get(0);
-        assertThat(refused.verdict()).isEqualTo(Plan.Verdict.MISMATCH);
+        Batch refused = plan.batches().get(0);
+        assertThat(Batches.verdict(refused)).isEqualTo(Batch.Reason.MISMATCH);
         assertThat(refused.names()).containsExactly("a");
-        assertThat(refused.error()).contains("\"a\"", "[1] on ranks {0, 2}", "[2] on ranks {1}");
+        assertThat(Batches.error(refused)).contains("\"a\"", "[1] on ranks {0, 2}", "[2] on ranks {1}");
         assertThat(plan.failure()).isEmpty();
 
         for (int rank = 0; rank < 3; rank++) {
@@ -135,10 +132,10 @@ class CoordinatorTest {
                             sum("after", 4)));
         }
         assertThat(three.next().batches())
-                .extracting(Plan.Batch::names, Plan.Batch::verdict)
+                .extracting(Batch::names, Batches::verdict)
                 .containsExactlyInAnyOrder(
-                        org.assertj.core.groups.Tuple.tuple(List.of("odd"), Plan.Verdict.MISMATCH),
-                        org.assertj.core.groups.Tuple.tuple(List.of("before", "after"), Plan.Verdict.RUN));
+                        org.assertj.core.groups.Tuple.tuple(List.of("odd"), Batch.Reason.MISMATCH),
+                        org.assertj.core.groups.Tuple.tuple(List.of("before", "after"), Batch.Allreduce.class));
     }
 
     @Test
@@ -150,11 +147,13 @@ class CoordinatorTest {
         Plan plan = three.next();
         assertThat(plan.stop()).isFalse();
         assertThat(plan.batches()).hasSize(1);
-        Plan.Batch refused = plan.batches().get(0);
-        assertThat(refused.verdict()).isEqualTo(Plan.Verdict.RANK_GONE);
+        Batch refused = plan.batches().get(0);
+        assertThat(Batches.verdict(refused)).isEqualTo(Batch.Reason.RANK_GONE);
         assertThat(refused.names()).containsExactly("a");
-        assertThat(refused.error()).contains("\"a\"", "ranks {1} have closed");
-        assertThat(refused.sizes()).as("said to those who asked").containsExactly(0L, 2L);
+        assertThat(Batches.error(refused)).contains("\"a\"", "ranks {1} have closed");
+        assertThat(((Batch.Refusal) refused).askers())
+                .as("said to those who asked")
+                .containsExactly(0, 2);
         assertThat(three.next().isEmpty()).isTrue();
     }
 
@@ -165,7 +164,7 @@ class CoordinatorTest {
         assertThat(three.next().isEmpty()).isTrue();
         three.announce(1, wants(sum("late", 4)));
         assertThat(three.next().batches())
-                .extracting(Plan.Batch::error)
+                .extracting(Batches::error)
                 .singleElement()
                 .asString()
                 .contains("\"late\"", "ranks {0, 2} have closed");
@@ -179,8 +178,8 @@ class CoordinatorTest {
         assertThat(three.next().isEmpty()).as("rank 2 may still come").isTrue();
         three.announce(2, wants(sum("a", 4)));
         assertThat(three.next().batches())
-                .extracting(Plan.Batch::names, Plan.Batch::verdict)
-                .containsExactly(org.assertj.core.groups.Tuple.tuple(List.of("a"), Plan.Verdict.RUN));
+                .extracting(Batch::names, Batches::verdict)
+                .containsExactly(org.assertj.core.groups.Tuple.tuple(List.of("a"), Batch.Allreduce.class));
     }
 
     @Test
@@ -193,9 +192,9 @@ class CoordinatorTest {
         assertThat(last.stop()).isTrue();
         assertThat(last.failure()).isEmpty();
         assertThat(last.batches())
-                .extracting(Plan.Batch::verdict)
+                .extracting(Batches::verdict)
                 .as("nothing is left waiting")
-                .containsExactly(Plan.Verdict.RANK_GONE);
+                .containsExactly(Batch.Reason.RANK_GONE);
         assertThat(three.next().isEmpty()).isTrue();
     }
 

@@ -1,7 +1,5 @@
 package io.hvd.engine;
 
-import io.hvd.engine.Plan.Batch;
-import io.hvd.engine.Plan.Op;
 import io.hvd.testing.DamagedMessages;
 import java.nio.ByteBuffer;
 import java.util.BitSet;
@@ -17,10 +15,10 @@ class DamagedPlansTest {
     }
 
     @Test
-    void announcements() {
+    void announcements() throws ReflectiveOperationException {
         BitSet known = new BitSet();
         known.set(70, 90);
-        List<Request> fresh = List.of(Requests.sum("tensor", 4), Requests.sum("other", 5));
+        List<Request> fresh = new Samples().of(Request.class, 1);
         var wishes = new Announcement.Wishes(1, 2, 3, known, fresh, List.of("A.b(A.java:1)"));
         byte[] message = bytes(PlanCodec.encode(new Announcement(List.of(wishes), true, "failure")));
 
@@ -28,10 +26,9 @@ class DamagedPlansTest {
     }
 
     @Test
-    void plans() {
-        Batch refused = Batch.refuse("tensor", Plan.Verdict.MISMATCH, "error", List.of(0));
-        Batch known = refused.withOps(List.of(new Op("", 4711)));
-        Plan plan = new Plan(1, List.of(refused, known), List.of(List.of("a", "b"), List.of()), true, "failure");
+    void plans() throws ReflectiveOperationException {
+        List<Batch> batches = new Samples().of(Batch.class, 1);
+        Plan plan = new Plan(1, batches, List.of(List.of("a", "b"), List.of()), true, "failure");
 
         DamagedMessages.of(bytes(PlanCodec.encode(plan)), damaged -> PlanCodec.decodePlan(ByteBuffer.wrap(damaged)));
     }

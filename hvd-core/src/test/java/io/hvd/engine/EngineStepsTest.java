@@ -235,7 +235,7 @@ class EngineStepsTest {
     }
 
     private CompletableFuture<Outcome> barrier(int rank, long limitMillis) {
-        Request request = Request.barrier("limited", limitMillis);
+        Request request = new Request.Barrier("limited", limitMillis);
         CompletableFuture<Outcome> result = Ops.submit(engines.get(rank), List.of(0, 1, 2), request, null, null, true);
         Ops.hurry(engines.get(rank), "limited");
         return result;

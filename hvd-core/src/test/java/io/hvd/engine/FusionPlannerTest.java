@@ -4,7 +4,6 @@ import static io.hvd.engine.Requests.broadcast;
 import static io.hvd.engine.Requests.sum;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.spi.OpKind;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
@@ -44,7 +43,7 @@ class FusionPlannerTest {
                 Requests.wired("b", DType.FLOAT16),
                 Requests.scaled("b", 2, 1),
                 Requests.scaled("b", 1, 2),
-                Requests.on(Device.cuda(0), OpKind.ALLREDUCE, "b"),
+                Requests.sum("b", 16).on(Device.cuda(0)),
                 broadcast("b", 0, 4));
     }
 

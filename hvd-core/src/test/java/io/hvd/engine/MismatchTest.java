@@ -2,12 +2,14 @@ package io.hvd.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.spi.OpKind;
+import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
+import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -33,7 +35,7 @@ class MismatchTest {
                 sumOf(DType.FLOAT16, 2, 3),
                 Requests.gather("g", DType.INT8, 3, 2),
                 Requests.broadcast("b", 1, 4),
-                Request.barrier("w", 0))) {
+                new Request.Barrier("w", 0))) {
             assertThat(find(List.of(request, request, request))).isEmpty();
             assertThat(find(List.of(request))).isEmpty();
         }
@@ -56,7 +58,7 @@ class MismatchTest {
     /** A program may choose for a tensor the very name that a transfer has. */
     @Test
     void aTransferAndAnotherOperation() {
-        Request half = Request.transfer("x", OpKind.SEND, Tensor.of(1f, 2f), 1);
+        Request half = Request.send("x", Tensor.of(1f, 2f), 1);
         assertThat(oddOneOut(half, Requests.gather("x", DType.FLOAT32, 2)))
                 .contains("\"x\"", "operation")
                 .contains("send on ranks {0, 2}", "allgather on ranks {1}");
@@ -132,9 +134,10 @@ class MismatchTest {
 
     @Test
     void devicesOfEveryKindOfOperation() {
-        for (OpKind kind : List.of(OpKind.ALLREDUCE, OpKind.ALLGATHER, OpKind.BROADCAST)) {
-            assertThat(oddOneOut(Requests.on(Device.cuda(0), kind, "d"), Requests.on(Device.CPU, kind, "d")))
-                    .contains("\"d\"", "device", kind.toString())
+        for (Request request :
+                List.of(Requests.sum("d", 16), Requests.gather("d", DType.FLOAT32, 4), Requests.broadcast("d", 0, 4))) {
+            assertThat(oddOneOut(request.on(Device.cuda(0)), request))
+                    .contains("\"d\"", "device", request.kind().toString())
                     .contains("CUDA (the rank's GPU 0) on ranks {0, 2}", "CPU on ranks {1}");
         }
     }
@@ -149,5 +152,73 @@ class MismatchTest {
                 sumOf(DType.FLOAT64, 1));
         assertThat(find(requests).orElseThrow())
                 .contains("float64 on ranks {0, 4}; float32 on ranks {1, 3}; int8 on ranks {2}");
+    }
+
+    private static Request.Payload payload(long... dims) {
+        return Requests.payload(DType.FLOAT32, Shape.of(dims));
+    }
+
+    private static Reducing.Reduce reduce(ReduceOp op, int root) {
+        return new Reducing.Reduce("r", payload(4), new Reduction(op, DType.FLOAT32, 1, 1), root);
+    }
+
+    @Test
+    void rootsOfEveryRootedOperation() {
+        assertThat(oddOneOut(reduce(ReduceOp.SUM, 0), reduce(ReduceOp.SUM, 2)))
+                .contains("root", "reduce", "0 on ranks {0, 2}", "2 on ranks {1}");
+        assertThat(oddOneOut(new Moving.Gather("g", payload(4), 0), new Moving.Gather("g", payload(4), 2)))
+                .contains("root", "gather", "0 on ranks {0, 2}", "2 on ranks {1}");
+        assertThat(oddOneOut(
+                        new Moving.Scatter("s", Optional.empty(), 1),
+                        new Moving.Scatter("s", Optional.of(payload(4)), 2)))
+                .contains("root", "scatter", "1 on ranks {0, 2}", "2 on ranks {1}");
+    }
+
+    @Test
+    void aReduceOfTheSameRootIsComparedAsAnAllreduceIs() {
+        assertThat(oddOneOut(reduce(ReduceOp.SUM, 1), reduce(ReduceOp.MAX, 1)))
+                .contains("reduce operation", "SUM on ranks {0, 2}", "MAX on ranks {1}");
+    }
+
+    @Test
+    void rowsOfAGatherAndOfAnAlltoallButNotHowManyThereAre() {
+        assertThat(oddOneOut(new Moving.Gather("g", payload(4, 2), 0), new Moving.Gather("g", payload(4, 3), 0)))
+                .contains("dimension 1", "gather", "2 on ranks {0, 2}", "3 on ranks {1}");
+        assertThat(oddOneOut(
+                        new Moving.Alltoall("x", payload(4, 2), List.of(4L)),
+                        new Moving.Alltoall("x", payload(4), List.of(4L))))
+                .contains("number of dimensions", "alltoall", "2 on ranks {0, 2}", "1 on ranks {1}");
+        assertThat(find(List.of(
+                        new Moving.Alltoall("x", payload(4, 2), List.of(4L, 0L)),
+                        new Moving.Alltoall("x", payload(1, 2), List.of(0L, 1L)))))
+                .isEmpty();
+    }
+
+    @Test
+    void theTwoHalvesOfATransferAreComparedByTypeDeviceAndShape() {
+        Request send = new Moving.Send("t", payload(4), 1);
+        assertThat(find(Arrays.asList(send, null, new Moving.Receive("t", payload(4), 0))))
+                .isEmpty();
+        assertThat(find(Arrays.asList(send, null, new Moving.Receive("t", payload(5), 0))))
+                .hasValueSatisfying(text -> assertThat(text).contains("shape", "[4] on ranks {0}", "[5] on ranks {2}"));
+        assertThat(find(List.of(send, new Moving.Receive("t", payload(4), 0).on(Device.cuda(1)))))
+                .hasValueSatisfying(text -> assertThat(text).contains("device", "CPU on ranks {0}"));
+    }
+
+    @Test
+    void groupsWithTheirNumbersOfOperations() {
+        assertThat(oddOneOut(Requests.sum("a", 4), Requests.sum("a", 4, new Request.Group("g", 3))))
+                .contains("group of operations", "none on ranks {0, 2}", "\"g\" of 3 on ranks {1}");
+    }
+
+    @Test
+    void whatIsSaidAboutProcessSetsAndJoins() {
+        assertThat(oddOneOut(new Request.RemoveProcessSet("s", 1), new Request.RemoveProcessSet("s", 2)))
+                .contains("process set", "1 on ranks {0, 2}", "2 on ranks {1}");
+        assertThat(oddOneOut(
+                        new Request.AddProcessSet("s", List.of(0, 1)), new Request.AddProcessSet("s", List.of(0, 2))))
+                .contains("members", "[0, 1] on ranks {0, 2}", "[0, 2] on ranks {1}");
+        assertThat(oddOneOut(new Request.Join("j", JoinDivisor.ACTIVE), new Request.Join("j", JoinDivisor.INITIAL)))
+                .contains("divisor", "ACTIVE on ranks {0, 2}", "INITIAL on ranks {1}");
     }
 }

@@ -1,7 +1,6 @@
 package io.hvd.engine;
 
 import io.hvd.config.EngineSettings;
-import io.hvd.spi.OpKind;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
@@ -20,46 +19,45 @@ final class Requests {
     private Requests() {}
 
     /** A float32 sum of so many bytes. */
-    static Request sum(String name, long bytes) {
+    static Reducing.Allreduce sum(String name, long bytes) {
         return allreduce(name, DType.FLOAT32, Shape.of(bytes / 4), ReduceOp.SUM);
     }
 
-    static Request allreduce(String name, DType type, Shape shape, ReduceOp op) {
-        return request(name, OpKind.ALLREDUCE, type, shape, Device.CPU, new Reduction(op, type, 1, 1), 0);
+    /** A float32 sum of so many bytes, of a group. */
+    static Reducing.Allreduce sum(String name, long bytes, Request.Group group) {
+        return in(group, sum(name, bytes));
     }
 
-    static Request wired(String name, DType wire) {
+    static Reducing.Allreduce in(Request.Group group, Reducing.Allreduce alone) {
+        return new Reducing.Allreduce(alone.name(), alone.payload(), alone.how(), group);
+    }
+
+    static Reducing.Allreduce allreduce(String name, DType type, Shape shape, ReduceOp op) {
+        return new Reducing.Allreduce(name, payload(type, shape), new Reduction(op, type, 1, 1), Request.Group.NONE);
+    }
+
+    static Reducing.Allreduce wired(String name, DType wire) {
         return four(name, new Reduction(ReduceOp.SUM, wire, 1, 1));
     }
 
-    static Request scaled(String name, double prescale, double postscale) {
+    static Reducing.Allreduce scaled(String name, double prescale, double postscale) {
         return four(name, new Reduction(ReduceOp.SUM, DType.FLOAT32, prescale, postscale));
     }
 
-    private static Request four(String name, Reduction how) {
-        return request(name, OpKind.ALLREDUCE, DType.FLOAT32, Shape.of(4), Device.CPU, how, 0);
+    private static Reducing.Allreduce four(String name, Reduction how) {
+        return new Reducing.Allreduce(name, payload(DType.FLOAT32, Shape.of(4)), how, Request.Group.NONE);
     }
 
-    static Request on(Device device, OpKind kind, String name) {
-        return request(name, kind, DType.FLOAT32, Shape.of(4), device, plain(DType.FLOAT32), 0);
+    static Request.Payload payload(DType type, Shape shape) {
+        return new Request.Payload(type, shape, Device.CPU);
     }
 
-    static Request gather(String name, DType type, long... dims) {
-        return request(name, OpKind.ALLGATHER, type, Shape.of(dims), Device.CPU, plain(type), 0);
+    static Moving.Allgather gather(String name, DType type, long... dims) {
+        return new Moving.Allgather(name, payload(type, Shape.of(dims)), Request.Group.NONE);
     }
 
-    static Request broadcast(String name, int root, long... dims) {
-        return request(name, OpKind.BROADCAST, DType.FLOAT32, Shape.of(dims), Device.CPU, plain(DType.FLOAT32), root);
-    }
-
-    static Request request(
-            String name, OpKind kind, DType type, Shape shape, Device device, Reduction how, long argument) {
-        return new Request(
-                name, kind, new Request.Payload(type, shape, device), how, argument, List.of(), Request.Group.NONE);
-    }
-
-    private static Reduction plain(DType type) {
-        return new Reduction(ReduceOp.SUM, type, 1, 1);
+    static Moving.Broadcast broadcast(String name, int root, long... dims) {
+        return new Moving.Broadcast(name, payload(DType.FLOAT32, Shape.of(dims)), root);
     }
 
     /** An announcement of requests that the coordinator does not know, to the set of all ranks. */

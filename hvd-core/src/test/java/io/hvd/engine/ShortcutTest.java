@@ -3,9 +3,7 @@ package io.hvd.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Op;
-import io.hvd.engine.Plan.Verdict;
 import io.hvd.engine.Shortcut.Taken;
 import io.hvd.error.HvdException;
 import io.hvd.error.ShutdownException;
@@ -86,7 +84,7 @@ class ShortcutTest {
     }
 
     private static Batch batch(String name) {
-        return new Batch(List.of(Op.named(name)), Verdict.RUN, "", List.of(), List.of(), 2, true);
+        return new Batch.Allreduce(List.of(Op.named(name)), 2);
     }
 
     private DataPlane dataPlane() {
@@ -421,7 +419,7 @@ class ShortcutTest {
     @Test
     void whatIsNoStepOfThePlanIsLeftToTheCommunicationThread() throws Exception {
         asleep(() -> true);
-        PendingOp limited = Ops.op(queue, 0, Request.barrier("meet", 1_000), null, recorder);
+        PendingOp limited = Ops.op(queue, 0, new Request.Barrier("meet", 1_000), null, recorder);
         submit("a");
 
         assertThat(shortcut.take(submit(limited))).isEqualTo(Taken.NOTHING);

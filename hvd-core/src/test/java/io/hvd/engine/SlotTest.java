@@ -56,7 +56,7 @@ class SlotTest {
     }
 
     private void fill() {
-        for (int i = 0; i < 2 * TensorQueue.MOST_IDLE_NAMES; i++) {
+        for (int i = 0; i < 2 * SlotTable.MOST_IDLE_NAMES; i++) {
             passed(0, "noname." + i, 1);
         }
     }
@@ -73,7 +73,7 @@ class SlotTest {
     void whatIsPreparedOrRememberedOrUnderWayKeepsItsSlot() {
         Slot prepared = queue.keep(0, "prepared");
         Slot remembered = queue.slot(0, "remembered");
-        remembered.remember(3, Requests.sum("remembered", 4), List.of());
+        remembered.remember(3, Requests.sum("remembered", 4));
         PendingOp pending = op(0, "pending", 1);
         queue.submit(List.of(pending), false, false);
         fill();
@@ -112,12 +112,26 @@ class SlotTest {
     void anOutdatedNumberForgetsNothing() {
         Slot slot = queue.slot(0, "a");
         Request request = Requests.sum("a", 4);
-        slot.remember(3, request, List.of());
-        slot.remember(9, Requests.sum("a", 8), List.of());
+        slot.remember(3, request);
+        slot.remember(9, Requests.sum("a", 8));
         slot.forget(3);
         assertThat(slot.numberOf(Requests.sum("a", 8))).isEqualTo(9);
         assertThat(slot.numberOf(request)).isEqualTo(Plan.Op.UNKNOWN);
         slot.forget(9);
         assertThat(slot.isRemembered()).isFalse();
+    }
+
+    @Test
+    void aCallIsKnownByItsTypeAndShapeWhereThereIsATensor() {
+        assertThat(queue.slot(0, "a")
+                        .ask(Requests.sum("a", 16), List.of(0), false)
+                        .operation()
+                        .detail())
+                .isEqualTo("float32[4]");
+        assertThat(queue.slot(0, "w")
+                        .ask(new Request.Barrier("w", 0), List.of(0), false)
+                        .operation()
+                        .detail())
+                .isEmpty();
     }
 }

@@ -23,7 +23,7 @@ class StaticPlanTest {
 
     private Slot remembered(Request request) {
         Slot slot = queue.slot(0, request.name());
-        slot.remember(1, request, List.of());
+        slot.remember(1, request);
         return slot;
     }
 
@@ -55,8 +55,8 @@ class StaticPlanTest {
         Request.Group group = new Request.Group("g", 3);
         StaticPlan grouped = plan(List.of(
                 List.of(sum("a", 4)),
-                List.of(sum("g.0", 4).in(group), sum("g.1", 4).in(group)),
-                List.of(sum("g.2", 8).in(group)),
+                List.of(sum("g.0", 4, group), sum("g.1", 4, group)),
+                List.of(sum("g.2", 8, group)),
                 List.of(sum("b", 4))));
         assertThat(grouped.begunGroups()).isEmpty();
         grouped.advance();

@@ -78,9 +78,9 @@ class StepCutTest {
     void aGroupIsNotCutAndIsReadyWhenItsLastMemberIs() {
         Request.Group group = new Request.Group("g", 2);
         List<Ready> step = List.of(
-                new Ready(sum("g.0", 400).in(group), 0, LATE),
+                new Ready(sum("g.0", 400, group), 0, LATE),
                 ready("alone", 400, 10),
-                new Ready(sum("g.1", 400).in(group), 700, LATE));
+                new Ready(sum("g.1", 400, group), 700, LATE));
         assertThat(cut.best(step)).containsExactly(List.of("alone"), List.of("g.0", "g.1"));
     }
 
@@ -89,9 +89,9 @@ class StepCutTest {
         Request.Group one = new Request.Group("one", 2);
         Request.Group other = new Request.Group("other", 1);
         List<Ready> step = List.of(
-                new Ready(sum("one.0", 400).in(one), 0, LATE),
-                new Ready(sum("one.1", 400).in(one), 5, LATE),
-                new Ready(sum("other.0", 400).in(other), 10, LATE));
+                new Ready(sum("one.0", 400, one), 0, LATE),
+                new Ready(sum("one.1", 400, one), 5, LATE),
+                new Ready(sum("other.0", 400, other), 10, LATE));
         assertThat(cut.best(step)).containsExactly(List.of("one.0", "one.1", "other.0"));
         assertThat(new StepCut(PACE, 1000, true, false).best(step))
                 .as("too much for one batch")
@@ -108,8 +108,8 @@ class StepCutTest {
         Request.Group group = new Request.Group("g", 2);
         List<Ready> step = List.of(
                 ready("before", 40, 0),
-                new Ready(sum("g.0", 40).in(group), 1, LATE),
-                new Ready(Requests.wired("g.1", DType.FLOAT16).in(group), 2, LATE),
+                new Ready(sum("g.0", 40, group), 1, LATE),
+                new Ready(Requests.in(group, Requests.wired("g.1", DType.FLOAT16)), 2, LATE),
                 new Ready(Requests.wired("after", DType.FLOAT16), 3, LATE));
         assertThat(new StepCut(PACE, PLENTY, true, false).best(step))
                 .containsExactly(List.of("before"), List.of("g.0"), List.of("g.1"), List.of("after"));

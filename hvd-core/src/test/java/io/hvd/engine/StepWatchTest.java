@@ -2,9 +2,7 @@ package io.hvd.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.hvd.engine.Plan.Batch;
 import io.hvd.engine.Plan.Op;
-import io.hvd.engine.Plan.Verdict;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -15,7 +13,7 @@ class StepWatchTest {
 
     private static Batch batch(int... numbers) {
         List<Op> ops = IntStream.of(numbers).mapToObj(n -> new Op("t" + n, n)).toList();
-        return new Batch(ops, Verdict.RUN, "", List.of(), List.of(), 2, true);
+        return new Batch.Allreduce(ops, 2);
     }
 
     private List<List<String>> see(int... numbers) {
@@ -108,7 +106,7 @@ class StepWatchTest {
     void anUnknownOperationStartsTheCountAnewToo() {
         see(1);
         see(1);
-        Batch unknown = new Batch(List.of(Op.named("new")), Verdict.RUN, "", List.of(), List.of(), 2, true);
+        Batch unknown = new Batch.Allreduce(List.of(Op.named("new")), 2);
         assertThat(three.see(unknown, true)).isEmpty();
         see(1);
         assertThat(see(1)).isEmpty();

@@ -1,0 +1,91 @@
+package io.hvd.engine;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.spi.Backend;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Carries out what the coordinator has decided, batch by batch, with this rank's operations. Communication thread. */
+final class PlanRun {
+    private final Backend backend;
+    private final ProcessSets sets;
+    private final TensorQueue queue;
+    private final DataLog log;
+    private final Unfinished unfinished;
+
+    /** @param unfinished gets what has been carried out */
+    PlanRun(Backend backend, ProcessSets sets, TensorQueue queue, DataLog log, Unfinished unfinished) {
+        this.backend = backend;
+        this.sets = sets;
+        this.queue = queue;
+        this.log = log;
+        this.unfinished = unfinished;
+    }
+
+    /** @param batches of a plan, as {@link SetMember#arrived} has them */
+    void carryOut(SetMember set, List<Batch> batches) {
+        refuse(set, batches);
+        for (Batch batch : batches) {
+            if (batch instanceof Batch.WhereAsked one) {
+                queue.takeIfPending(set.id(), one.name()).ifPresent(op -> run(set, one, List.of(op)));
+            } else if (batch instanceof Batch.Collective collective) {
+                run(set, collective, takePart(set, collective));
+            } else if (batch instanceof Batch.SetChange change) {
+                run(set, change, takePart(set, change));
+            }
+        }
+    }
+
+    /** All of them leave the queue before anybody hears of one, and submits the whole group again. */
+    private void refuse(SetMember set, List<Batch> batches) {
+        Map<PendingOp, HvdException> refused = new LinkedHashMap<>();
+        for (Batch batch : batches) {
+            if (batch instanceof Batch.Refusal refusal && refusal.askers().contains(set.self())) {
+                queue.takeIfPending(set.id(), refusal.name()).ifPresent(op -> refused.put(op, refusal.exception()));
+            }
+        }
+        refused.forEach(PendingOp::fail);
+    }
+
+    /** This rank's operations; where it has joined, neutral ones that stand in for them. */
+    private List<PendingOp> takePart(SetMember set, Batch.Run batch) {
+        List<String> names = batch.names();
+        List<PendingOp> ops = new ArrayList<>();
+        for (int i = 0; i < names.size(); i++) {
+            int place = i;
+            ops.add(queue.takeIfPending(set.id(), names.get(i)).orElseGet(() -> batch.standIn(place)));
+        }
+        return ops;
+    }
+
+    private void run(SetMember set, Batch.Collective batch, List<PendingOp> ops) {
+        Execution execution = unfinished.begin(set, ops, batch);
+        Optional<String> refusal = execution.refusal();
+        if (refusal.isPresent()) {
+            HvdException unsupported = new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    ops.get(0).request().kind() + " of " + batch.names() + ": the back end " + backend.description()
+                            + " cannot do it: " + refusal.get());
+            ops.forEach(op -> op.fail(unsupported));
+            return;
+        }
+        log.start(ops);
+        execution.run(batch);
+        unfinished.settle(execution);
+    }
+
+    private void run(SetMember set, Batch.SetChange change, List<PendingOp> ops) {
+        Execution execution = unfinished.begin(set, ops, change);
+        log.start(ops);
+        execution.guarded(() -> {
+            change.carryOut(sets);
+            return null;
+        });
+        ops.get(0).bring(Outcome.of(change.set()));
+        unfinished.settle(execution);
+    }
+}

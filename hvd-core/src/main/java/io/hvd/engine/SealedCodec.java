@@ -1,0 +1,48 @@
+package io.hvd.engine;
+
+import io.hvd.net.MessageReader;
+import io.hvd.net.MessageReader.Decoding;
+import io.hvd.net.MessageWriter;
+import io.hvd.net.MessageWriter.Encoding;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Values of a sealed family as bytes: one byte tells the record, its components follow.
+ *
+ * @param <T> the family
+ */
+final class SealedCodec<T> {
+    private final List<Form<? extends T>> forms;
+    private final Map<Class<?>, Integer> kinds = new HashMap<>();
+
+    /** @param forms one for each record of the family; their order is part of the wire format */
+    SealedCodec(List<Form<? extends T>> forms) {
+        this.forms = forms;
+        for (int kind = 0; kind < forms.size(); kind++) {
+            kinds.put(forms.get(kind).type(), kind);
+        }
+    }
+
+    /** How one record of the family is written and read. */
+    record Form<R>(Class<R> type, Encoding<R> encoding, Decoding<R> decoding) {
+        private void write(MessageWriter out, Object value) {
+            encoding.write(out, type.cast(value));
+        }
+    }
+
+    void write(MessageWriter out, T value) {
+        int kind = kinds.get(value.getClass());
+        out.writeByte(kind);
+        forms.get(kind).write(out, value);
+    }
+
+    T read(MessageReader in) {
+        int kind = in.readUnsignedByte();
+        if (kind >= forms.size()) {
+            throw in.malformed("kind " + kind, "at most " + (forms.size() - 1));
+        }
+        return forms.get(kind).decoding().read(in);
+    }
+}
