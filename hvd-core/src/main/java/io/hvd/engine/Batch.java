@@ -278,16 +278,10 @@ sealed interface Batch {
         TIMED_OUT(BarrierTimeoutException::new),
         RANK_GONE(ShutdownException::new);
 
-        private static final Reason[] ALL = values();
-
         private final Function<String, HvdException> exception;
 
         Reason(Function<String, HvdException> exception) {
             this.exception = exception;
-        }
-
-        static Reason of(int ordinal) {
-            return ALL[ordinal];
         }
     }
 }

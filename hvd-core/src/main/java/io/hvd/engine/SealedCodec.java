@@ -4,25 +4,17 @@ import io.hvd.net.MessageReader;
 import io.hvd.net.MessageReader.Decoding;
 import io.hvd.net.MessageWriter;
 import io.hvd.net.MessageWriter.Encoding;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * Values of a sealed family as bytes: one byte tells the record, its components follow.
  *
  * @param <T> the family
+ * @param forms one for each record of the family; their order is part of the wire format
  */
-final class SealedCodec<T> {
-    private final List<Form<? extends T>> forms;
-    private final Map<Class<?>, Integer> kinds = new HashMap<>();
-
-    /** @param forms one for each record of the family; their order is part of the wire format */
-    SealedCodec(List<Form<? extends T>> forms) {
-        this.forms = forms;
-        for (int kind = 0; kind < forms.size(); kind++) {
-            kinds.put(forms.get(kind).type(), kind);
-        }
+record SealedCodec<T>(List<Form<? extends T>> forms) {
+    SealedCodec {
+        forms = List.copyOf(forms);
     }
 
     /** How one record of the family is written and read. */
@@ -33,7 +25,10 @@ final class SealedCodec<T> {
     }
 
     void write(MessageWriter out, T value) {
-        int kind = kinds.get(value.getClass());
+        int kind = 0;
+        while (forms.get(kind).type() != value.getClass()) {
+            kind++;
+        }
         out.writeByte(kind);
         forms.get(kind).write(out, value);
     }

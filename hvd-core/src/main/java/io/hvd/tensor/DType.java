@@ -23,8 +23,6 @@ public enum DType {
     /** Kept in {@code short[]}; {@link Short#toUnsignedInt} gives the value. */
     UINT16("uint16", 2, short[].class);
 
-    private static final DType[] ALL = values();
-
     private final String label;
     private final int bytes;
     private final Class<?> arrayType;
@@ -33,10 +31,6 @@ public enum DType {
         this.label = label;
         this.bytes = bytes;
         this.arrayType = arrayType;
-    }
-
-    public static DType of(int ordinal) {
-        return ALL[ordinal];
     }
 
     /** Bytes of one element. */

@@ -11,12 +11,6 @@ public enum ReduceOp {
     MAX,
     PRODUCT;
 
-    private static final ReduceOp[] ALL = values();
-
-    public static ReduceOp of(int ordinal) {
-        return ALL[ordinal];
-    }
-
     /** What travels: an average is a sum until it is unpacked. */
     public ReduceOp onTheWire() {
         return this == AVERAGE ? SUM : this;

@@ -122,9 +122,6 @@ class MemoryTest {
                         "int16",
                         "uint16");
         assertThat(Stream.of(DType.values()).map(DType::bytes)).containsExactly(4, 8, 4, 8, 1, 1, 2, 2, 1, 2, 2);
-        for (DType type : DType.values()) {
-            assertThat(DType.of(type.ordinal())).isEqualTo(type);
-        }
     }
 
     @ParameterizedTest
