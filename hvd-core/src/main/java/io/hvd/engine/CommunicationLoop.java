@@ -72,7 +72,7 @@ final class CommunicationLoop {
         this.plan = new HeldPlan(queue, exit, study);
         Turn turn = new Turn();
         this.steps = new StepFollower(turn, sets.all(), plan, queue, log, unfinished, study);
-        this.shortcut = new Shortcut(backend::progress, turn, plan, steps);
+        this.shortcut = new Shortcut(backend.progress()::make, turn, plan, steps);
         for (int i = 0; i < processSets.size(); i++) {
             sets.enter(i + 1, processSets.get(i));
         }

@@ -49,7 +49,7 @@ final class OrderlyEnd {
             }
             if (plan == null) {
                 long due = Math.min(unfinished.nanosUntilDue(), coordinator.nanosUntilDue());
-                control.receive(Math.min(due, backend.progress()), coordinator);
+                control.receive(Math.min(due, backend.progress().make()), coordinator);
             }
         }
     }

@@ -1,7 +1,7 @@
 package io.hvd.engine;
 
-import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
+import io.hvd.spi.Progress;
 import java.util.function.LongSupplier;
 
 /**
@@ -19,7 +19,7 @@ final class Shortcut {
     private boolean vetoed;
     private Throwable broken;
 
-    /** @param progress see {@link Backend#progress} */
+    /** @param progress see {@link Progress#make} */
     Shortcut(LongSupplier progress, Turn turn, HeldPlan plan, StepFollower steps) {
         this.progress = progress;
         this.turn = turn;

@@ -57,14 +57,8 @@ public interface Backend extends AutoCloseable {
         // Most leave their waiting to somebody else.
     }
 
-    /**
-     * Moves on what this rank has sent, where that needs a call: a message may have left the caller's buffer and still wait
-     * for room on its way while its receiver waits for it. The communication thread calls this before it waits for anything
-     * outside the back end, and again when the time is over. On any other thread it does nothing.
-     *
-     * @return nanoseconds until the next call is due; {@link Long#MAX_VALUE} means that none is
-     */
-    long progress();
+    /** Moves on what this rank has sent. */
+    Progress progress();
 
     /**
      * Ends all ranks' processes, or, where the ranks are threads, tells the others that this one is

@@ -35,7 +35,7 @@ final class Bridge {
         try {
             Backend processes = carrier.call(() -> {
                 Backend opened = between.open(config, List.of());
-                carrier.beforeRest(opened::progress);
+                carrier.beforeRest(opened.progress()::make);
                 return opened;
             });
             List<byte[]> told = carrier.call(() -> processes.exchange(Grid.tell(hub.size())));

@@ -136,6 +136,9 @@ final class Carrier {
             }
         } catch (InterruptedException e) {
             giveUp("the thread that owns the back end between the processes was interrupted");
+        } catch (RuntimeException e) {
+            giveUp("the thread that owns the back end between the processes failed: " + e.getMessage());
+            throw e;
         }
     }
 

@@ -6,6 +6,7 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
+import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -97,8 +98,8 @@ final class HybridBackend implements Backend {
 
     /** The carrier does that. */
     @Override
-    public long progress() {
-        return Long.MAX_VALUE;
+    public Progress progress() {
+        return Progress.NONE;
     }
 
     @Override

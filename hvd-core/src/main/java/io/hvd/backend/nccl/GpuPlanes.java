@@ -91,7 +91,7 @@ final class GpuPlanes {
         NcclCommunicator inside = join(gpu, ofHost, members, groups.inside());
         NodeCrossing crossing = settings.across() == AcrossNodes.BY_NCCL
                 ? new NodeCrossing.ByNccl(join(gpu, ofHost, members, groups.across()))
-                : new NodeCrossing.ThroughHost(gpu, host.collectives(groups.across()), inside, host::progress);
+                : new NodeCrossing.ThroughHost(gpu, host.collectives(groups.across()), inside, host.progress()::make);
         return new HierarchicalAllreduce(gpu, inside, crossing);
     }
 

@@ -4,6 +4,7 @@ import io.hvd.config.GpuSettings;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
+import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.Set;
@@ -97,7 +98,7 @@ final class NcclBackend implements Backend {
     }
 
     @Override
-    public long progress() {
+    public Progress progress() {
         return host.progress();
     }
 

@@ -2,6 +2,7 @@ package io.hvd.backend.shm;
 
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
+import io.hvd.spi.Progress;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Reducer;
@@ -12,20 +13,38 @@ import java.util.List;
 /** Ranks of one host, which move all that is much through their segment. */
 final class OneHostCollectives extends SharedCollectives {
     private final SharedMovement movement;
+    private final boolean ofAll;
+    private final Progress progress;
 
-    /** @param beneath of the same ranks */
-    OneHostCollectives(Rounds rounds, Reducer reducer, DataPlane beneath) {
+    /**
+     * @param beneath of the same ranks
+     * @param ofAll whether these are all ranks of the job
+     * @param progress of what goes the way beneath
+     */
+    OneHostCollectives(Rounds rounds, Reducer reducer, DataPlane beneath, boolean ofAll, Progress progress) {
         super(
                 EnumSet.of(OpKind.ALLREDUCE, OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.ALLTOALL, OpKind.REDUCESCATTER),
                 rounds,
                 new SharedAllreduce(rounds, reducer),
                 beneath);
+        this.ofAll = ofAll;
+        this.progress = progress;
         this.movement = new SharedMovement(rounds, reducer);
     }
 
+    /** While something may be under way beneath, the communication thread moves it on as it waits, and no other thread can. */
     @Override
     public boolean takesAnyThread(Device device) {
-        return device.isCpu();
+        return device.isCpu() && !progress.isPending();
+    }
+
+    @Override
+    public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        boolean agreed = super.allreduceUnlessVetoed(inputs, outputs, how);
+        if (ofAll && progress.isPending()) {
+            progress.delivered(); // all ranks have come, each with what it was sent before
+        }
+        return agreed;
     }
 
     @Override

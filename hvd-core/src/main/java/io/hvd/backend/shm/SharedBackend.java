@@ -3,6 +3,7 @@ package io.hvd.backend.shm;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
+import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -61,7 +62,7 @@ final class SharedBackend implements Backend {
     }
 
     @Override
-    public long progress() {
+    public Progress progress() {
         return beneath.progress();
     }
 

@@ -26,7 +26,7 @@ final class SharedPlanes {
         this.beneath = beneath;
         this.topology = beneath.topology();
         this.folder = folder;
-        this.patience = new Patience(topology.localSize(), beneath::progress);
+        this.patience = new Patience(topology.localSize(), beneath.progress()::make);
     }
 
     /** @param waits whether the program's own thread computes nothing at the moment */
@@ -68,7 +68,8 @@ final class SharedPlanes {
     private DataPlane over(DataPlane ofMembers, List<Integer> members, NodeGroups groups, Rounds rounds) {
         Reducer reducer = new Reducer(beneath.kernel());
         if (groups.inside().size() == members.size()) {
-            return new OneHostCollectives(rounds, reducer, ofMembers);
+            return new OneHostCollectives(
+                    rounds, reducer, ofMembers, members.size() == topology.size(), beneath.progress());
         }
         List<List<Integer>> hosts = NodeGroups.grid(members, topology.nodes()).stream()
                 .map(row -> row.stream().map(members::indexOf).toList())

@@ -13,6 +13,7 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.OpKind;
+import io.hvd.spi.Progress;
 import io.hvd.spi.Reduction;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.DType;
@@ -66,7 +67,7 @@ class LargePlanTest {
         }
 
         @Override
-        public long progress() {
+        public Progress progress() {
             return data.progress();
         }
 

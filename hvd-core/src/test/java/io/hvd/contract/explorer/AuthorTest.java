@@ -80,4 +80,12 @@ class AuthorTest {
         assertThat(ProgramId.of(smaller.id().toString())).isEqualTo(smaller.id());
         assertThat(Author.write(smaller.id(), 3).scripts()).isEqualTo(smaller.scripts());
     }
+
+    @Test
+    void aDraftThatWouldNeverEndIsReplacedByAnother() {
+        for (int[] seed : new int[][] {{2, 3}, {1759, 2}, {1851, 4}}) {
+            Program program = Author.write(ProgramId.of(Pace.QUICK, 14_363_350_000L + seed[0]), seed[1]);
+            assertThat(Ending.isReached(program.ops(), program.scripts())).isTrue();
+        }
+    }
 }

@@ -8,6 +8,7 @@ import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
+import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
 import io.hvd.spi.Transfers;
 import io.hvd.tensor.ReduceKernel;
@@ -38,8 +39,7 @@ final class BoundBackend implements Backend {
     private final FinalBarrier finalBarrier;
     private final Operators operators;
     private final NetworkWait wait;
-    private final Progress progress;
-    private final Thread communication = Thread.currentThread();
+    private final MpiProgress progress;
     private final MpiCollectives collectives;
     private final Heir heir;
     private final List<SocketControl> further = new ArrayList<>();
@@ -58,7 +58,7 @@ final class BoundBackend implements Backend {
         this.config = config;
         this.rank = comm.getRank();
         this.size = comm.getSize();
-        this.progress = new Progress(this::callMpi, System::nanoTime);
+        this.progress = new MpiProgress(this::callMpi, System::nanoTime);
         this.topology = discover();
         List<SocketControl> stars = SocketControl.connect(topology, config, this::exchange, 2);
         this.control = stars.get(0);
@@ -118,6 +118,7 @@ final class BoundBackend implements Backend {
             int[] ranks = members.stream().mapToInt(Integer::intValue).toArray();
             Group everybody = comm.getGroup();
             Group some = everybody.incl(ranks);
+            progress.sent();
             Intracomm theirs = comm.createGroup(some, SET_TAG);
             some.free();
             everybody.free();
@@ -139,6 +140,7 @@ final class BoundBackend implements Backend {
     @Override
     public Transfers transfers() {
         try {
+            progress.sent();
             transfers = new BoundTransfers(comm.dup(), progress);
             return transfers;
         } catch (MPIException e) {
@@ -177,8 +179,8 @@ final class BoundBackend implements Backend {
     }
 
     @Override
-    public long progress() {
-        return Thread.currentThread() == communication ? progress.make() : Long.MAX_VALUE;
+    public Progress progress() {
+        return progress;
     }
 
     /** Looks for a message that nobody sends: MPI moves on whatever it has under way. */

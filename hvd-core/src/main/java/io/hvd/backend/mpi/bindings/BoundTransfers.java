@@ -12,9 +12,9 @@ import mpi.Request;
 /** Transfers over a communicator that has nothing else to carry. */
 final class BoundTransfers implements Transfers {
     private final Intracomm comm;
-    private final Progress progress;
+    private final MpiProgress progress;
 
-    BoundTransfers(Intracomm comm, Progress progress) {
+    BoundTransfers(Intracomm comm, MpiProgress progress) {
         this.comm = comm;
         this.progress = progress;
     }

@@ -61,7 +61,7 @@ final class MpiCollectives implements DataPlane, BegunCollectives {
             int stageBytes,
             AllreduceChoice choice,
             Operators operators,
-            Progress progress)
+            MpiProgress progress)
             throws MPIException {
         this.stage = new Stage(comm, stageBytes, progress);
         this.choice = choice;

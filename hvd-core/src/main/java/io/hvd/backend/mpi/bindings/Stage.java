@@ -25,15 +25,15 @@ final class Stage {
     /** Hears of every MPI call and every copy. */
     Activities activities = Activities.UNHEARD;
 
-    private final Progress progress;
+    private final MpiProgress progress;
     private final int bytes;
 
-    Stage(Intracomm comm, int stageBytes, Progress progress) throws MPIException {
+    Stage(Intracomm comm, int stageBytes, MpiProgress progress) throws MPIException {
         this(comm, comm.getRank(), comm.getSize(), stageBytes, progress);
     }
 
     /** @param comm null where nothing is asked of MPI, as is {@code progress} */
-    Stage(Intracomm comm, int rank, int size, int stageBytes, Progress progress) {
+    Stage(Intracomm comm, int rank, int size, int stageBytes, MpiProgress progress) {
         this.progress = progress;
         this.comm = comm;
         this.rank = rank;

@@ -1,5 +1,6 @@
 package io.hvd.backend.mpi.bindings;
 
+import io.hvd.spi.Progress;
 import java.util.function.LongSupplier;
 
 /**
@@ -7,15 +8,16 @@ import java.util.function.LongSupplier;
  * while the last of the message still waits in its own queue for room in a socket, and only another call of the same process
  * moves it on (MPI-4.0, section 3.5, on progress). The receiver would wait for as long as this process computes. The first
  * call comes soon after MPI has sent something; each further one after twice the time, up to a limit at which it costs
- * nothing. By one thread at a time.
+ * nothing. Made on the communication thread.
  */
-final class Progress {
+final class MpiProgress implements Progress {
     static final long FIRST_NANOS = 1_000_000;
     static final long LONGEST_NANOS = 100_000_000;
 
     private final Runnable mpiCall;
     private final LongSupplier clock;
-    private boolean any;
+    private final Thread communication = Thread.currentThread();
+    private volatile boolean pending;
     private boolean fresh;
     private long interval;
     private long due;
@@ -24,29 +26,30 @@ final class Progress {
      * @param mpiCall lets MPI do what is due, and waits for nothing
      * @param clock in nanoseconds
      */
-    Progress(Runnable mpiCall, LongSupplier clock) {
+    MpiProgress(Runnable mpiCall, LongSupplier clock) {
         this.mpiCall = mpiCall;
         this.clock = clock;
     }
 
-    /** All that was sent has arrived. */
-    void delivered() {
-        any = false;
+    @Override
+    public boolean isPending() {
+        return pending;
+    }
+
+    @Override
+    public void delivered() {
+        pending = false;
     }
 
     /** MPI is given something to send. */
     void sent() {
-        any = true;
+        pending = true;
         fresh = true;
     }
 
-    /**
-     * Calls MPI if that is due.
-     *
-     * @return nanoseconds until the next time; {@link Long#MAX_VALUE} as long as nothing has been sent
-     */
-    long make() {
-        if (!any) {
+    @Override
+    public long make() {
+        if (!pending || Thread.currentThread() != communication) {
             return Long.MAX_VALUE;
         }
         long now = clock.getAsLong();

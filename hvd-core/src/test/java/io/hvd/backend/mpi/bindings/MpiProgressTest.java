@@ -4,14 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-class ProgressTest {
+class MpiProgressTest {
     private static final long MILLI = 1_000_000;
 
     private long now = Long.MAX_VALUE - 50 * MILLI; // the clock may wrap round
     private final List<Long> calls = new ArrayList<>();
-    private final Progress progress = new Progress(() -> calls.add(now), () -> now);
+    private final MpiProgress progress = new MpiProgress(() -> calls.add(now), () -> now);
 
     /** Sleeps as long as it may, so many times. */
     private List<Long> sleeps(int many) {
@@ -62,5 +63,18 @@ class ProgressTest {
         now += MILLI / 4;
         assertThat(progress.make()).isEqualTo(MILLI - MILLI / 4);
         assertThat(calls).isEmpty();
+    }
+
+    @Test
+    void onlyTheThreadThatUsesMpiCallsIt() throws Exception {
+        progress.sent();
+        progress.make();
+        now += MpiProgress.LONGEST_NANOS;
+
+        assertThat(CompletableFuture.supplyAsync(progress::make).get()).isEqualTo(Long.MAX_VALUE);
+        assertThat(calls).isEmpty();
+        assertThat(progress.isPending()).isTrue();
+        progress.make();
+        assertThat(calls).hasSize(1);
     }
 }
