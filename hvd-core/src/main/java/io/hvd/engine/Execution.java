@@ -141,7 +141,7 @@ final class Execution {
         data.broadcast(inputs(), outputs(), root());
     }
 
-    /** @param rows that each rank brings */
+    /** @param rows number of rows that each rank brings */
     void allgather(List<Long> rows) {
         Tensor output = made(totalRows(rows));
         data.allgather(input(), output, elements(rows));
@@ -161,14 +161,14 @@ final class Execution {
         bring(Outcome.of(output));
     }
 
-    /** @param rows that each rank brings */
+    /** @param rows number of rows that each rank brings */
     void gather(List<Long> rows) {
         Tensor output = isRoot() ? made(totalRows(rows)) : null;
         data.gather(input(), output, elements(rows), root());
         bring(Outcome.of(output));
     }
 
-    /** @param rows by the rank that sends them and the rank that receives them */
+    /** @param rows number of rows, by the rank that sends them and then by the rank that receives them */
     void alltoall(List<List<Long>> rows) {
         List<Long> sent = rows.get(set.self());
         List<Long> received =
@@ -182,7 +182,7 @@ final class Execution {
         bring(new Outcome(output, received, 0));
     }
 
-    /** @param given what the root brings */
+    /** @param given type, shape and device of the root's tensor */
     void scatter(Request.Payload given) {
         List<Long> rows = evenly(given.shape().dim(0));
         Tensor output = data.output(given.device(), given.dtype(), given.shape().withFirst(rows.get(set.self())));
