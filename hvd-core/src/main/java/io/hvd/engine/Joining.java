@@ -40,7 +40,8 @@ final class Joining {
     }
 
     /**
-     * The number by which an average is divided. The ranks that have asked count, even those that joined afterwards.
+     * The number by which an average is divided: all members or, if the join asks for it, the ranks that have asked, of
+     * which some may have joined afterwards.
      */
     int divisor(Tally tally) {
         if (joined.isEmpty()) {
