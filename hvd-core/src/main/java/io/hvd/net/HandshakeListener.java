@@ -155,8 +155,8 @@ public final class HandshakeListener implements AutoCloseable {
     }
 
     /**
-     * Drops a pending connection to free a file descriptor: without one nothing can be accepted, and the selector would
-     * report the same connection again at once.
+     * Drops a pending connection, to free a file descriptor, or pauses if there is none: without a file descriptor
+     * nothing can be accepted, and the selector would report the same connection again at once.
      */
     private void makeRoom() {
         if (pending.isEmpty()) {

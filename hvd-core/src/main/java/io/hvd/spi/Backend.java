@@ -56,7 +56,7 @@ public interface Backend extends AutoCloseable {
      * @param waits may be called at each wait, on the communication thread
      */
     default void programWaits(BooleanSupplier waits) {
-        // Most back ends do not poll while they wait, and need not know.
+        // Most back ends leave the waiting to other code.
     }
 
     /**

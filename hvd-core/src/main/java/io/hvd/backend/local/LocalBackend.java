@@ -64,7 +64,7 @@ final class LocalBackend implements Backend {
         return all;
     }
 
-    /** What is sent has arrived. */
+    /** Does nothing, because a message arrives as soon as it is sent. */
     @Override
     public long progress() {
         return Long.MAX_VALUE;
@@ -77,6 +77,6 @@ final class LocalBackend implements Backend {
 
     @Override
     public void close() {
-        // Nothing is held but memory.
+        // There is nothing to release but memory.
     }
 }

@@ -9,11 +9,11 @@ import io.hvd.tensor.Tensor;
 import java.util.EnumSet;
 import java.util.List;
 
-/** Ranks of one host, which move all that is much through their segment. */
+/** The data plane of ranks on one host, which move large data through their segment. */
 final class OneHostCollectives extends SharedCollectives {
     private final SharedMovement movement;
 
-    /** @param beneath of the same ranks */
+    /** @param beneath the data plane of the same ranks without shared memory */
     OneHostCollectives(Rounds rounds, Reducer reducer, DataPlane beneath) {
         super(
                 EnumSet.of(OpKind.ALLREDUCE, OpKind.BROADCAST, OpKind.ALLGATHER, OpKind.ALLTOALL, OpKind.REDUCESCATTER),
