@@ -101,7 +101,7 @@ final class CrossingMovement {
         return found;
     }
 
-    /** Enters the next round with the data of this rank, if it is the root; the root enters last. */
+    /** Enters the next round after all other ranks of the host, and puts the root's data into the result. */
     private long show(FlatView source, long from, int count) {
         rounds.next();
         long here = rounds.current();

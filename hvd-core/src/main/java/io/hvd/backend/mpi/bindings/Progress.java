@@ -3,11 +3,11 @@ package io.hvd.backend.mpi.bindings;
 import java.util.function.LongSupplier;
 
 /**
- * When a thread that sleeps outside MPI must call into it again. An MPI implementation may return from a call that sends
- * while the last of the message still waits in its own queue for room in a socket, and only another call of the same process
- * moves it on (MPI-4.0, section 3.5, on progress). The receiver would wait for as long as this process computes. The first
- * call comes soon after MPI has sent something; each further one after twice the time, up to a limit at which it costs
- * nothing. By one thread at a time.
+ * Tells when a thread that sleeps outside MPI must call into it again. An MPI implementation may return from a call
+ * that sends while the last of the message still waits in its own queue for room in a socket, and only another call of
+ * the same process moves it on (MPI-4.0, section 3.5, on progress). Without it the receiver would wait for as long as
+ * this process computes. The first call comes soon after MPI has sent something, and each further one after twice the
+ * time, up to a limit at which it costs nothing. One thread at a time uses this class.
  */
 final class Progress {
     static final long FIRST_NANOS = 1_000_000;
@@ -21,7 +21,7 @@ final class Progress {
     private long due;
 
     /**
-     * @param mpiCall lets MPI do what is due, and waits for nothing
+     * @param mpiCall lets MPI do what is due, and does not wait
      * @param clock in nanoseconds
      */
     Progress(Runnable mpiCall, LongSupplier clock) {
@@ -29,21 +29,21 @@ final class Progress {
         this.clock = clock;
     }
 
-    /** All that was sent has arrived. */
+    /** Everything that was sent has arrived. */
     void delivered() {
         any = false;
     }
 
-    /** MPI is given something to send. */
+    /** MPI has been given something to send. */
     void sent() {
         any = true;
         fresh = true;
     }
 
     /**
-     * Calls MPI if that is due.
+     * Calls MPI if a call is due.
      *
-     * @return nanoseconds until the next time; {@link Long#MAX_VALUE} as long as nothing has been sent
+     * @return nanoseconds until the next call is due; {@link Long#MAX_VALUE} if nothing has been sent
      */
     long make() {
         if (!any) {
