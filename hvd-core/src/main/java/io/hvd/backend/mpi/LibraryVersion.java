@@ -33,7 +33,7 @@ final class LibraryVersion {
         try (FileChannel file = FileChannel.open(library)) {
             ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(file.size()));
             while (bytes.hasRemaining() && file.read(bytes) >= 0) {
-                // the release may be further on
+                // The loop reads until the buffer is full.
             }
             return find(new String(bytes.array(), StandardCharsets.ISO_8859_1));
         } catch (IOException e) {
