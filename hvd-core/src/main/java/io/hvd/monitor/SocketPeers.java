@@ -21,11 +21,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
- * Ranks that are processes. Signs of life are datagrams; a question is a connection that is made for
- * it and closed after the answer, so that a rank that is stuck holds up nobody.
+ * Peers that are processes. Signs of life are datagrams; for each question a connection is made and closed after the
+ * answer, so that a stuck rank holds up no other one.
  */
 final class SocketPeers implements Peers {
-    /** Everybody hears everybody up to this size; beyond it only the lowest ranks, among whom the reporter is. */
+    /**
+     * The number of ranks up to which every rank hears every other one; in larger jobs only the lowest ranks, among
+     * which the reporter is, hear all.
+     */
     private static final int MOST_LISTENERS = 32;
 
     private static final int FEW_CALLS = 1;
@@ -54,12 +57,7 @@ final class SocketPeers implements Peers {
         InetAddress address() throws IOException;
     }
 
-    /**
-     * Opens this rank's sockets and learns where the others' are; all ranks call it together.
-     *
-     * @param exchange gives every rank everybody's bytes, by rank
-     * @throws HvdException on all ranks if one of them has no address or cannot open its sockets
-     */
+    /** @param exchange gives every rank the bytes of all ranks, by rank */
     public static SocketPeers connect(Member self, Reachable host, Function<byte[], List<byte[]>> exchange) {
         MonitorSockets[] sockets = new MonitorSockets[1];
         try {

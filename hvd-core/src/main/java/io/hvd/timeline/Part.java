@@ -21,6 +21,6 @@ interface Part extends ControlChannel.Inbox {
     /** False when {@link #turn} needs not be called. */
     boolean isBusy();
 
-    /** The job cannot go on: nobody else will be heard of. */
+    /** The job cannot go on: no more events of other ranks will arrive. */
     void fail(String why);
 }

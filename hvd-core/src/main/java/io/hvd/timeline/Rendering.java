@@ -66,7 +66,7 @@ final class Rendering {
         return metadata("start_time", 0, args).toString();
     }
 
-    /** A line of text for whoever reads the file. */
+    /** A line of text for the reader of the file. */
     static String note(String name, String text) {
         return metadata(name, 0, TraceJson.object().put("text", text)).toString();
     }

@@ -82,9 +82,9 @@ public final class Call {
     }
 
     /**
-     * When the data plane took it up knowing that all members had come: from here on this rank waits inside
-     * MPI, NCCL or a meeting of threads, and for nobody's program. 0 for a step of a static plan, where
-     * nobody knows who has come.
+     * The time at which the data plane began the call knowing that all members had come: from here on this rank waits
+     * inside MPI, NCCL or a meeting of threads, and not for another rank's program. It is 0 for a step of a static
+     * plan, for which this is not known.
      */
     public long startedNanos() {
         return startedNanos;

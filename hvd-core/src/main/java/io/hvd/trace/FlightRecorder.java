@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Remembers what this rank is waiting for and its last calls, for whoever asks why a job hangs, and
- * passes on what happens to a listener. While nobody listens, that costs a look at one field. Any
- * thread may use it. What is recorded in a step of steady training makes no garbage.
+ * Remembers the calls that this rank waits for and its last calls, for reports of why a job hangs, and passes events on
+ * to a listener. Without a listener that costs one look at a field. Any thread may use it. Recording makes no garbage
+ * in a step of steady training.
  */
 public final class FlightRecorder {
     /** The last calls, each at its number modulo the length; copies, since a call may be used again. */
@@ -26,12 +26,12 @@ public final class FlightRecorder {
         pendingEnds.previous = pendingEnds;
     }
 
-    /** From here on this one is told; null for nobody. */
+    /** Sets the listener that is told from here on; null for none. */
     public void listen(TraceListener told) {
         listener = told;
     }
 
-    /** Whether anybody wants to hear what is worth no look at a clock otherwise. */
+    /** Whether there is a listener; without one, times that only it needs are not measured. */
     public boolean isHeard() {
         return listener != null;
     }
@@ -119,7 +119,7 @@ public final class FlightRecorder {
         entered(call, batch);
     }
 
-    /** The data plane takes it up now and waits there for whoever has not come yet: a step of a static plan. */
+    /** The data plane begins a step of a static plan and waits there for the ranks that have not come yet. */
     public void entered(Call call, Call batch) {
         TraceListener heard = listener;
         if (heard != null) {
