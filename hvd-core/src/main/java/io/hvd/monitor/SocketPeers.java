@@ -1,6 +1,5 @@
 package io.hvd.monitor;
 
-import io.hvd.error.HvdException;
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 import io.hvd.net.StartupExchange;
