@@ -54,7 +54,7 @@ public sealed interface Request
     }
 
     /**
-     * The same request for a tensor on another device; a request without a tensor stays as it is.
+     * Returns this request for a tensor on another device; a request without a tensor stays as it is.
      *
      * @param place the device as the other ranks know it
      */
