@@ -51,7 +51,7 @@ final class SocketPeers implements Peers {
         this.questions = new Questions("hvd-monitor-" + self + "-asks", all, seal);
     }
 
-    /** Where the other ranks reach this host. */
+    /** The address at which the other ranks reach this host. */
     public interface Reachable {
         InetAddress address() throws IOException;
     }
@@ -88,7 +88,7 @@ final class SocketPeers implements Peers {
         return members;
     }
 
-    /** Where all ranks take questions, by rank. */
+    /** The addresses at which all ranks receive questions, by rank. */
     List<InetSocketAddress> questions() {
         return all.stream().map(Introduction::questions).toList();
     }
@@ -117,7 +117,7 @@ final class SocketPeers implements Peers {
         return seal.close(MessageWriter.encode(out -> new Beat(self, number, activity).encode(out)));
     }
 
-    /** On the one thread for datagrams. */
+    /** Receives a datagram, on the one thread for datagrams. */
     private void hear(byte[] sealedBytes) {
         Optional<byte[]> message = seal.open(sealedBytes);
         if (message.isEmpty()) {
@@ -167,7 +167,10 @@ final class SocketPeers implements Peers {
                 .getOrDefault(witness, ProcessState.UNKNOWN);
     }
 
-    /** A host that is there accepts or refuses at once; only silence, or a router's word, says that it is not. */
+    /**
+     * Connects to the rank's host. A host that is there accepts or refuses at once; only silence, or a router's
+     * message, means that it is not.
+     */
     @Override
     public boolean reaches(int rank, Duration limit) {
         try (Socket call = new Socket()) {

@@ -17,8 +17,8 @@ public final class FlightRecorder {
     private long calls;
 
     /**
-     * @param keep how many calls are remembered; the last one always is, because it tells how long a rank
-     *     has been idle and on which thread it trains
+     * @param keep number of calls to remember. The last one is always kept, because it tells how long a rank has been
+     *     idle and on which thread it trains
      */
     public FlightRecorder(int keep) {
         this.recent = new Call[Math.max(1, keep)];
@@ -51,7 +51,7 @@ public final class FlightRecorder {
         return call;
     }
 
-    /** A user's thread has called these together; their last calls, if they have made any, have ended. */
+    /** A user's thread has called these together; their previous calls, if there were any, have ended. */
     public void submitted(List<? extends Recorded> together) {
         long now = System.nanoTime();
         synchronized (this) {
@@ -94,7 +94,7 @@ public final class FlightRecorder {
         }
     }
 
-    /** Rank 0 alone: a rank has asked for an operation. */
+    /** A rank has asked for an operation; called on rank 0 only. */
     public void ready(int processSet, String kind, String name, int rank) {
         TraceListener heard = listener;
         if (heard != null) {
@@ -103,7 +103,7 @@ public final class FlightRecorder {
     }
 
     /**
-     * The data plane takes it up now, because all members have come.
+     * The data plane begins the call now, because all members have come.
      *
      * @param batch as in {@link TraceListener#started}
      */
@@ -127,7 +127,7 @@ public final class FlightRecorder {
         }
     }
 
-    /** The data plane has done a piece of work that began then. */
+    /** The data plane has finished a piece of work that began at {@code fromNanos}. */
     public void activity(Call batch, String name, long fromNanos) {
         TraceListener heard = listener;
         if (heard != null) {
@@ -148,7 +148,7 @@ public final class FlightRecorder {
         }
     }
 
-    /** These have succeeded together. */
+    /** These calls have succeeded together. */
     public void ended(List<? extends Recorded> together) {
         long now = System.nanoTime();
         synchronized (this) {
@@ -184,7 +184,7 @@ public final class FlightRecorder {
         return true;
     }
 
-    /** A user's thread has waited for a result since then. */
+    /** A user's thread has waited for a result since {@code fromNanos}. */
     public void waited(int processSet, String name, long fromNanos) {
         TraceListener heard = listener;
         if (heard != null) {
