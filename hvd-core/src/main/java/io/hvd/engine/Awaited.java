@@ -1,9 +1,9 @@
 package io.hvd.engine;
 
-/** What a thread of the program may wait for. */
+/** A result that a thread of the program may wait for. */
 interface Awaited {
     boolean isDone();
 
-    /** Waits until it has ended, in whatever way. */
+    /** Waits until it has ended, whether or not it has succeeded. */
     void await();
 }

@@ -10,25 +10,26 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * What the coordinator has decided about an operation, or about several that travel as one. Each decision is a record of its
- * own, with what the ranks need to know and nothing else. Ranks are numbered within the process set here.
+ * The coordinator's decision about one operation, or about several that are carried out as one. Each kind of decision
+ * is a record that holds what the ranks need to know and nothing else. Ranks are numbered within the process set,
+ * except where a component says global.
  */
 sealed interface Batch {
-    /** What the ranks know the operations by. */
+    /** The names of the operations. */
     List<String> names();
 
-    /** The members of the set carry it out. */
+    /** A decision that the members of the set carry out. */
     sealed interface Run extends Batch {
-        /** What a rank takes part with that has not asked for the operation at that place in the batch. */
+        /** The operation with which a rank takes part that has not submitted the one at that place in the batch. */
         default PendingOp standIn(int place) {
             throw new IllegalStateException(
                     "a plan names tensor \"" + names().get(place) + "\", which is not pending here");
         }
     }
 
-    /** The data plane, if anything, is needed for it. */
+    /** A run that needs no more than the data plane. */
     sealed interface Collective extends Run {
-        /** Calls what carries out this kind, with what has been decided. */
+        /** Calls the method of {@code on} that carries out this kind, with what has been decided. */
         void carryOut(Execution on);
     }
 
@@ -42,21 +43,21 @@ sealed interface Batch {
         }
     }
 
-    /** A collective that some have not asked for, and that is none of their business. */
+    /** A collective that concerns only the ranks that have asked for it. */
     sealed interface WhereAsked extends Single {}
 
-    /** A collective whose average is divided by a number that all ranks must have alike. */
+    /** A collective whose average is divided by a number that must be the same on all ranks. */
     sealed interface Averaging extends Collective {
         int divisor();
     }
 
-    /** A collective of one operation, which the response cache may take in with all that has been decided. */
+    /** A collective of one operation that the response cache may store together with the decision. */
     sealed interface Repeatable extends Single {
         boolean remember();
     }
 
     /**
-     * An allreduce that all have asked for; the response cache takes the requests in.
+     * An allreduce that all ranks have asked for; the response cache stores the requests.
      *
      * @param ops in the order in which the tensors travel
      */
@@ -77,9 +78,9 @@ sealed interface Batch {
     }
 
     /**
-     * An allreduce while ranks have joined; the response cache does not take it in.
+     * An allreduce while some ranks have joined; the response cache does not store it.
      *
-     * @param asked what the others want, for those that have joined
+     * @param asked the requests of the other ranks, in whose place the joined ranks bring neutral elements
      */
     record AllreduceOfSome(List<Reducing.Allreduce> asked, int divisor) implements Averaging {
         public AllreduceOfSome {
@@ -102,7 +103,7 @@ sealed interface Batch {
         }
     }
 
-    /** @param remember true if the response cache takes the request in */
+    /** @param remember true if the response cache stores the request */
     record Reducescatter(String name, int divisor, boolean remember) implements Averaging, Repeatable {
         @Override
         public void carryOut(Execution on) {
@@ -129,8 +130,8 @@ sealed interface Batch {
     }
 
     /**
-     * @param rows that each rank brings
-     * @param remember true if the response cache takes the request in
+     * @param rows number of rows that each rank brings
+     * @param remember true if the response cache stores the request
      */
     record Allgather(String name, List<Long> rows, boolean remember) implements Repeatable {
         public Allgather {
@@ -143,7 +144,7 @@ sealed interface Batch {
         }
     }
 
-    /** @param rows that each rank brings */
+    /** @param rows number of rows that each rank brings */
     record Gather(String name, List<Long> rows) implements Single {
         public Gather {
             rows = List.copyOf(rows);
@@ -155,7 +156,7 @@ sealed interface Batch {
         }
     }
 
-    /** @param given what the root brings */
+    /** @param given type, shape and device of the root's tensor */
     record Scatter(String name, Request.Payload given) implements Single {
         @Override
         public void carryOut(Execution on) {
@@ -164,8 +165,8 @@ sealed interface Batch {
     }
 
     /**
-     * @param rows by the rank that sends them and the rank that receives them
-     * @param remember true if the response cache takes the request in
+     * @param rows number of rows, by the rank that sends them and then by the rank that receives them
+     * @param remember true if the response cache stores the request
      */
     record Alltoall(String name, List<List<Long>> rows, boolean remember) implements Repeatable {
         public Alltoall {
@@ -178,7 +179,7 @@ sealed interface Batch {
         }
     }
 
-    /** Its two ranks have asked for it, and no others. */
+    /** A transfer that both of its ranks have asked for; no other rank takes part. */
     record Transfer(String name) implements WhereAsked {
         @Override
         public void carryOut(Execution on) {
@@ -186,11 +187,11 @@ sealed interface Batch {
         }
     }
 
-    /** The ranks have met by asking for it; those that have joined need not. */
+    /** A barrier, at which the ranks have met by asking for it; those that have joined need not ask. */
     record Barrier(String name) implements WhereAsked {
         @Override
         public void carryOut(Execution on) {
-            // Nothing is left to be done.
+            // The ranks have met already.
         }
     }
 
@@ -237,12 +238,12 @@ sealed interface Batch {
     }
 
     /**
-     * A {@link Repeatable} batch comes again as it was.
+     * A {@link Repeatable} batch that is the same as the last time.
      *
-     * @param number of its request in the response cache
+     * @param number the number of its request in the response cache
      */
     record Again(int number) implements Batch {
-        /** Each rank's own response cache has the name. */
+        /** Empty: each rank finds the name in its own response cache. */
         @Override
         public List<String> names() {
             return List.of();
@@ -253,7 +254,8 @@ sealed interface Batch {
      * An operation that is not carried out.
      *
      * @param error what is wrong
-     * @param askers ranks that it is said to; another may have asked for something new by this name meanwhile
+     * @param askers ranks whose operation fails; another rank may have asked for something new under this name
+     *     meanwhile
      */
     record Refusal(String name, Reason reason, String error, List<Integer> askers) implements Batch {
         public Refusal {
@@ -265,7 +267,7 @@ sealed interface Batch {
             return List.of(name);
         }
 
-        /** What those get who wait for the operation. */
+        /** The exception for the threads that wait for the operation. */
         HvdException exception() {
             return reason.exception.apply(error);
         }

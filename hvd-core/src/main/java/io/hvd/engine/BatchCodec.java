@@ -23,7 +23,10 @@ import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 import java.util.List;
 
-/** Batches as bytes. What the response caches of the ranks know travels as a number of four bytes. */
+/**
+ * Writes batches as bytes and reads them back. What the ranks' response caches know is written as a number of four
+ * bytes.
+ */
 final class BatchCodec {
     private static final SealedCodec<Batch> KINDS = new SealedCodec<>(List.of(
             new Form<>(Allreduce.class, BatchCodec::write, BatchCodec::readAllreduce),
@@ -207,7 +210,7 @@ final class BatchCodec {
         }
     }
 
-    /** The name of a known operation is left to the rank's own response cache. */
+    /** Leaves out the name of a known operation, which the rank's own response cache has. */
     private static Op readOp(MessageReader in) {
         int number = in.readInt();
         return new Op(number == Op.UNKNOWN ? in.readText() : "", number);

@@ -4,20 +4,20 @@ import io.hvd.config.EngineSettings;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Makes batches of the operations that the ranks of a process set agree on. */
+/** Makes batches from the operations that the ranks of a process set agree on. */
 final class Batching {
     private final EngineSettings settings;
     private final Joining joining;
     private final SetChanges changes;
 
-    /** @param changes decides what changes the process sets */
+    /** @param changes decides about requests that change the process sets */
     Batching(EngineSettings settings, Joining joining, SetChanges changes) {
         this.settings = settings;
         this.joining = joining;
         this.changes = changes;
     }
 
-    /** Operations of no group. */
+    /** Makes batches from operations that belong to no group. */
     List<Batch> batches(List<Tally> agreed) {
         List<Batch> batches = new ArrayList<>();
         List<Tally> fusable = new ArrayList<>();
@@ -31,7 +31,7 @@ final class Batching {
         return batches;
     }
 
-    /** A group travels as one, however large, as far as its types allow. */
+    /** Makes batches from a group: one batch, however large, as far as the types allow. */
     List<Batch> group(List<Tally> tallies) {
         boolean fusable = tallies.get(0).first() instanceof Reducing.Allreduce;
         long threshold = !fusable ? 0 : settings.groupFusion() ? Long.MAX_VALUE : settings.fusionThresholdBytes();
@@ -95,7 +95,7 @@ final class Batching {
                 .toList();
     }
 
-    /** Only what all ranks have asked for can be known to all of them. */
+    /** Whether the response caches store the request: only one that all ranks have made can be known to all of them. */
     private boolean remember() {
         return joining.joined().isEmpty();
     }

@@ -11,9 +11,9 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Strict mode: the ranks must call the same collectives in the same order. A call is let through when
- * all ranks have made the same one at the same place; where they differ, the first such place is
- * named with the lines of the program.
+ * Strict mode: the ranks must call the same collectives in the same order. A call may be negotiated once all ranks have
+ * made the same call at the same place. Where they differ, an error names the first such place and the lines of the
+ * program.
  */
 final class CallOrder {
     private final List<Integer> members;
@@ -36,7 +36,11 @@ final class CallOrder {
         }
     }
 
-    /** Calls that are refused on their ranks. @param groups that they belong to, which can never be complete */
+    /**
+     * The refusal of calls that differ.
+     *
+     * @param groups names of the groups that the calls belong to, which can never be complete
+     */
     record Refused(Batch.Refusal refusal, Set<String> groups) {
         static Refused of(Batch.Refusal refusal, List<Call> calls) {
             Set<String> groups = new TreeSet<>();
@@ -51,7 +55,8 @@ final class CallOrder {
     void called(int rank, Request request, String site) {
         Call call = new Call(rank, request, site);
         if (request instanceof Moving.Transfer || request.hasLimit()) {
-            agreed.add(call); // two ranks' business, or one that is to end although ranks are missing
+            // a transfer concerns two ranks only, and a barrier with a limit ends even if ranks are missing
+            agreed.add(call);
         } else if (request instanceof Request.Join) {
             agreed.add(call);
             joined.add(rank);
@@ -64,20 +69,20 @@ final class CallOrder {
         compareHeads();
     }
 
-    /** A rank calls nothing more. */
+    /** A rank makes no more calls. */
     void close(int rank) {
         closed.add(rank);
         compareHeads();
     }
 
-    /** Calls that may be negotiated now. */
+    /** Removes and returns the calls that may be negotiated now. */
     List<Call> agreed() {
         List<Call> due = List.copyOf(agreed);
         agreed.clear();
         return due;
     }
 
-    /** Calls that differ, to be refused on all ranks. */
+    /** Removes and returns the refusals of calls that differ, or that wait for ranks that have closed. */
     List<Refused> refusals() {
         List<Refused> due = List.copyOf(refusals);
         refusals.clear();

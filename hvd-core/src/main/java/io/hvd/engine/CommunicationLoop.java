@@ -18,9 +18,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * What the communication thread does, one per rank: it drains what this rank has asked for, announces it to rank 0, receives
- * rank 0's plan and carries it out. Only this thread talks to the {@link Backend}, but for steps that a waiting thread
- * carries out itself ({@link Shortcut}).
+ * The work of the communication thread, one per rank: it drains the operations that this rank has submitted, announces
+ * them to rank 0, receives rank 0's plan and carries it out. Only this thread talks to the {@link Backend}, except for
+ * steps that a waiting thread carries out itself ({@link Shortcut}).
  */
 final class CommunicationLoop {
     private final Backend backend;
@@ -83,12 +83,15 @@ final class CommunicationLoop {
         return plan;
     }
 
-    /** For program threads that wait. */
+    /** The shortcut, for program threads that wait. */
     Shortcut shortcut() {
         return shortcut;
     }
 
-    /** Whether the data plane works while the program could: all ranks on one host, with fewer cores than threads. */
+    /**
+     * Whether the data plane competes with the program for cores: all ranks run on one host, with fewer than two cores
+     * each.
+     */
     private boolean takesCoresFromProgram() {
         int ranks = backend.topology().size();
         return backend.topology().localSize() == ranks
@@ -160,7 +163,7 @@ final class CommunicationLoop {
         }
     }
 
-    /** All ranks have closed; what none of them has asked for together never runs. */
+    /** All ranks have closed. Operations that not all of their ranks have asked for never run. */
     private Plan leave(String why) {
         queue.close(new ShutdownException(why));
         Plan last = new OrderlyEnd(backend, coordinator, unfinished, farewell).meet(() -> {
@@ -216,7 +219,9 @@ final class CommunicationLoop {
         return Math.min(own, coordinator.nanosUntilDue());
     }
 
-    /** What the program has submitted since goes to the coordinator, or into the static plan. */
+    /**
+     * Sends the operations that the program has submitted since to the coordinator, or takes them into the static plan.
+     */
     private void takeIn() {
         if (plan.holds()) {
             List<PendingOp> beside = steps.takeIn(closing);
@@ -233,7 +238,8 @@ final class CommunicationLoop {
     }
 
     private void announce(List<PendingOp> ops) {
-        // While a static plan holds, leaving it comes first; only a failure is told at once.
+        // While a static plan holds, the rank leaves it before it announces that it closes; a failure is announced at
+        // once.
         closingAnnounced = closing && !plan.holds();
         failureAnnounced = !failure.isEmpty();
         ops.forEach(op -> op.announce(true));
@@ -245,7 +251,7 @@ final class CommunicationLoop {
         coordinator.announce(new Announcement(wishes, closingAnnounced, failure));
     }
 
-    /** The program may have submitted an operation while its set was being taken away; that fails alone. */
+    /** The program may submit an operation while its process set is being removed; only that operation fails. */
     private boolean isOfRegisteredSet(PendingOp op) {
         boolean there = sets.contains(op.set());
         if (!there) {
@@ -255,7 +261,7 @@ final class CommunicationLoop {
     }
 
     private void ready(int set, Request request, int from) {
-        // Where rank 0 takes no part, nothing of it is to be seen there.
+        // Rank 0 records operations of its own sets only, and no transfers, which may be between two other ranks.
         if (sets.contains(set) && !(request instanceof Moving.Transfer)) {
             recorder.ready(set, request.kind().toString(), request.name(), from);
         }
@@ -273,7 +279,7 @@ final class CommunicationLoop {
         }
     }
 
-    /** Takes the next step of the static plan; false if there is nothing to do yet. */
+    /** Carries out the next batch of the static plan; returns false if none is due. */
     private boolean tookStep() {
         boolean due = steps.isDue();
         if (due && !steps.next()) {

@@ -13,9 +13,9 @@ import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 /**
- * Rank 0's view of the whole job: a {@link Negotiation} for every process set, and the end of it all.
- * All sets have the same coordinator, so their operations have one order on every rank, and sets that
- * overlap cannot wait for each other in a circle. As pure as the negotiations.
+ * Rank 0's view of the whole job: a {@link Negotiation} for every process set, and the end of the job. All sets have
+ * the same coordinator, so their operations have one order on every rank, and sets that overlap cannot wait for each
+ * other in a circle. It uses no thread, no channel and no clock.
  */
 final class Coordinator implements SetChanges {
     private static final int ALL = 0;
@@ -25,7 +25,7 @@ final class Coordinator implements SetChanges {
     private final Arrivals arrivals;
     private final Predicate<Device> vetoes;
     private final TreeMap<Integer, Negotiation> sets = new TreeMap<>();
-    /** Also of sets that are gone, as long as plans for them are on their way. */
+    /** Global ranks of each set, also of removed ones, for which plans may still be on their way. */
     private final Map<Integer, List<Integer>> members = new HashMap<>();
 
     private final TreeSet<Integer> closed = new TreeSet<>();
@@ -36,14 +36,14 @@ final class Coordinator implements SetChanges {
     private boolean over;
     private boolean warned;
 
-    /** @param processSets members of the sets that are there from the start, besides the set of all ranks */
+    /** @param processSets global ranks of the sets that exist from the start, besides the set of all ranks */
     Coordinator(int size, List<List<Integer>> processSets, EngineSettings settings) {
         this(size, processSets, settings, (set, request, rank) -> {}, device -> true);
     }
 
     /**
-     * @param arrivals told of every operation that a rank has asked for
-     * @param vetoes whether the ranks can veto an allreduce on such a device, as static plans need it
+     * @param arrivals is told of every operation that a rank has asked for
+     * @param vetoes whether the ranks can veto an allreduce on a device, which static plans need
      */
     Coordinator(
             int size,
@@ -60,15 +60,15 @@ final class Coordinator implements SetChanges {
         sets.get(ALL).mayLock(sets.size() == 1);
     }
 
-    /** Members of a set's plans; every plan goes to these ranks and no others. */
+    /** Global ranks of a set; every plan of the set goes to these ranks and no others. */
     List<Integer> members(int set) {
         return members.get(set);
     }
 
     /**
-     * Takes note of what a rank wants.
+     * Records what a rank asks for.
      *
-     * @param now nanoseconds of any clock that runs on
+     * @param now nanoseconds of any monotonic clock
      */
     void announce(int rank, Announcement announcement, long now) {
         for (Announcement.Wishes wishes : announcement.wishes()) {
@@ -88,7 +88,10 @@ final class Coordinator implements SetChanges {
         }
     }
 
-    /** A rank has gone before all are done, until when also one that has closed is waited for. The first cause is the one that counts. */
+    /**
+     * A rank has gone before all were done, until when a rank that has closed is still needed. The first cause of a
+     * failure counts.
+     */
     void lose(int rank, String why) {
         fail("rank " + rank + " is gone: " + why);
     }
@@ -98,7 +101,7 @@ final class Coordinator implements SetChanges {
         sets.get(set).unlock(left);
     }
 
-    /** Everything that can be decided now, without empty plans. */
+    /** Decides everything that can be decided now; empty plans are left out. */
     List<Plan> next(long now) {
         if (!failure.isEmpty()) {
             List<Plan> end = over ? List.of() : List.of(Plan.failed(failure));
@@ -106,7 +109,7 @@ final class Coordinator implements SetChanges {
             return end;
         }
         List<Plan> plans = new ArrayList<>();
-        // The set of all ranks comes last: it may take others away, which finish first what is agreed.
+        // The set of all ranks comes last: it may remove other sets, which first finish what has been agreed.
         for (int id : List.copyOf(sets.descendingKeySet())) {
             Plan plan = sets.get(id).next(now);
             if (!plan.isEmpty()) {
@@ -139,7 +142,7 @@ final class Coordinator implements SetChanges {
         sets.values().forEach(set -> set.postpone(listened, now));
     }
 
-    /** Said once, when a response cache has been too small for the first time. */
+    /** The warning that a response cache is too small, given once. */
     Optional<String> warning() {
         if (warned || sets.values().stream().noneMatch(Negotiation::hasEvicted)) {
             return Optional.empty();

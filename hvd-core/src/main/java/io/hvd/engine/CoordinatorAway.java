@@ -6,13 +6,13 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
 
-/** The line of every rank but rank 0. */
+/** The line of every rank except rank 0. */
 final class CoordinatorAway implements CoordinatorLine {
     private final ControlChannel control;
     private final List<String> hosts;
     private final Queue<Plan> plans = new ArrayDeque<>();
 
-    /** @param hosts of the ranks */
+    /** @param hosts the host of each rank */
     CoordinatorAway(ControlChannel control, List<String> hosts) {
         this.control = control;
         this.hosts = hosts;

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The coordinator's end of the response cache: the requests of every rank under each number. What has
- * to go is kept until all ranks know of it, because a rank may have named it meanwhile.
+ * The coordinator's side of the response cache: the requests of every rank under each number. Dropped entries are kept
+ * until all ranks know that they are gone, because a rank may have used their number meanwhile.
  */
 final class CoordinatorCache {
     private final ResponseCache<List<Request>> cache;
@@ -28,7 +28,7 @@ final class CoordinatorCache {
 
     private record Retired(int number, long plan) {}
 
-    /** A rank knows the first so many plans. */
+    /** Records that a rank knows the first so many plans. */
     void seen(int rank, long count) {
         seen[rank] = count;
         long all = Arrays.stream(seen).min().orElse(0);
@@ -37,17 +37,18 @@ final class CoordinatorCache {
         }
     }
 
-    /** What a rank means by a number. */
+    /** The request that a rank means by a number. */
     Request request(int number, int rank) {
         ResponseCache.Entry<List<Request>> entry = cache.get(number);
         return (entry != null ? entry.value() : retiredRequests.get(number)).get(rank);
     }
 
     /**
-     * Goes through the batches of a plan as every rank will when it arrives.
+     * Applies the batches of a plan to the cache, as every rank does when the plan arrives.
      *
-     * @param tallies of the operations to be remembered, by name
-     * @return the same batches; what the ranks know goes by its number, unless that has gone meanwhile
+     * @param tallies the operations to be remembered, by name
+     * @return the same batches; requests that the ranks know are replaced by their number, unless it has been dropped
+     *     meanwhile
      */
     List<Batch> planned(List<Batch> batches, Map<String, Tally> tallies) {
         plans++;
@@ -86,7 +87,7 @@ final class CoordinatorCache {
         return Op.named(op.name());
     }
 
-    /** Whether an entry has had to go for lack of room. */
+    /** Whether an entry has been dropped for lack of room. */
     boolean hasEvicted() {
         return evicted;
     }

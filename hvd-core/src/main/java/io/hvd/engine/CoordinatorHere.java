@@ -8,7 +8,10 @@ import java.util.Queue;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Rank 0's line, with the coordinator itself: it hears what all ranks announce and sends every plan to its members. */
+/**
+ * Rank 0's line, with the coordinator itself: it receives the announcements of all ranks and sends every plan to its
+ * members.
+ */
 final class CoordinatorHere implements CoordinatorLine {
     private static final Logger LOG = LoggerFactory.getLogger(CoordinatorHere.class);
     private static final int ALL = 0;
@@ -17,10 +20,10 @@ final class CoordinatorHere implements CoordinatorLine {
     private final ControlChannel control;
     private final List<String> hosts;
     private final Queue<Plan> plans = new ArrayDeque<>();
-    /** Until when this thread has heard whatever came. */
+    /** The time until which this thread has received every message as it came. */
     private long listenedNanos = System.nanoTime();
 
-    /** @param hosts of the ranks */
+    /** @param hosts the host of each rank */
     CoordinatorHere(Coordinator coordinator, ControlChannel control, List<String> hosts) {
         this.coordinator = coordinator;
         this.control = control;
@@ -44,7 +47,7 @@ final class CoordinatorHere implements CoordinatorLine {
 
     @Override
     public void decide() {
-        // Plans pile up only while earlier ones are on their way; deciding can wait as well.
+        // Plans pile up only while earlier ones are being sent, so that decisions can wait as well.
         if (plans.isEmpty()) {
             long now = System.nanoTime();
             if (coordinator.nanosUntilDue(now) == 0) {
@@ -56,8 +59,8 @@ final class CoordinatorHere implements CoordinatorLine {
     }
 
     /**
-     * A rank that has come counts although it is heard only now. What this thread has spent in the data plane, where it
-     * hears nobody, is no part of a limit: the other ranks were there as well.
+     * Before a limit passes, receives the messages of ranks that have come in time. The time that this thread has spent
+     * in the data plane, where it receives no messages, does not count for a limit: the other ranks were there as well.
      */
     private void hearBeforeGivingUp(long now) {
         control.receive(0, this);
@@ -80,7 +83,10 @@ final class CoordinatorHere implements CoordinatorLine {
         }
     }
 
-    /** It sees its plan off first: inside a collective it could not, and the others would never come. */
+    /**
+     * Sends the plan off before this rank carries it out: inside a collective it could not send, and the others would
+     * never come.
+     */
     @Override
     public Plan next() {
         return control.isFlushed() ? plans.poll() : null;

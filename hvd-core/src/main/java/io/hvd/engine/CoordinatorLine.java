@@ -3,21 +3,21 @@ package io.hvd.engine;
 import io.hvd.spi.ControlChannel;
 
 /**
- * This rank's way to the coordinator, which is on rank 0: announcements go there and plans come back. Communication
- * thread; the inbox hears while it sleeps.
+ * This rank's connection to the coordinator, which is on rank 0: announcements go there and plans come back. Only the
+ * communication thread uses it; the inbox receives messages while that thread sleeps.
  */
 interface CoordinatorLine extends ControlChannel.Inbox {
 
-    /** What this rank wants goes to the coordinator. */
+    /** Sends this rank's requests to the coordinator. */
     void announce(Announcement announcement);
 
-    /** Has the coordinator decide what can be decided now, where it is here. */
+    /** Lets the coordinator decide what can be decided now, if it is on this rank. */
     void decide();
 
-    /** This thread has heard until now whatever has come. */
+    /** Records that this thread has received all messages until now. */
     void listened();
 
-    /** The next plan that this rank carries out; null if there is none yet. */
+    /** The next plan for this rank to carry out; null if there is none yet. */
     Plan next();
 
     /** Nanoseconds until {@link #decide} has something to decide without a new announcement. */

@@ -6,8 +6,8 @@ import io.hvd.trace.FlightRecorder;
 import java.util.List;
 
 /**
- * Says whose batch the data plane is working on. A batch's activities are reported once, on behalf of
- * its first operation. Used by whoever has the turn in the data plane.
+ * Records the data plane's activities for the batch that it works on. They are reported once for each batch, on behalf
+ * of its first operation. Only the thread that has the turn in the data plane uses it.
  */
 final class DataLog implements Activities {
     private final FlightRecorder recorder;
@@ -17,7 +17,7 @@ final class DataLog implements Activities {
         this.recorder = recorder;
     }
 
-    /** The data plane takes up a batch for which all members have come; stand-ins of a joined rank leave no trace. */
+    /** The data plane begins a batch for which all members have come; a joined rank's stand-ins are not recorded. */
     void start(List<PendingOp> ops) {
         begin(ops);
         for (int i = 0; i < ops.size(); i++) {
@@ -27,7 +27,9 @@ final class DataLog implements Activities {
         }
     }
 
-    /** The data plane takes up a step of the static plan, in which nobody has joined, and meets the other members there. */
+    /**
+     * The data plane begins a batch of the static plan, in which no rank has joined, and meets the other members there.
+     */
     void enter(List<PendingOp> ops) {
         begin(ops);
         for (int i = 0; recorder.isHeard() && i < ops.size(); i++) {

@@ -10,13 +10,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /**
- * What program threads see of the collectives' engine: they submit operations, wait for them, and close. A communication
- * thread per rank carries the operations out.
+ * The engine of the collectives as the program's threads see it: they submit operations, wait for them, and close. One
+ * communication thread per rank carries the operations out.
  *
- * <p>The way is straight: the {@link CommunicationLoop} drains what this rank asked for, announces it to rank 0, receives
- * rank 0's plan and carries it out. Negotiation goes by name, so the ranks may submit in any order.
- * Once the steps repeat, the ranks carry them out without asking, until one of them is asked for anything
- * else ({@link StepFollower}), and a thread that waits anyway carries out what is due itself ({@link Shortcut}).
+ * <p>The {@link CommunicationLoop} drains the operations that this rank has submitted, announces them to rank 0,
+ * receives rank 0's plan and carries it out. Negotiation goes by name, so the ranks may submit in any order. Once the
+ * steps repeat, the ranks carry them out without asking, until one of them is asked for anything else ({@link
+ * StepFollower}), and a thread that waits anyway carries out the batches that are due itself ({@link Shortcut}).
  */
 public final class Engine {
     private final Backend backend;
@@ -30,13 +30,13 @@ public final class Engine {
     private final AtomicInteger waiting = new AtomicInteger();
 
     /**
-     * Made on the communication thread, on all ranks together.
+     * Called on the communication thread, on all ranks together.
      *
-     * @param processSets members of process sets that are there from the start, as number 1, 2, ...; the
-     *     same on every rank
-     * @param recorder told of every call and its end
-     * @param onFailure told once when the job cannot go on, before anybody who waits for a result is: on the communication
-     *     thread, or on one that waits and carries a step out itself
+     * @param processSets global ranks of the process sets that exist from the start, as numbers 1, 2, ...; the same on
+     *     every rank
+     * @param recorder is told of every call and its end
+     * @param onFailure called once when the job cannot go on, before any thread that waits for a result hears of it: on
+     *     the communication thread, or on a waiting thread that carries out a step itself
      */
     public Engine(
             Backend backend,
@@ -60,17 +60,20 @@ public final class Engine {
     }
 
     /**
-     * An operation to submit.
+     * Makes an operation to submit.
      *
      * @param members global ranks that take part: those of the process set, or the two of a transfer
      * @param input null where this rank brings nothing
-     * @param output where the result goes, or null if the operation makes it
+     * @param output the tensor for the result, or null if the operation allocates it
      */
     public PendingOp operation(int set, List<Integer> members, Request request, Tensor input, Tensor output) {
         return operation(slot(set, request.name()), members, request, input, output);
     }
 
-    /** As the other one, if the caller knows the slot of the request's name. */
+    /**
+     * As {@link #operation(int, List, Request, Tensor, Tensor)}, for a caller that knows the slot of the request's
+     * name.
+     */
     public PendingOp operation(Slot slot, List<Integer> members, Request request, Tensor input, Tensor output) {
         return new PendingOp(slot, slot.ask(request, members, strict), input, output, recorder, null);
     }
@@ -85,7 +88,7 @@ public final class Engine {
     }
 
     /**
-     * Queues operations that are announced together; all of them or, if one name is taken, none.
+     * Queues operations that are announced together: all of them or, if one of the names is in use, none.
      *
      * @param hurry true to announce them at once
      */
@@ -104,14 +107,16 @@ public final class Engine {
         prepared.add(new PendingOp(slot, slot.ask(request, members, strict), tensor, tensor, recorder, prepared));
     }
 
-    /** Prepared operations that nobody starts any more. */
+    /** Gives up the slots of prepared operations, which are not started any more. */
     public void release(PreparedOps prepared) {
         prepared.ops().forEach(op -> queue.release(op.slot()));
     }
 
     /**
-     * Queues prepared operations, which are announced together, at once; all of them or, if one name is taken or one of them
-     * is still in progress, none.
+     * Queues prepared operations, which are announced together at once: all of them or, if one of the names is in use
+     * or one of the operations is still in progress, none.
+     *
+     * @throws io.hvd.error.DuplicateNameException if none has been queued for this reason
      */
     public void start(List<PreparedOps> all) {
         for (int i = 0; i < all.size(); i++) {
@@ -133,14 +138,14 @@ public final class Engine {
             return;
         }
         try {
-            // No streams on the way of every step: their many small classes have left the caches when the next step
-            // comes.
+            // Every step takes this path, so it uses no streams: their many small classes have left the CPU's caches
+            // when the next step comes.
             recorder.submitted(ops);
             boolean planned = plan.plans(ops);
             if (planned) {
                 plan.submitted(ops);
             }
-            // What is planned is announced to nobody; its hurry is that of whoever waits.
+            // Planned operations are not announced; they are hurried only for a thread that waits.
             if (queue.submit(ops, hurry && (waits || !planned), planned)) {
                 boolean done = waits && shortcut.take(ops.get(ops.size() - 1)) == Shortcut.Taken.ALL;
                 if (!done) {
@@ -148,7 +153,7 @@ public final class Engine {
                 }
             }
             if (!planned) {
-                // After it is in the queue: a plan that begins from now on finds it there.
+                // This comes after the operations are in the queue: a plan that begins from now on finds them there.
                 plan.submittedBeside(ops);
             }
         } catch (RuntimeException | Error refused) {
@@ -157,7 +162,7 @@ public final class Engine {
         }
     }
 
-    /** Waits until an operation has ended, of which it tells the caller nothing; it is announced at once. */
+    /** Waits until an operation has ended, without saying how; the operation is announced at once. */
     public void await(PendingOp op) {
         await(op, List.of(op));
     }
@@ -192,9 +197,10 @@ public final class Engine {
     }
 
     /**
-     * The program waits for this operation, or has learnt that it is done: what it submits from now on may need the result.
+     * The program waits for this operation, or has learnt that it is done. What it submits from now on may need the
+     * result.
      *
-     * @param waits whether it waits
+     * @param waits true if it waits
      */
     public void observed(PendingOp op, boolean waits) {
         if (plan.holds()) {
@@ -202,14 +208,14 @@ public final class Engine {
         }
     }
 
-    /** Somebody waits for what was submitted: it is announced at once. */
+    /** A thread waits for what was submitted: all of it is announced at once. */
     public void hurry() {
         if (queue.hurry()) {
             backend.control().wakeUp();
         }
     }
 
-    /** Somebody waits for this operation: it is announced at once, and no static plan may hold it back. */
+    /** A thread waits for this operation: it is announced at once, and no static plan may hold it back. */
     public void hurry(PendingOp op) {
         hurry(List.of(op));
     }
@@ -233,14 +239,15 @@ public final class Engine {
     /**
      * Leaves together with the other ranks; returns when all of them have closed or the job has failed.
      *
-     * @param last runs on a thread of its own when all ranks have closed, while they can still be reached; they wait for it
+     * @param last runs on a thread of its own when all ranks have closed, while they can still be reached; they wait
+     *     until it returns
      */
     public void close(Runnable last) {
         loop.close(last);
     }
 
     /**
-     * Tells every rank that this one cannot go on, so that nobody waits for it.
+     * Tells every rank that this one cannot go on, so that no rank waits for it.
      *
      * @return true if all ranks were told within the limit
      */
@@ -248,7 +255,7 @@ public final class Engine {
         return loop.fail(why, limitMillis);
     }
 
-    /** The communication thread's life; returns when the context is closed or the job has failed. */
+    /** Does the communication thread's work; returns when the context is closed or the job has failed. */
     public void run() {
         loop.run();
     }

@@ -27,8 +27,8 @@ final class Execution {
     private final Consumer<Throwable> broken;
 
     /**
-     * @param ops those of the batch, in its order, on this rank
-     * @param broken told of what ends the job before those who wait for the operations are
+     * @param ops this rank's operations of the batch, in the batch's order
+     * @param broken hears of an exception that ends the job before the threads that wait for the operations do
      */
     Execution(SetMember set, List<PendingOp> ops, Batch.Run batch, Consumer<Throwable> broken) {
         this.set = set;
@@ -39,7 +39,10 @@ final class Execution {
         this.broken = broken;
     }
 
-    /** Asked of what the ranks have agreed on, so every rank gets the same answer and nobody waits for another. */
+    /**
+     * Why the data plane cannot carry out the batch, if it cannot. The answer depends only on what the ranks have
+     * agreed on, so that it is the same on every rank and no rank waits for another.
+     */
     Optional<String> refusal() {
         if (batch instanceof Batch.Scatter scatter) {
             return refusal(scatter.given());
@@ -54,7 +57,7 @@ final class Execution {
         return data.refuses(first.kind(), payload.device(), payload.dtype(), how);
     }
 
-    /** The operations have their results as soon as {@link #completion} is done. */
+    /** Carries out the batch. The operations have their results as soon as {@link #completion} is done. */
     void run(Batch.Collective collective) {
         guarded(() -> {
             collective.carryOut(this);
@@ -63,9 +66,9 @@ final class Execution {
     }
 
     /**
-     * A batch of a static plan.
+     * Carries out a batch of a static plan.
      *
-     * @return false if a rank has vetoed it, and then nothing has happened
+     * @return false if a rank has vetoed it; then no tensor has changed
      */
     boolean runUnlessVetoed(PlannedBatch planned) {
         return guarded(() -> {
@@ -80,17 +83,17 @@ final class Execution {
         }
     }
 
-    /** What the run has left to a device, or null. */
+    /** The work that the run has left to a device, or null if there is none. */
     Completion completion() {
         return guarded(data::completion);
     }
 
-    /** Whether a device has done what was left to it. */
+    /** Whether the device has done the work that was left to it. */
     boolean isDone(Completion completion) {
         return guarded(completion::isDone);
     }
 
-    /** An exception out of the data plane fails the operations, and then the job. */
+    /** Runs a part of the batch; an exception in it fails the job and the operations. */
     <T> T guarded(Supplier<T> body) {
         try {
             return body.get();
@@ -111,14 +114,17 @@ final class Execution {
     }
 
     /**
-     * Tells those who wait: of the first operation last. A program waits in the order in which it has submitted, and so
-     * wakes up once for all of a batch.
+     * Completes the operations, the first one last. A program waits in the order of submission, so its thread wakes up
+     * once for the whole batch.
      */
     void complete() {
         PendingOp.complete(ops);
     }
 
-    /** A copy, for work that a device has yet to finish: the plan uses the list of operations again in its next step. */
+    /**
+     * A copy, for work that a device has yet to finish: a static plan uses its list of operations again in the next
+     * step.
+     */
     Execution kept() {
         return new Execution(set, List.copyOf(ops), batch, broken);
     }
@@ -135,7 +141,7 @@ final class Execution {
         data.broadcast(inputs(), outputs(), root());
     }
 
-    /** @param rows that each rank brings */
+    /** @param rows number of rows that each rank brings */
     void allgather(List<Long> rows) {
         Tensor output = made(totalRows(rows));
         data.allgather(input(), output, elements(rows));
@@ -155,14 +161,14 @@ final class Execution {
         bring(Outcome.of(output));
     }
 
-    /** @param rows that each rank brings */
+    /** @param rows number of rows that each rank brings */
     void gather(List<Long> rows) {
         Tensor output = isRoot() ? made(totalRows(rows)) : null;
         data.gather(input(), output, elements(rows), root());
         bring(Outcome.of(output));
     }
 
-    /** @param rows by the rank that sends them and the rank that receives them */
+    /** @param rows number of rows, by the rank that sends them and then by the rank that receives them */
     void alltoall(List<List<Long>> rows) {
         List<Long> sent = rows.get(set.self());
         List<Long> received =
@@ -176,7 +182,7 @@ final class Execution {
         bring(new Outcome(output, received, 0));
     }
 
-    /** @param given what the root brings */
+    /** @param given type, shape and device of the root's tensor */
     void scatter(Request.Payload given) {
         List<Long> rows = evenly(given.shape().dim(0));
         Tensor output = data.output(given.device(), given.dtype(), given.shape().withFirst(rows.get(set.self())));
@@ -195,12 +201,12 @@ final class Execution {
         }
     }
 
-    /** What the only operation has come to. */
+    /** Sets the result of the batch's only operation. */
     void bring(Outcome outcome) {
         ops.get(0).bring(outcome);
     }
 
-    /** Rows for each rank; the first ranks get one more where they do not go up. */
+    /** Number of rows for each rank; where they do not divide evenly, the first ranks get one more. */
     private List<Long> evenly(long rows) {
         List<Long> shares = new ArrayList<>();
         for (int rank = 0; rank < set.size(); rank++) {
@@ -254,7 +260,10 @@ final class Execution {
         return onTheWire(asked, asked.op() == ReduceOp.AVERAGE ? ((Batch.Averaging) batch).divisor() : 1);
     }
 
-    /** Averaging is decided here and nowhere else: a sum on the wire, and a divisor for what comes out. */
+    /**
+     * The reduction as the data plane carries it out. Averaging becomes a sum on the wire and a divisor for the result;
+     * this happens here and nowhere else.
+     */
     static Reduction onTheWire(Reduction asked, int divisor) {
         return new Reduction(asked.op().onTheWire(), asked.wire(), asked.prescale(), asked.postscale(), divisor);
     }
@@ -275,7 +284,7 @@ final class Execution {
         return outputs;
     }
 
-    /** Where the result goes; made here, if nobody has brought it. */
+    /** The tensor for the result, which is allocated here if the program has brought none. */
     private Tensor output(PendingOp op) {
         if (op.output() == null) {
             Request.OfTensor asked = (Request.OfTensor) op.request();

@@ -6,8 +6,8 @@ import java.util.function.BiPredicate;
 import java.util.function.Function;
 
 /**
- * Puts operations that may share one buffer together, in the order in which they became ready,
- * looking past those that do not fit. A pure function, so that a plan can be tested as a value.
+ * Puts operations together that may share one buffer, in the order in which they became ready, and skips those that do
+ * not fit. The result depends on the arguments only, so that tests can compare it as a value.
  */
 final class FusionPlanner {
     private FusionPlanner() {}
@@ -20,20 +20,21 @@ final class FusionPlanner {
     }
 
     /**
-     * @param ready agreed operations, of one kind per fused batch
-     * @param thresholdBytes most that a fused batch may carry; a single larger operation still runs
-     *     alone, and with 0 all do
+     * @param ready operations that the ranks agree on, which may be of several kinds
+     * @param thresholdBytes the most bytes that a fused batch may carry; a larger operation runs alone, and with 0 all
+     *     of them do
      */
     static List<Fused> fuse(List<Tally> ready, long thresholdBytes) {
-        // Ranks that have joined stand in for all of a batch or for none of it: scale factors go by batch.
+        // A rank that has joined stands in for all operations of a batch or for none, because scale factors are those
+        // of the batch.
         return fuse(ready, thresholdBytes, Tally::first, Tally::isMissingTheSame).stream()
                 .map(Fused::new)
                 .toList();
     }
 
     /**
-     * @param asked what each of them is
-     * @param alike whether two of them may go together for all that is not in the request
+     * @param asked gives the request of each of them
+     * @param alike whether two of them may go together as far as the request does not decide it
      */
     static <T> List<List<T>> fuse(
             List<T> ready, long thresholdBytes, Function<T, Request> asked, BiPredicate<T, T> alike) {

@@ -9,15 +9,18 @@ import java.util.Optional;
 /** Holds the operations of a group back until the last of them is ready on every rank. */
 final class GroupGate {
     private final Map<String, List<Tally>> groups = new HashMap<>();
-    /** What has been carried out of a group before a static plan was left; the rest of it does not wait for that. */
+    /**
+     * The number of operations of a group that were carried out before a static plan was left; the rest does not wait
+     * for them.
+     */
     private final Map<String, Integer> done = new HashMap<>();
 
-    /** A static plan has been left in the middle of a group. */
+    /** A static plan has been left when so many operations of a group were carried out. */
     void begun(String group, int operations) {
         done.put(group, operations);
     }
 
-    /** @return the whole group in the order in which it became ready, if this was the last of it */
+    /** @return the whole group in the order in which it became ready, if this was its last operation */
     Optional<List<Tally>> arrived(Tally tally) {
         Request.Group group = tally.first().group();
         List<Tally> tallies = groups.computeIfAbsent(group.name(), name -> new ArrayList<>());
@@ -30,7 +33,11 @@ final class GroupGate {
         return Optional.of(tallies);
     }
 
-    /** Something is wrong with one of a group. @return those of it that have arrived so far */
+    /**
+     * Forgets a group of which an operation is refused.
+     *
+     * @return the operations of the group that have arrived so far
+     */
     List<Tally> forget(String group) {
         List<Tally> tallies = groups.remove(group);
         done.remove(group);

@@ -4,7 +4,7 @@ import java.util.List;
 
 /**
  * The static plan as the program's threads see it: whether one holds, what belongs to it, and how they ask to leave it.
- * Any thread, but for {@link #begin} and {@link #end}.
+ * Any thread may call the methods, except {@link #begin} and {@link #end}.
  */
 final class HeldPlan {
     static final int NONE = 0;
@@ -12,15 +12,15 @@ final class HeldPlan {
     private final TensorQueue queue;
     private final PlanExit exit;
     private final PromptWaits promptWaits = new PromptWaits();
-    /** Rank 0's; null elsewhere. */
+    /** The study of the steps on rank 0; null on the other ranks. */
     private final StepStudy study;
 
     /** Number of the plan that holds, the same on all ranks; or {@link #NONE}. */
     private volatile int number = NONE;
 
     /**
-     * @param exit the way out of a plan for all ranks
-     * @param study of rank 0; null elsewhere
+     * @param exit takes all ranks out of a plan
+     * @param study the study of the steps on rank 0; null on the other ranks
      */
     HeldPlan(TensorQueue queue, PlanExit exit, StepStudy study) {
         this.queue = queue;
@@ -28,12 +28,12 @@ final class HeldPlan {
         this.study = study;
     }
 
-    /** All ranks begin to follow a plan, whose slots know it. */
+    /** All ranks begin to follow a plan, which its slots already know. */
     void begin(int its) {
         number = its;
     }
 
-    /** All ranks are back to negotiating. */
+    /** All ranks negotiate again. */
     void end() {
         number = NONE;
     }
@@ -42,7 +42,7 @@ final class HeldPlan {
         return number != NONE;
     }
 
-    /** Whether all of these come in every step. */
+    /** Whether all of these operations are part of every step. */
     boolean plans(List<PendingOp> ops) {
         if (number == NONE) {
             return false;
@@ -55,20 +55,20 @@ final class HeldPlan {
         return true;
     }
 
-    /** When the program waits, and whether soon after it has submitted. */
+    /** Whether the program waits soon after it has submitted a step. */
     PromptWaits promptWaits() {
         return promptWaits;
     }
 
-    /** The program submits nothing but what the steps are made of. */
+    /** The program has submitted operations that are all part of the plan. */
     void submitted(List<PendingOp> ops) {
         promptWaits.submitted(ops.get(ops.size() - 1).call().submittedNanos());
     }
 
     /**
-     * The program has submitted something that is not in the plan. The ranks leave the plan at once: they do not wait until a
-     * program that computes comes to its next batch, even if this rank's communication thread is inside the data plane. Only
-     * a barrier with a limit needs nothing of the kind, as long as nothing else is under way here.
+     * The program has submitted something that is not in the plan. The ranks leave the plan at once: they do not wait
+     * until a program that computes comes to its next batch, even if this rank's communication thread is inside the
+     * data plane. A barrier with a limit is the exception, as long as nothing else is under way here.
      */
     void submittedBeside(List<PendingOp> ops) {
         int holds = number;
@@ -94,7 +94,7 @@ final class HeldPlan {
         }
     }
 
-    /** The plan, if one holds, is to be left by all ranks. */
+    /** Asks all ranks to leave the plan, if one holds. */
     void leave() {
         int holds = number;
         if (holds != NONE) {

@@ -10,10 +10,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Ranks that have run out of data: until all of them have, the others need not wait for them. */
+/** The ranks that have run out of data. Until all ranks have, the others need not wait for them. */
 final class Joining {
     private final List<Integer> members;
-    /** By rank within the set, in the order in which they joined. */
+    /** The requests by rank within the set, in the order in which the ranks joined. */
     private final Map<Integer, Request.Join> joined = new LinkedHashMap<>();
 
     private int last;
@@ -39,7 +39,10 @@ final class Joining {
         return joined.keySet();
     }
 
-    /** What an average is divided by; a rank may have asked for it before it joined. */
+    /**
+     * The number by which an average is divided: all members or, if the join asks for it, the ranks that have asked, of
+     * which some may have joined afterwards.
+     */
     int divisor(Tally tally) {
         if (joined.isEmpty()) {
             return members.size();
@@ -48,7 +51,10 @@ final class Joining {
         return divisor == JoinDivisor.ACTIVE ? tally.asked() : members.size();
     }
 
-    /** Only where neutral elements can stand in for a rank it may be missing; who asked before it joined is not missing. */
+    /**
+     * Why an operation cannot go on, if it cannot. A rank may be missing only where neutral elements can stand in for
+     * it; a rank that asked before it joined is not missing.
+     */
     Optional<String> refuses(Tally tally) {
         Request first = tally.first();
         boolean served = servesSome(first);
@@ -79,7 +85,7 @@ final class Joining {
                 : "";
     }
 
-    /** The end of joining, for better or worse: everybody has come. */
+    /** The end of a join, when all ranks have joined: its result, or its refusal. */
     Optional<Batch> finished() {
         if (joined.size() < members.size()) {
             return Optional.empty();

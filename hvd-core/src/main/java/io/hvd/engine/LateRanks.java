@@ -7,20 +7,20 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** Remembers who came too late for a barrier with a limit, so that he too is told when he comes. */
+/** Remembers the ranks that came too late for a barrier with a limit, so that they are told as well when they come. */
 final class LateRanks {
     private final Map<String, Set<Integer>> expected = new HashMap<>();
     private final Map<String, String> errors = new HashMap<>();
     private final List<Batch> refusals = new ArrayList<>();
 
-    /** The others wait no longer. */
+    /** The other ranks wait no longer; returns their refusal. */
     Batch gaveUp(Tally tally, String error) {
         expected.put(tally.name(), new TreeSet<>(tally.missing()));
         errors.put(tally.name(), error);
         return new Batch.Refusal(tally.name(), Batch.Reason.TIMED_OUT, error, tally.askers());
     }
 
-    /** True if a request comes too late; its refusal is in the next plan. */
+    /** True if a request comes too late; the next plan then contains its refusal. */
     boolean isTooLate(int rank, Request request) {
         Set<Integer> ranks = expected.get(request.name());
         if (ranks == null || !ranks.remove(rank)) {
@@ -35,7 +35,7 @@ final class LateRanks {
         return true;
     }
 
-    /** From here on the ranks use names of the past again. */
+    /** From here on the ranks may use the names of past barriers again. */
     void forget() {
         expected.clear();
         errors.clear();

@@ -6,11 +6,11 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * What is left of a static plan when the ranks have left it.
+ * What the ranks keep of a static plan that they have left.
  *
- * @param cut the batches for the next plan of the same operations, of no batches if they are to be found anew; nothing to
- *     leave it at what is known
- * @param begunGroups the operations that have been carried out in the last step, by the name of a group of which others
- *     have not
+ * @param cut the batches for the next plan of the same operations; an empty list of batches if they are to be found
+ *     anew; empty to keep what is known
+ * @param begunGroups names of the operations that the last step has carried out, by the name of their group, for groups
+ *     that are not complete
  */
 record LeftPlan(Optional<List<List<String>>> cut, Map<String, Set<String>> begunGroups) {}

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.function.Function;
 
-/** Compares what the ranks ask for under one name, and words the first difference as value and ranks. */
+/** Compares the ranks' requests of one name, and describes the first difference as values and ranks. */
 final class Mismatch {
     private final List<Request> requests;
     private final List<Integer> members;
@@ -22,7 +22,8 @@ final class Mismatch {
     /**
      * @param requests by rank within the set; null where a rank need not ask
      * @param members global ranks, for the message
-     * @return a message that names the tensor, the operation, the values and the ranks that sent them
+     * @return a message that names the tensor, the operation, the values and the ranks that sent them; empty if all
+     *     agree
      */
     static Optional<String> find(List<Request> requests, List<Integer> members) {
         return new Mismatch(requests, members).find();
@@ -35,7 +36,7 @@ final class Mismatch {
                 .or(() -> details(first.kind()));
     }
 
-    /** The two halves of a transfer are different operations, and belong together all the same. */
+    /** The two halves of a transfer are different operations, but belong together. */
     private Optional<String> operation() {
         boolean halves = requests.stream().allMatch(request -> request == null || request instanceof Moving.Transfer);
         return halves ? Optional.empty() : differs("operation", Request::kind);
@@ -115,7 +116,7 @@ final class Mismatch {
         return requests.stream().filter(request -> request != null).findFirst().orElseThrow();
     }
 
-    /** @param family that all requests belong to */
+    /** @param family the type of all requests */
     private <R extends Request> Optional<String> differs(String what, Class<R> family, Function<R, Object> value) {
         return differs(what, request -> value.apply(family.cast(request)));
     }

@@ -5,9 +5,9 @@ import io.hvd.tensor.Device;
 import java.util.List;
 import java.util.Optional;
 
-/** Requests of collectives that hand elements on as they are. */
+/** Requests of collectives that pass elements on unchanged. */
 sealed interface Moving extends Request {
-    /** One half of a transfer, which is the business of two ranks only. */
+    /** One half of a transfer, in which only two ranks take part. */
     sealed interface Transfer extends Moving, Request.OfTensor {
         /** The rank at the other end. */
         int peer();
@@ -57,7 +57,7 @@ sealed interface Moving extends Request {
         }
     }
 
-    /** @param given what the root brings; empty on the other ranks */
+    /** @param given type, shape and device of the root's tensor; empty on the other ranks */
     record Scatter(String name, Optional<Payload> given, int root) implements Moving, Request.Rooted {
         @Override
         public OpKind kind() {
@@ -80,7 +80,7 @@ sealed interface Moving extends Request {
         }
     }
 
-    /** @param rows for each rank */
+    /** @param rows number of rows for each rank */
     record Alltoall(String name, Payload payload, List<Long> rows) implements Moving, Request.OfTensor {
         public Alltoall {
             rows = List.copyOf(rows);

@@ -12,9 +12,9 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 
 /**
- * The coordinator's work for one process set: turns announcements into plans. It knows no thread, no
- * channel and no clock; the same announcements in the same order always give the same plans. Inside,
- * ranks go by their number within the set.
+ * The coordinator's work for one process set: it turns the announcements of the ranks into plans. It uses no thread, no
+ * channel and no clock, so the same announcements in the same order always give the same plans. Ranks are numbered
+ * within the set here, except where a parameter says global.
  */
 final class Negotiation {
     private final int set;
@@ -31,11 +31,11 @@ final class Negotiation {
     private final CallOrder order;
     private final StepWatch steps;
     private final TreeSet<Integer> closed = new TreeSet<>();
-    /** What the plan in the making runs, by name. */
+    /** The operations of the plan that is being made, by name. */
     private final Map<String, Tally> deciding = new HashMap<>();
 
     private int epoch;
-    /** What ranks have asked for that know already that a static plan has been left, of which rank 0 has not heard. */
+    /** Requests of ranks that already know that a static plan has been left, when rank 0 does not know it yet. */
     private final List<Runnable> early = new ArrayList<>();
 
     private boolean mayLock;
@@ -68,16 +68,16 @@ final class Negotiation {
         return members;
     }
 
-    /** Static plans need that no other process set can come between. */
+    /** Allows static plans, which need that no other process set can come between the steps. */
     void mayLock(boolean allowed) {
         mayLock = allowed;
     }
 
     /**
-     * Takes note of what a rank wants.
+     * Records what a rank asks for.
      *
      * @param rank global
-     * @param now nanoseconds of any clock that runs on
+     * @param now nanoseconds of any monotonic clock
      */
     void announce(int rank, Announcement.Wishes wishes, long now) {
         int self = members.indexOf(rank);
@@ -89,13 +89,13 @@ final class Negotiation {
             order.agreed().forEach(call -> want(call.rank(), call.request(), Plan.Op.UNKNOWN, now));
             return;
         }
-        // What never waits for a change.
+        // Requests with a limit wait neither for the beginning nor for the end of a static plan.
         wishes.fresh().stream().filter(Request::hasLimit).forEach(request -> want(self, request, Plan.Op.UNKNOWN, now));
         if (wishes.epoch() > epoch) {
             early.addAll(asked(self, wishes, now));
         } else if (wishes.epoch() == epoch) {
             asked(self, wishes, now).forEach(Runnable::run);
-        } // else it was said before this rank knew of the change, and it says it again
+        } // else: the rank announced this before it knew of the change, and announces it again
     }
 
     private List<Runnable> asked(int self, Announcement.Wishes wishes, long now) {
@@ -134,7 +134,7 @@ final class Negotiation {
         return locked;
     }
 
-    /** Everything that can be decided now; empty when there is nothing new. */
+    /** Decides everything that can be decided now; the plan is empty when there is nothing new. */
     Plan next(long now) {
         List<Batch> batches = new ArrayList<>();
         Refusals refusals = new Refusals();
@@ -164,9 +164,9 @@ final class Negotiation {
     }
 
     /**
-     * Puts off the limits that have passed while nobody listened.
+     * Extends the limits that have passed while no thread received announcements.
      *
-     * @param listened until when announcements have been heard as they came
+     * @param listened the time until which announcements were received as they came
      */
     void postpone(long listened, long now) {
         waiting.postpone(listened, now);
@@ -244,11 +244,11 @@ final class Negotiation {
         }
         Reducing.Allreduce first =
                 (Reducing.Allreduce) deciding.get(batch.names().get(0)).first();
-        // A veto is one element more; eight bits could overflow, if very many ranks raise it at once.
+        // A veto adds one element. In eight bits the sum could overflow if very many ranks veto at once.
         return vetoes.test(first.device()) && first.how().wire().bytes() > 1;
     }
 
-    /** Whether the ranks want nothing at the moment but the next of these steps. */
+    /** Whether the ranks have asked for nothing except the next of these steps. */
     private boolean isQuietBut(List<List<String>> lock) {
         List<String> names = lock.stream().flatMap(List::stream).toList();
         return closed.isEmpty() && groups.isEmpty() && waiting.isNothingBut(names);
@@ -288,7 +288,7 @@ final class Negotiation {
         return ranks.stream().map(members::get).toList();
     }
 
-    /** Whether the response cache has been too small. */
+    /** Whether the response cache has dropped a request for lack of room. */
     boolean hasEvicted() {
         return cache.hasEvicted();
     }

@@ -6,7 +6,7 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 
-/** What a rank contributes that has joined: elements that change nothing. */
+/** What a rank that has joined contributes: elements that do not change the result. */
 final class Neutral {
     private static final short HALF_INFINITY = 0x7c00;
     private static final short BFLOAT_INFINITY = 0x7f80;
@@ -15,8 +15,8 @@ final class Neutral {
     private Neutral() {}
 
     /**
-     * The request of another rank, as one that does not scale what it brings: neutral elements must stay what they are. What
-     * comes out is scaled as the others have it, for it may be this rank that does so for all.
+     * The request of another rank, but without a factor for the inputs, because neutral elements must keep their
+     * values. The factor for the results stays, for this rank may be the one that applies it for all.
      */
     static Reducing.Allreduce unscaled(Reducing.Allreduce template) {
         Reduction how = template.how();

@@ -5,8 +5,9 @@ import io.hvd.spi.ControlChannel;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What comes when all ranks have closed: each sees off what is left of its own, and goes when all others have done so as
- * well. Meanwhile the communication thread listens, so that a rank that dies then is not waited for.
+ * The end of a job after all ranks have closed: each rank finishes the work that it has left, and goes when all others
+ * have done so as well. Meanwhile the communication thread receives messages, so that the ranks do not wait for one
+ * that dies then.
  */
 final class OrderlyEnd {
     private final Backend backend;
@@ -14,14 +15,14 @@ final class OrderlyEnd {
     private final CoordinatorLine coordinator;
     private final Unfinished unfinished;
     private final Runnable farewell;
-    /** Null until it has begun. */
+    /** Null until the farewell has begun. */
     private CompletableFuture<Void> leaving;
 
     private boolean done;
 
     /**
-     * @param unfinished what devices are still at work on
-     * @param farewell comes after that, on a thread of its own, and may wait for other ranks
+     * @param unfinished the work that devices have not finished yet
+     * @param farewell runs after that on a thread of its own, and may wait for other ranks
      */
     OrderlyEnd(Backend backend, CoordinatorLine coordinator, Unfinished unfinished, Runnable farewell) {
         this.backend = backend;
@@ -35,7 +36,7 @@ final class OrderlyEnd {
      * Returns when all ranks may go, or one of them has failed.
      *
      * @param tellFailure tells the coordinator if this rank has failed meanwhile
-     * @return the plan that says which
+     * @return the plan that says which of the two has happened
      */
     Plan meet(Runnable tellFailure) {
         while (true) {

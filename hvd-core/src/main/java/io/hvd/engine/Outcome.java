@@ -4,11 +4,11 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 
 /**
- * What a collective brings to one rank.
+ * The result of a collective on one rank.
  *
- * @param tensor the output; null where there is none, as on the other ranks of a reduce to one
- * @param received rows from each rank, after an alltoall
- * @param number the last rank that joined, or the number of a new process set
+ * @param tensor the output; null where there is none, as on the other ranks of a reduce
+ * @param received number of rows from each rank, after an alltoall
+ * @param number the last rank that joined, or the number of a process set that has been added or removed
  */
 public record Outcome(Tensor tensor, List<Long> received, int number) {
     static final Outcome NOTHING = new Outcome(null, List.of(), 0);

@@ -3,17 +3,17 @@ package io.hvd.engine;
 import java.util.List;
 
 /**
- * How long batches take: a time for each one and a time for each byte (Hockney, "The communication challenge for MPP",
- * 1994).
+ * How long batches take: a time for each batch and a time for each byte, both in nanoseconds (Hockney, "The
+ * communication challenge for MPP", 1994).
  */
 record Pace(double nanosPerBatch, double nanosPerByte) {
-    /** To wake a thread on every rank takes at least so long. */
+    /** The least time of a batch: waking a thread on every rank takes at least so long. */
     private static final double LEAST_NANOS_PER_BATCH = 20_000;
 
-    /** One batch of so many bytes, and the least time that one like it has taken. */
+    /** The number of bytes of a batch, and the least time that it has taken. */
     record Sample(long bytes, long nanos) {}
 
-    /** The straight line through the samples with the least squares, as far as its two times can be. */
+    /** The straight line through the samples by least squares, as far as it gives possible values for both times. */
     static Pace of(List<Sample> samples) {
         double meanBytes = mean(samples.stream().mapToDouble(Sample::bytes).toArray());
         double meanNanos = mean(samples.stream().mapToDouble(Sample::nanos).toArray());

@@ -6,23 +6,23 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /**
- * The operations that are under way, in the order of submission: from where their names are taken until these may be
- * submitted again. They are linked through fields of their own, so that none of it makes an object. The
- * {@link TensorQueue}'s lock guards it.
+ * The operations that are under way, in the order of submission: from the time when they take their names until the
+ * names may be submitted again. They are linked through their own fields, so that no object is made for it. The {@link
+ * TensorQueue}'s lock guards the list.
  */
 final class PendingList {
-    /** The coordinator answers at the limit; this much later it is plain that it cannot. */
+    /** The coordinator answers at the limit; so much later it is certain that it cannot. */
     private static final long OVERDUE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
     private PendingOp first;
     private PendingOp last;
     private int size;
-    /** Those of them that have a limit. */
+    /** The operations that have a limit. */
     private final List<PendingOp> limited = new ArrayList<>();
-    /** Those of them that a thread of the program waits for. */
+    /** The number of operations that a thread of the program waits for. */
     private int awaited;
 
-    /** Its slot knows it already. */
+    /** Appends an operation that its slot already points to. */
     void append(PendingOp op) {
         op.previous = last;
         op.next = null;
@@ -41,7 +41,7 @@ final class PendingList {
         }
     }
 
-    /** From here on its name may be submitted again. */
+    /** Removes an operation; from here on its name may be submitted again. */
     void remove(PendingOp op) {
         if (op.previous == null) {
             first = op.next;
@@ -70,7 +70,7 @@ final class PendingList {
         }
     }
 
-    /** Those of a kind, in the order of submission. */
+    /** Returns the operations that fulfil a condition, in the order of submission. */
     List<PendingOp> all(Predicate<PendingOp> which) {
         List<PendingOp> all = new ArrayList<>();
         for (PendingOp op = first; op != null; op = op.next) {
@@ -81,7 +81,7 @@ final class PendingList {
         return all;
     }
 
-    /** A thread of the program waits for an operation; one that has a limit, or has ended, does not count. */
+    /** A thread of the program waits for an operation. It does not count if it has a limit or has ended. */
     void await(PendingOp op) {
         if (op.slot().pending == op && !op.isAwaited && !op.request().hasLimit()) {
             op.isAwaited = true;
@@ -101,7 +101,9 @@ final class PendingList {
         return size == limited.size();
     }
 
-    /** Time until one that has a limit should long have been answered; {@link Long#MAX_VALUE} without one. */
+    /**
+     * Time in nanoseconds until the answer to an operation with a limit is overdue; {@link Long#MAX_VALUE} without one.
+     */
     long nanosUntilOverdue() {
         long least = Long.MAX_VALUE;
         for (int i = 0; i < limited.size(); i++) {

@@ -10,16 +10,16 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
- * An operation on its way: what was asked, where the elements lie, and who waits. Some operations make
- * their output themselves, once they know its size. An operation of a {@link PreparedOps prepared collective} is begun again
- * when it has ended.
+ * An operation in progress: its request, its tensors, and the threads that wait for it. Some operations allocate their
+ * output themselves, once they know its size. An operation of a {@link PreparedOps prepared collective} is begun again
+ * after it has ended.
  */
 public final class PendingOp implements Recorded, Awaited {
     private static final Object SUCCESS = new Object();
     private static final AtomicReferenceFieldUpdater<PendingOp, Object> END =
             AtomicReferenceFieldUpdater.newUpdater(PendingOp.class, Object.class, "end");
 
-    /** Null for a stand-in. */
+    /** The slot of its name; null for a stand-in. */
     private Slot slot;
 
     private final Request request;
@@ -28,35 +28,35 @@ public final class PendingOp implements Recorded, Awaited {
     private final boolean inPlace;
     private final Call call;
     private final FlightRecorder recorder;
-    /** Null for an operation that is submitted once. */
+    /** The prepared collective that it belongs to; null for an operation that is submitted once. */
     private final PreparedOps owner;
 
-    /** Null once an operation that is submitted once has ended: its handle may live much longer. */
+    /** Null after an operation that is submitted once has ended, because its handle may live much longer. */
     private Tensor input;
 
     private Tensor output;
     private String site;
     private List<Long> received = List.of();
     private int number;
-    /** Null while it is under way; then {@link #SUCCESS} or why it has failed. */
+    /** Null while the operation is in progress; then {@link #SUCCESS} or the cause of its failure. */
     private volatile Object end;
-    /** Made by the first who waits or wants to be called back. */
+    /** Made by the first thread that waits or asks to be called back. */
     private volatile CompletableFuture<Void> watcher;
 
-    // The queue's, under its lock.
+    // The following fields belong to the queue, whose lock guards them.
     /** Neighbours in the order of submission. */
     PendingOp previous;
 
     PendingOp next;
-    /** Not announced yet. */
+    /** Whether it has not been announced yet. */
     boolean fresh;
-    /** A thread of the program waits for it. */
+    /** Whether a thread of the program waits for it. */
     boolean isAwaited;
     /** When the answer to an operation with a limit is overdue. */
     long overdueNanos;
 
     /**
-     * @param output null where the operation makes it
+     * @param output null where the operation allocates it
      * @param owner null for an operation that is submitted once
      */
     PendingOp(Slot slot, Slot.Asked asked, Tensor input, Tensor output, FlightRecorder recorder, PreparedOps owner) {
@@ -85,7 +85,10 @@ public final class PendingOp implements Recorded, Awaited {
         this.owner = owner;
     }
 
-    /** What a rank that has joined carries out in place of another rank's operation; nobody waits for it. */
+    /**
+     * An operation of neutral elements that a rank which has joined carries out in place of another rank's operation;
+     * no thread waits for it.
+     */
     static PendingOp standIn(Reducing.Allreduce template) {
         Reducing.Allreduce request = Neutral.unscaled(template);
         Tensor neutral = Neutral.tensor(request);
@@ -93,9 +96,9 @@ public final class PendingOp implements Recorded, Awaited {
     }
 
     /**
-     * Makes it ready to be submitted once more; it has ended.
+     * Makes an operation that has ended ready to be submitted once more.
      *
-     * @param line of the program that does it; null if it is taken to be the one of before
+     * @param line the program's line that submits it; null if it is taken to be the same line as before
      */
     void again(String line) {
         site = line == null ? site : line;
@@ -110,7 +113,7 @@ public final class PendingOp implements Recorded, Awaited {
         return slot;
     }
 
-    /** Under the queue's lock: the slot that it had is not found by its name any more. */
+    /** Sets another slot, because the old one is no longer found by its name. The caller holds the queue's lock. */
     void move(Slot found) {
         slot = found;
     }
@@ -140,12 +143,12 @@ public final class PendingOp implements Recorded, Awaited {
         return inPlace;
     }
 
-    /** Where the result goes after all; for whoever has the turn. */
+    /** Sets the tensor for the result; only the thread that has the turn calls this. */
     void provide(Tensor made) {
         output = made;
     }
 
-    /** What the operation has come to, besides the output; for whoever has the turn. */
+    /** Sets the result; only the thread that has the turn calls this. */
     void bring(Outcome outcome) {
         output = outcome.tensor();
         received = outcome.received();
@@ -157,7 +160,7 @@ public final class PendingOp implements Recorded, Awaited {
         return site;
     }
 
-    /** As the recorder knows it; null for a stand-in. */
+    /** The recorder's entry for it; null for a stand-in. */
     @Override
     public Call call() {
         return call;
@@ -177,12 +180,16 @@ public final class PendingOp implements Recorded, Awaited {
         return end == SUCCESS;
     }
 
-    /** Whether a prepared collective keeps it, and its slot. */
+    /** Whether a prepared collective owns the operation and keeps its slot. */
     boolean isPrepared() {
         return owner != null;
     }
 
-    /** The engine has taken it from the queue. */
+    /**
+     * The engine has taken it from the queue.
+     *
+     * @param negotiated true if it goes to the coordinator, false if it becomes part of a static plan
+     */
     void announce(boolean negotiated) {
         recorder.announced(call, negotiated);
     }
@@ -232,7 +239,10 @@ public final class PendingOp implements Recorded, Awaited {
         }
     }
 
-    /** Calls back when it has ended, in whatever way, on the thread that ends it. */
+    /**
+     * Calls {@code action} when the operation has ended, whether or not it has succeeded: on the thread that ends it,
+     * or at once if it has ended already.
+     */
     public void whenDone(Runnable action) {
         watcher().thenRun(action);
     }
@@ -252,9 +262,9 @@ public final class PendingOp implements Recorded, Awaited {
     }
 
     /**
-     * Waits for what it brings.
+     * Waits for the result.
      *
-     * @throws CompletionException with the cause of its failure
+     * @throws CompletionException with the cause of the operation's failure
      */
     public Outcome join() {
         await();

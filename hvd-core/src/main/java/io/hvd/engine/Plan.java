@@ -3,13 +3,13 @@ package io.hvd.engine;
 import java.util.List;
 
 /**
- * The coordinator's decision for one process set, the same for every member: what to carry out next,
- * in this order.
+ * The coordinator's decisions for one process set, the same for every member: what to carry out next, in this order.
  *
- * @param set number of the process set
+ * @param set the number of the process set
  * @param batches possibly none
- * @param lock batches that from now on are carried out again and again without a plan; empty for none
- * @param stop true when every rank has closed its context, and once more when nothing is left to be done on any of them
+ * @param lock names of the operations, batch by batch, that the ranks carry out again and again from now on without a
+ *     plan; empty for none
+ * @param stop true when every rank has closed its context, and once more when no rank has anything left to do
  * @param failure why the job cannot go on, or empty
  */
 record Plan(int set, List<Batch> batches, List<List<String>> lock, boolean stop, String failure) {
@@ -33,7 +33,7 @@ record Plan(int set, List<Batch> batches, List<List<String>> lock, boolean stop,
     /**
      * An operation of an allreduce.
      *
-     * @param number of the request in the response cache if every rank has asked for the same as before, else -1
+     * @param number the request's number in the response cache if every rank has asked for the same as before, else -1
      */
     record Op(String name, int number) {
         static final int UNKNOWN = -1;

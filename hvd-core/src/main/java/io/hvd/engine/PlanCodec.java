@@ -6,8 +6,8 @@ import io.hvd.net.MessageWriter;
 import java.nio.ByteBuffer;
 
 /**
- * Announcements and plans as bytes; both ends run the same version of hvd. Operations that the
- * response cache knows travel as numbers: a bit each in an announcement, four bytes in a plan.
+ * Writes announcements and plans as bytes and reads them back; both ends run the same version of hvd. Operations that
+ * the response cache knows are written as numbers: one bit each in an announcement, four bytes each in a plan.
  */
 final class PlanCodec {
     private PlanCodec() {}

@@ -10,24 +10,24 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * Takes all ranks out of a static plan as soon as one of them asks for it.
  *
- * <p>A rank leaves a plan by a veto in the data plane, where it waits for all other ranks, and one whose program computes
- * would come there only with its next batch. The rank that leaves therefore tells the others, whose communication threads
- * then veto their next batch as well. A thread of its own on each rank carries these messages, over a channel of its
- * own, because the communication thread may be inside the data plane at that time.
+ * <p>A rank leaves a plan by a veto in the data plane, where it waits for all other ranks. A rank whose program
+ * computes would come there only with its next batch. The rank that leaves therefore tells the others, whose
+ * communication threads then veto their next batch as well. On each rank a thread of its own carries these messages
+ * over a channel of its own, because the communication thread may be inside the data plane at that time.
  *
- * <p>Plans are numbered alike on all ranks, so a message about a plan that has ended is recognised, and one about a plan
- * that has not begun here yet is remembered.
+ * <p>Plans have the same numbers on all ranks, so a message about a plan that has ended is recognised, and one about a
+ * plan that has not begun here yet is remembered.
  */
 final class PlanExit {
-    /** Null where there is nobody to tell. */
+    /** Null where there is no other rank to tell. */
     private final ControlChannel channel;
 
     private final int rank;
     private final int size;
     private final Runnable onAsked;
-    /** The newest plan that some rank leaves, as far as it is known here; plans count from 1. */
+    /** The newest plan that this rank knows some rank to leave; plans count from 1. */
     private final AtomicInteger asked = new AtomicInteger();
-    /** The newest plan of which this rank's line has told the others; the thread's own. */
+    /** The newest plan that the other ranks have been told of; only the channel's thread uses it. */
     private int told;
 
     private volatile boolean ended;
@@ -43,7 +43,7 @@ final class PlanExit {
     }
 
     /**
-     * Opens the line; all ranks call it together, on the communication thread.
+     * Opens the channel; all ranks call this together, on the communication thread.
      *
      * @param plans whether there may be static plans at all
      * @param onAsked called on any thread when a plan is to be left
@@ -58,24 +58,26 @@ final class PlanExit {
         return exit;
     }
 
-    /** For one rank alone. */
+    /** Makes the exit of a job that has one rank. */
     static PlanExit ofOneRank(Runnable onAsked) {
         return new PlanExit(null, 0, 1, onAsked);
     }
 
-    /** This rank leaves a plan, and every other rank is to leave it too. Any thread; returns at once. */
+    /**
+     * This rank leaves a plan, and every other rank is to leave it too. Any thread may call this; it returns at once.
+     */
     void ask(int plan) {
         if (note(plan) && channel != null) {
             channel.wakeUp();
         }
     }
 
-    /** Whether this plan is to be left. Any thread. */
+    /** Whether this plan is to be left. Any thread may call this. */
     boolean isAsked(int plan) {
         return asked.get() >= plan;
     }
 
-    /** Returns when nothing more is sent or heard. */
+    /** Stops the thread; returns when nothing more is sent or received. */
     void close() {
         if (channel == null) {
             return;
@@ -89,7 +91,7 @@ final class PlanExit {
         }
     }
 
-    /** @return whether that is news */
+    /** @return whether this rank did not know it yet */
     private boolean note(int plan) {
         boolean news = asked.getAndAccumulate(plan, Math::max) < plan;
         if (news) {
@@ -128,13 +130,13 @@ final class PlanExit {
         public void message(int fromRank, ByteBuffer message) {
             int plan = MessageReader.decode("the number of a plan", message, MessageReader::readInt);
             if (rank != 0) {
-                // Rank 0 tells everybody.
+                // Rank 0 tells all ranks.
                 told = Math.max(told, plan);
             }
             note(plan);
         }
 
-        /** The engine hears of it over its own channel. */
+        /** The engine hears of a lost rank over its own channel. */
         @Override
         public void lost(int lostRank, String why) {}
     }

@@ -9,7 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Carries out what the coordinator has decided, batch by batch, with this rank's operations. Communication thread. */
+/**
+ * Carries out the coordinator's decisions batch by batch, with this rank's operations. Only the communication thread
+ * calls it.
+ */
 final class PlanRun {
     private final Backend backend;
     private final ProcessSets sets;
@@ -17,7 +20,7 @@ final class PlanRun {
     private final DataLog log;
     private final Unfinished unfinished;
 
-    /** @param unfinished gets what has been carried out */
+    /** @param unfinished takes over the batches that have been carried out */
     PlanRun(Backend backend, ProcessSets sets, TensorQueue queue, DataLog log, Unfinished unfinished) {
         this.backend = backend;
         this.sets = sets;
@@ -26,7 +29,7 @@ final class PlanRun {
         this.unfinished = unfinished;
     }
 
-    /** @param batches of a plan, as {@link SetMember#arrived} has them */
+    /** @param batches the batches of a plan as {@link SetMember#arrived} returns them */
     void carryOut(SetMember set, List<Batch> batches) {
         refuse(set, batches);
         for (Batch batch : batches) {
@@ -40,7 +43,10 @@ final class PlanRun {
         }
     }
 
-    /** All of them leave the queue before anybody hears of one, and submits the whole group again. */
+    /**
+     * Fails the refused operations. All of them leave the queue first, because a thread that hears of one may submit
+     * the whole group again.
+     */
     private void refuse(SetMember set, List<Batch> batches) {
         Map<PendingOp, HvdException> refused = new LinkedHashMap<>();
         for (Batch batch : batches) {
@@ -51,7 +57,7 @@ final class PlanRun {
         refused.forEach(PendingOp::fail);
     }
 
-    /** This rank's operations; where it has joined, neutral ones that stand in for them. */
+    /** This rank's operations; where it has joined, neutral operations stand in for them. */
     private List<PendingOp> takePart(SetMember set, Batch.Run batch) {
         List<String> names = batch.names();
         List<PendingOp> ops = new ArrayList<>();

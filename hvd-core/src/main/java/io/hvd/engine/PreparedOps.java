@@ -8,12 +8,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Operations that are submitted together again and again, as a persistent collective of MPI 4.0 is. Everything that a call
- * needs is made once. One thread at a time starts them; any number may wait.
+ * Operations that are submitted together again and again, like a persistent collective of MPI 4.0. Everything that a
+ * call needs is made once. One thread at a time starts them; any number of threads may wait.
  */
 public final class PreparedOps implements Awaited {
     private final List<PendingOp> ops = new ArrayList<>();
-    /** Operations that have not ended since the last start. */
+    /** The number of operations that have not ended since the last start. */
     private final AtomicInteger remaining = new AtomicInteger();
 
     private final AtomicReference<Throwable> failure = new AtomicReference<>();
@@ -25,12 +25,12 @@ public final class PreparedOps implements Awaited {
         ops.add(op);
     }
 
-    /** In the order in which they were prepared. */
+    /** The operations in the order in which they were prepared. */
     public List<PendingOp> ops() {
         return ops;
     }
 
-    /** All operations of all of these. */
+    /** The operations of all these collectives. */
     static List<PendingOp> ops(List<PreparedOps> all) {
         if (all.size() == 1) {
             return all.get(0).ops; // no list is made for it
@@ -40,19 +40,20 @@ public final class PreparedOps implements Awaited {
         return ops;
     }
 
-    /** What the ranks know the operations by. */
+    /** The names of the operations. */
     public List<String> names() {
         return ops.stream().map(PendingOp::name).toList();
     }
 
     /**
-     * Makes all of them ready to be submitted; none of them is under way.
+     * Makes the operations ready to be submitted, when none of them is under way.
      *
-     * @param everyLine whether the line of the program that starts them is looked for each time, and not only the first one
+     * @param everyLine whether the program's line that starts them is found each time, and not only the first time
      */
     void begin(boolean everyLine) {
         failure.set(null);
-        // Before the operations begin: a late failure of the last start then finds them ended, or is counted.
+        // This comes before the operations begin: a late failure of the last start then finds them ended, or is
+        // counted.
         remaining.set(ops.size());
         String site = everyLine || !hasBegun ? CallSite.current() : null;
         hasBegun = true;
@@ -61,7 +62,7 @@ public final class PreparedOps implements Awaited {
         }
     }
 
-    /** @param why null if it has succeeded */
+    /** @param why the cause of the failure; null if the operation has succeeded */
     void ended(Throwable why) {
         if (why != null) {
             failure.compareAndSet(null, why);
@@ -103,12 +104,12 @@ public final class PreparedOps implements Awaited {
         }
     }
 
-    /** Bytes of all inputs. */
+    /** Number of bytes of all inputs. */
     public long bytes() {
         return ops.stream().mapToLong(op -> op.input().bytes()).sum();
     }
 
-    /** Bytes of the inputs whose results are there. */
+    /** Number of bytes of the inputs whose operations have succeeded since the last start. */
     public long bytesDone() {
         long bytes = 0;
         for (int i = 0; i < ops.size(); i++) {

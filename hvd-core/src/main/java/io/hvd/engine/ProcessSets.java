@@ -9,7 +9,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
-/** The process sets that this rank is in. They come and go in the order of the plans. Communication thread. */
+/**
+ * The process sets that this rank belongs to. Plans add and remove them, in the same order on every rank. Only the
+ * communication thread calls this class.
+ */
 final class ProcessSets {
     private static final int ALL = 0;
 
@@ -23,8 +26,8 @@ final class ProcessSets {
     /**
      * Begins with the set of all ranks.
      *
-     * @param log hears what the data planes do
-     * @param queue loses what a set waits for that is taken away
+     * @param log hears of the data planes' activities
+     * @param queue loses the pending operations of a set that is removed
      */
     ProcessSets(Backend backend, EngineSettings settings, DataLog log, TensorQueue queue) {
         this.backend = backend;
@@ -42,7 +45,7 @@ final class ProcessSets {
         return sets.get(ALL);
     }
 
-    /** A set that this rank is in, by its number. */
+    /** The set with this number, or null if this rank is not in it. */
     SetMember get(int id) {
         return sets.get(id);
     }
@@ -51,14 +54,18 @@ final class ProcessSets {
         return sets.containsKey(id);
     }
 
-    /** A set comes, perhaps without this rank. @param members global ranks */
+    /**
+     * Adds a set, which this rank need not belong to.
+     *
+     * @param members global ranks
+     */
     void enter(int id, List<Integer> members) {
         if (members.contains(rank)) {
             sets.put(id, new SetMember(id, members, rank, backend.collectives(members), settings, log));
         }
     }
 
-    /** A set goes, and what it waits for fails. */
+    /** Removes a set and fails its pending operations. */
     void leave(int id) {
         SetMember left = sets.remove(id);
         if (left != null) {
@@ -67,19 +74,19 @@ final class ProcessSets {
         }
     }
 
-    /** What those get who wait for an operation of a set that has gone. */
+    /** The exception for the threads that wait for an operation of a set that has been removed. */
     static HvdException removed(int id) {
         return new HvdException(ErrorId.UNKNOWN_PROCESS_SET, "process set " + id + " has been removed");
     }
 
-    /** The ranks end together. */
+    /** Closes the data planes when the ranks end together, except that of all ranks. */
     void close() {
         sets.values().stream()
                 .filter(set -> set.id() != ALL)
                 .forEach(set -> set.data().close());
     }
 
-    /** The job ends without the others. */
+    /** Abandons the data planes, when the job ends without the other ranks. */
     void abandon() {
         sets.values().forEach(set -> set.data().abandon());
     }

@@ -1,27 +1,27 @@
 package io.hvd.engine;
 
 /**
- * Whether the program waits at once when it has submitted the last of a step. Then that thread carries the last batch out
- * by itself ({@link Shortcut}), and waking the communication thread for it would only cost two hand-overs. Thread-safe;
- * an expectation, which may be wrong.
+ * Whether the program waits at once after it has submitted the last operation of a step. The waiting thread then
+ * carries out the last batch itself ({@link Shortcut}), and waking the communication thread for it would only cost two
+ * hand-overs. The answer is an expectation, which may be wrong. Thread-safe.
  */
 final class PromptWaits {
-    /** Between the last submission and the wait; less than what two hand-overs cost. */
+    /** The longest time between the last submission and a prompt wait; less than two hand-overs cost. */
     private static final long PROMPT_NANOS = 200_000;
-    /** How many steps in a row the program must have waited at once. */
+    /** The number of steps in a row in which the program must have waited at once. */
     private static final int ENOUGH = 8;
 
     private volatile long submittedNanos;
     private volatile boolean first;
     private volatile int prompt;
 
-    /** Something of the step. */
+    /** The program has submitted an operation of the step. */
     void submitted(long nanos) {
         submittedNanos = nanos;
         first = true;
     }
 
-    /** For something of the step. */
+    /** The program waits for an operation of the step. */
     void waits() {
         if (first) {
             first = false;
@@ -29,7 +29,7 @@ final class PromptWaits {
         }
     }
 
-    /** The step is complete, and nobody waits. */
+    /** The step is complete, and no thread waits. */
     void nobodyWaits() {
         if (System.nanoTime() - submittedNanos >= PROMPT_NANOS) {
             prompt = 0;

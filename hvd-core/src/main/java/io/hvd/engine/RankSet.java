@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 final class RankSet {
     private RankSet() {}
 
-    /** Such as {@code {0, 2}}. */
+    /** Text such as {@code {0, 2}}. */
     static String format(Collection<Integer> ranks) {
         return ranks.stream().map(String::valueOf).collect(Collectors.joining(", ", "{", "}"));
     }

@@ -7,7 +7,7 @@ import io.hvd.tensor.Tensor;
 
 /** Requests of collectives that combine the ranks' elements. */
 public sealed interface Reducing extends Request.OfTensor {
-    /** Without a divisor: it is decided for all ranks together. */
+    /** The reduction, still without a divisor, which is decided for all ranks together. */
     Reduction how();
 
     @Override
@@ -16,9 +16,10 @@ public sealed interface Reducing extends Request.OfTensor {
     }
 
     /**
-     * Whether it is such a reduction of a tensor like this one in the host's memory, and of no group.
+     * Whether this is a request for the same reduction of a tensor of the same type and shape in the host's memory,
+     * without a group.
      *
-     * @param root counts for a {@link Reduce} only
+     * @param root compared for a {@link Reduce} only
      */
     default boolean isReduction(OpKind asked, Tensor tensor, int root) {
         return kind() == asked && group().isNone() && payload().isHostTensor(tensor);

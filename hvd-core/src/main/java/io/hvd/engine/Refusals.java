@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What a plan in the making refuses: with one operation of a group goes all that is left of the group. */
+/** The refusals of the plan that is being made: if one operation of a group is refused, so is the rest of the group. */
 final class Refusals {
-    /** Why, by the name of a group of which something has been refused. */
+    /** The reasons, by the name of a group of which an operation has been refused. */
     private final Map<String, Why> groups = new HashMap<>();
 
     /** Why an operation is refused. */
@@ -23,12 +23,12 @@ final class Refusals {
         }
     }
 
-    /** Something of these groups is refused. */
+    /** Records that an operation of these groups is refused. */
     void spoil(Collection<String> names, Why why) {
         names.forEach(name -> groups.putIfAbsent(name, why));
     }
 
-    /** Why an operation cannot go on, if something of its group is refused. */
+    /** Why an operation cannot go on, if an operation of its group is refused. */
     Optional<Why> spoiled(Tally tally) {
         return tally.groups().stream()
                 .filter(groups::containsKey)
@@ -37,7 +37,7 @@ final class Refusals {
     }
 
     /**
-     * What some ranks only have put into a group that is refused can never become complete.
+     * Refuses the operations that only some ranks have put into a refused group, which can never become complete.
      *
      * @param gate forgets the groups
      * @param waiting loses the operations

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What one rank wants done under a name; the other ranks must want the same. Each collective is a record of its own, with
- * what it needs and nothing else. Ranks are numbered within the process set here.
+ * What one rank asks for under a name; the other ranks must ask for the same. Each collective is a record that holds
+ * what it needs and nothing else. Ranks are numbered within the process set, except where a component says global.
  */
 public sealed interface Request
         permits Request.OfTensor,
@@ -26,22 +26,24 @@ public sealed interface Request
 
     OpKind kind();
 
-    /** The operations that become ready together with this one; {@link Group#NONE} where it stands alone. */
+    /**
+     * The group of operations that become ready together with this one; {@link Group#NONE} if it belongs to no group.
+     */
     default Group group() {
         return Group.NONE;
     }
 
-    /** Bytes that travel. */
+    /** Number of bytes of this rank's tensor on the wire; 0 without a tensor. */
     default long wireBytes() {
         return 0;
     }
 
-    /** True for a barrier that does not wait for ever. */
+    /** True for a barrier with a time limit. */
     default boolean hasLimit() {
         return false;
     }
 
-    /** True if both may share one fused operation. */
+    /** True if both requests may be carried out as one fused operation. */
     default boolean fusesWith(Request other) {
         return false;
     }
@@ -51,15 +53,19 @@ public sealed interface Request
         return "";
     }
 
-    /** @param place where the tensor lies, as the other ranks know it too; a request without a tensor stays as it is */
+    /**
+     * Returns this request for a tensor on another device; a request without a tensor stays as it is.
+     *
+     * @param place the device as the other ranks know it
+     */
     default Request on(Device place) {
         return this;
     }
 
     /**
-     * What a tensor is like.
+     * The type, shape and device of a tensor.
      *
-     * @param device {@code cuda:n} is the rank's n-th GPU of its own
+     * @param device {@code cuda:n} is the rank's own n-th GPU
      */
     record Payload(DType dtype, Shape shape, Device device) {
         static Payload of(Tensor tensor) {
@@ -80,12 +86,12 @@ public sealed interface Request
             return dtype + shape.toString();
         }
 
-        /** The device in words: which GPU it is, each rank counts for itself. */
+        /** The device in words; each rank counts its own GPUs. */
         String place() {
             return device.isCpu() ? "CPU" : "CUDA (the rank's GPU " + device.index() + ")";
         }
 
-        /** Whether a tensor is like this one, and both are in the host's memory. */
+        /** Whether a tensor has this type and shape, and both are in the host's memory. */
         boolean isHostTensor(Tensor tensor) {
             return dtype == tensor.dtype() && device.isCpu() && tensor.device().isCpu() && shape.equals(tensor.shape());
         }
@@ -137,7 +143,7 @@ public sealed interface Request
         int root();
     }
 
-    /** @param limitMillis how long a rank waits for the others; 0 for ever */
+    /** @param limitMillis how long a rank waits for the others, in milliseconds; 0 means for ever */
     record Barrier(String name, long limitMillis) implements Request {
         @Override
         public OpKind kind() {
@@ -169,7 +175,7 @@ public sealed interface Request
         }
     }
 
-    /** @param set its number */
+    /** @param set the number of the process set */
     record RemoveProcessSet(String name, int set) implements Request {
         @Override
         public OpKind kind() {
@@ -180,7 +186,7 @@ public sealed interface Request
     /**
      * An allreduce, a reducescatter or a reduce.
      *
-     * @param root of a reduce; the others have none
+     * @param root the root of a reduce; ignored for the others
      */
     static Reducing reduction(String name, OpKind kind, Tensor tensor, Reduction how, int root) {
         return kind == OpKind.REDUCE
@@ -210,12 +216,12 @@ public sealed interface Request
         return new Moving.Gather(name, Payload.of(tensor), root);
     }
 
-    /** @param tensor null but on the root */
+    /** @param tensor the root's tensor; null on the other ranks */
     static Request scatter(String name, Tensor tensor, int root) {
         return new Moving.Scatter(name, Optional.ofNullable(tensor).map(Payload::of), root);
     }
 
-    /** @param rows for each rank */
+    /** @param rows number of rows for each rank */
     static Request alltoall(String name, Tensor tensor, List<Long> rows) {
         return new Moving.Alltoall(name, Payload.of(tensor), rows);
     }

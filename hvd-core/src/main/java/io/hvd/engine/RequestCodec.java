@@ -28,7 +28,7 @@ import io.hvd.tensor.Shape;
 import java.util.List;
 import java.util.Optional;
 
-/** Requests as bytes. */
+/** Writes requests as bytes and reads them back. */
 final class RequestCodec {
     private static final SealedCodec<Request> KINDS = new SealedCodec<>(List.of(
             new Form<>(Allreduce.class, RequestCodec::write, RequestCodec::readAllreduce),

@@ -6,9 +6,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Remembers the last requests of a process set under small numbers, the least recently used one going
- * first. All ranks and the coordinator feed theirs from the same stream of plans, so the numbers agree
- * without a word about them. Numbers are never used again.
+ * Remembers the last requests of a process set under small numbers; a full cache drops the least recently used one. All
+ * ranks and the coordinator update their caches from the same stream of plans, so the numbers agree without any message
+ * about them. Numbers are never used again.
  *
  * @param <T> what is remembered of a request
  */
@@ -18,7 +18,7 @@ final class ResponseCache<T> {
     private final Map<Integer, Entry<T>> byNumber = new HashMap<>();
     private int next;
 
-    /** @param capacity most entries; 0 remembers nothing */
+    /** @param capacity the largest number of entries; with 0 nothing is remembered */
     ResponseCache(int capacity) {
         this.capacity = capacity;
     }
@@ -33,7 +33,7 @@ final class ResponseCache<T> {
         return byNumber.get(number);
     }
 
-    /** The plan uses an entry again. */
+    /** A plan uses an entry again. */
     void used(int number) {
         Entry<T> entry = byNumber.get(number);
         byName.remove(entry.name());
@@ -41,9 +41,9 @@ final class ResponseCache<T> {
     }
 
     /**
-     * The plan brings a request that is new, or has changed.
+     * A plan has a request that is new or has changed.
      *
-     * @return the entry that has to go for it, because it is out of date or the cache is full
+     * @return the entry that is dropped for it, because it is out of date or the cache is full
      */
     Optional<Entry<T>> put(String name, T value) {
         if (capacity == 0) {

@@ -7,7 +7,7 @@ import io.hvd.net.MessageWriter.Encoding;
 import java.util.List;
 
 /**
- * Values of a sealed family as bytes: one byte tells the record, its components follow.
+ * Writes values of a sealed family as bytes and reads them back: one byte tells the record, and its components follow.
  *
  * @param <T> the family
  * @param forms one for each record of the family; their order is part of the wire format

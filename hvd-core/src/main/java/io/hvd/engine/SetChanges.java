@@ -1,6 +1,6 @@
 package io.hvd.engine;
 
-/** Carries out on rank 0 what changes the process sets, in the order of the plan of the set of all ranks. */
+/** Changes the process sets on rank 0, in the order of the plans of the set of all ranks. */
 interface SetChanges {
     /** @return what the ranks are to do about it, or its refusal */
     Batch add(Request.AddProcessSet request);

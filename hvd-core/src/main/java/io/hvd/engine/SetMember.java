@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 
-/** This rank's place in one process set: what it remembers of the plans, and the way its data goes. */
+/** This rank's membership in one process set: what it remembers of the plans, and the set's data plane. */
 final class SetMember {
     private final int id;
     private final List<Integer> members;
@@ -24,7 +24,7 @@ final class SetMember {
 
     /**
      * @param rank this rank's global number
-     * @param log hears what the data plane does
+     * @param log hears of the data plane's activities
      */
     SetMember(int id, List<Integer> members, int rank, DataPlane data, EngineSettings settings, DataLog log) {
         this.log = log;
@@ -37,7 +37,7 @@ final class SetMember {
         this.cache = new ResponseCache<>(strict ? 0 : settings.cacheCapacity());
     }
 
-    /** @param batch in which the slot's request was carried out when the cache took it in */
+    /** @param batch the decision with which the slot's request was carried out when the cache stored it */
     private record Known(Slot slot, Batch batch) {}
 
     int id() {
@@ -62,22 +62,22 @@ final class SetMember {
         return data;
     }
 
-    /** What the data plane is doing, and for whom. */
+    /** The log of the data plane's activities. */
     DataLog log() {
         return log;
     }
 
-    /** Counts how often the set has taken up or left a static plan. */
+    /** The number of times that the set has begun or left a static plan. */
     int epoch() {
         return epoch;
     }
 
-    /** The steps that go on without negotiation, or null. */
+    /** The static plan that holds, or null. */
     StaticPlan steps() {
         return steps;
     }
 
-    /** How operations are announced that the coordinator does not know of yet. */
+    /** Makes the announcement of operations that the coordinator does not know of yet. */
     Wishes wishes(List<PendingOp> ops) {
         BitSet known = new BitSet();
         List<Request> fresh = new ArrayList<>();
@@ -97,9 +97,9 @@ final class SetMember {
     }
 
     /**
-     * Takes note of a plan when it arrives, before anything of it is carried out.
+     * Records a plan when it arrives, before any of it is carried out.
      *
-     * @return the same plan with all that the ranks know filled in
+     * @return the same plan with the names and decisions filled in that this rank's response cache has
      */
     Plan arrived(Plan plan, TensorQueue queue) {
         seen += plan.batches().isEmpty() ? 0 : 1;
@@ -144,7 +144,7 @@ final class SetMember {
         cache.find(name).ifPresent(entry -> slot.remember(entry.number(), asked.request()));
     }
 
-    /** From here on the step is carried out without plans; what was announced meanwhile belongs to it. */
+    /** Begins a static plan, to whose steps the operations belong that were announced meanwhile. */
     void lock(List<List<String>> batches, List<PendingOp> announced) {
         epoch++;
         List<List<Slot>> slots = batches.stream()
@@ -156,7 +156,7 @@ final class SetMember {
         announced.forEach(steps::submitted);
     }
 
-    /** Back to negotiating. */
+    /** Ends the static plan: the ranks negotiate again. */
     void unlock() {
         epoch++;
         steps.end();

@@ -8,8 +8,9 @@ import java.util.function.LongSupplier;
  * Lets a thread that is going to wait anyway carry out a static plan's next batches itself while the communication
  * thread sleeps: two hand-overs between threads cost more than a small allreduce through shared memory.
  *
- * <p>Whoever has the turn works in the data plane. The communication thread has it but for the time that it sleeps, and
- * alone leaves a plan and ends the job; whoever else comes upon a reason for it wakes it.
+ * <p>The thread that has the turn works in the data plane. The communication thread has the turn except while it
+ * sleeps. Only the communication thread leaves a plan and ends the job; another thread that finds a reason for it wakes
+ * the communication thread.
  */
 final class Shortcut {
     private final LongSupplier progress;
@@ -27,12 +28,15 @@ final class Shortcut {
         this.steps = steps;
     }
 
-    /** The communication thread begins to work. It keeps the turn when it ends: nobody works in the data plane after it. */
+    /**
+     * The communication thread begins to work. It keeps the turn when it ends, so that no thread works in the data
+     * plane after it.
+     */
     void begin() {
         turn.take(progress);
     }
 
-    /** The communication thread sleeps until there is something to do. */
+    /** Lets the communication thread sleep until there is something to do, for at most so many nanoseconds. */
     void sleep(ControlChannel control, long nanos, CoordinatorLine coordinator) {
         long longest = Math.min(nanos, progress.getAsLong());
         turn.giveBack();
@@ -44,9 +48,9 @@ final class Shortcut {
         }
     }
 
-    /** How far a thread has come with what is due. */
+    /** How much of the due work a thread has carried out. */
     enum Taken {
-        /** Nothing was its business; all is as it was. */
+        /** It has done nothing, and nothing has changed. */
         NOTHING,
         /** The communication thread must be woken for the rest. */
         PART,
@@ -54,9 +58,9 @@ final class Shortcut {
         ALL
     }
 
-    /** A thread that is going to wait for this result carries out what is due, up to it. */
+    /** Carries out what is due, up to this result, on the thread that is going to wait for it. */
     Taken take(Awaited result) {
-        // A callback, which runs within such a step, has the turn already and must not begin another one.
+        // A callback runs within such a step on a thread that already has the turn, and must not begin another step.
         if (!plan.holds() || !turn.tryTake()) {
             return Taken.NOTHING;
         }
@@ -78,7 +82,7 @@ final class Shortcut {
                     return false;
                 }
             } catch (RuntimeException | Error e) {
-                // Those who wait have been told; it is the job's end as well, which is not this thread's business.
+                // The waiting threads have been told. The job ends as well, which only the communication thread may do.
                 broken = e;
                 return false;
             }
@@ -86,7 +90,10 @@ final class Shortcut {
         return result.isDone() && steps.isIdle() && steps.restHere();
     }
 
-    /** Whether a plan has been left on another thread since; throws what has gone wrong there. The communication thread asks. */
+    /**
+     * Whether another thread has found a veto since the last call; throws what has gone wrong on that thread. Only the
+     * communication thread asks.
+     */
     boolean wasVetoed() {
         if (broken instanceof Error error) {
             throw error;

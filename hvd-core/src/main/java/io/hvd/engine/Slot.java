@@ -6,9 +6,9 @@ import io.hvd.trace.CallSite;
 import java.util.List;
 
 /**
- * A name in a process set as this rank uses it, from its first operation on: what was asked for last, from which line of
- * the program, under which number the response cache knows it, and where it stands in the static plan. An operation finds
- * its slot once, and a prepared one keeps it, so that nothing is looked up by name afterwards.
+ * A name in a process set as this rank uses it, from its first operation on: the last request, the program's line that
+ * made it, its number in the response cache, and its place in the static plan. An operation finds its slot once, and a
+ * prepared operation keeps it, so that nothing is looked up by name afterwards.
  */
 public final class Slot {
     static final int NOT_PLANNED = -1;
@@ -17,16 +17,16 @@ public final class Slot {
     private final String name;
     private volatile Asked asked;
 
-    // The queue's, under its lock.
-    /** Null when nothing of that name is under way. */
+    // The following fields belong to the queue, whose lock guards them.
+    /** The operation of this name that is under way, or null. */
     PendingOp pending;
-    /** How many prepared collectives keep this slot. */
+    /** The number of prepared collectives that keep this slot. */
     int keepers;
-    /** No longer found by its name: whoever has found it before must look again. */
+    /** Whether it is no longer found by its name, so that a thread that has found it before must look again. */
     boolean retired;
 
-    // Written by whoever has the turn.
-    /** In the response cache, or {@link Op#UNKNOWN}. */
+    // Only the thread that has the turn writes the following fields.
+    /** The request's number in the response cache, or {@link Op#UNKNOWN}. */
     private volatile int number = Op.UNKNOWN;
 
     private Request remembered;
@@ -39,7 +39,7 @@ public final class Slot {
         this.name = name;
     }
 
-    /** What has been asked for under this name, and where. */
+    /** The last request under this name, and the program's line that made it. */
     record Asked(Request request, Call.Operation operation, String site) {}
 
     int set() {
@@ -50,18 +50,18 @@ public final class Slot {
         return name;
     }
 
-    /** What was asked for last; null before the first time. It saves the caller from making the same request again. */
+    /** The last request; null before the first one. It saves the caller from making the same request again. */
     public Request lastRequest() {
         Asked last = asked;
         return last == null ? null : last.request();
     }
 
     /**
-     * The program asks for something under this name. Finding the line that calls costs more than the rest of a submission.
-     * A call with the same request as the last one is therefore taken to come from the same line.
+     * The program asks for something under this name. Finding the calling line costs more than the rest of a
+     * submission, so a call with the same request as the last one is taken to come from the same line.
      *
      * @param members global ranks that take part
-     * @param everyLine whether the line is looked for each time all the same
+     * @param everyLine whether the line is found each time nevertheless
      */
     Asked ask(Request request, List<Integer> members, boolean everyLine) {
         Asked last = asked;
@@ -79,13 +79,13 @@ public final class Slot {
         return new Call.Operation(request.kind().toString(), name, request.detail(), set, members);
     }
 
-    /** The response cache takes up what is asked for here. */
+    /** The response cache stores the request. */
     void remember(int itsNumber, Request request) {
         number = itsNumber;
         remembered = request;
     }
 
-    /** The response cache has no room for it any more. */
+    /** The response cache has dropped the request. */
     void forget(int itsNumber) {
         if (number == itsNumber) {
             number = Op.UNKNOWN;
@@ -102,7 +102,7 @@ public final class Slot {
         return remembered == request || (remembered != null && remembered.equals(request)) ? number : Op.UNKNOWN;
     }
 
-    /** As the response cache has it. */
+    /** The request that the response cache has, or null. */
     Request remembered() {
         return remembered;
     }
@@ -117,7 +117,7 @@ public final class Slot {
         batch = NOT_PLANNED;
     }
 
-    /** Any thread may ask. */
+    /** Whether it belongs to the static plan; any thread may ask. */
     boolean isPlanned() {
         return batch != NOT_PLANNED;
     }

@@ -3,18 +3,24 @@ package io.hvd.engine;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The {@link Slot} of every name in use, by process set. The {@link TensorQueue}'s lock guards it, but for {@link #find}. */
+/**
+ * The {@link Slot} of every name in use, by process set. The {@link TensorQueue}'s lock guards all methods except
+ * {@link #find}.
+ */
 final class SlotTable {
-    /** More than a model has tensors. Operations without a name have a new one each time, and are not to fill the memory. */
+    /**
+     * More names than a model has tensors. Operations without a name get a new one each time, and must not fill the
+     * memory.
+     */
     static final int MOST_IDLE_NAMES = 4096;
 
     private final Map<Integer, Map<String, Slot>> slots = new ConcurrentHashMap<>();
 
     private int names;
-    /** When so many names are known, those that nobody needs are forgotten. */
+    /** When this many names are known, those that are not needed are forgotten. */
     private int mostNames = MOST_IDLE_NAMES;
 
-    /** The slot of a name, or null; any thread, without the lock. */
+    /** The slot of a name, or null; any thread may call this without the lock. */
     Slot find(int set, String name) {
         Map<String, Slot> ofSet = slots.get(set);
         return ofSet == null ? null : ofSet.get(name);
@@ -43,7 +49,7 @@ final class SlotTable {
                 }));
     }
 
-    /** A process set is gone, and its names with it. */
+    /** Removes the names of a process set. */
     void remove(int set) {
         Map<String, Slot> gone = slots.remove(set);
         if (gone != null) {

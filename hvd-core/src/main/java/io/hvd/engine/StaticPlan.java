@@ -12,9 +12,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * A step that every rank carries out on its own, batch by batch, without asking anybody: the ranks
- * meet in the data plane. A rank that is asked for anything else must veto the next batch, which takes
- * all ranks back to negotiating. Every operation counts down what its batch lacks; nothing is looked up.
+ * A step that every rank carries out on its own, batch by batch, without asking the coordinator: the ranks meet in the
+ * data plane. A rank that is asked for anything else must veto the next batch, which takes all ranks back to
+ * negotiating. Each operation counts down what its batch lacks, so that nothing is looked up.
  */
 final class StaticPlan {
     private final List<List<String>> names;
@@ -26,7 +26,7 @@ final class StaticPlan {
      * Takes the slots into the plan, until it {@link #end ends}.
      *
      * @param batches the slots of each batch, whose requests are remembered
-     * @param ranks that take part
+     * @param ranks number of ranks that take part
      */
     StaticPlan(List<List<Slot>> batches, int ranks) {
         this.names = batches.stream()
@@ -37,7 +37,10 @@ final class StaticPlan {
                 .toArray(PlannedBatch[]::new);
     }
 
-    /** Operations that come together in every step, and those of this step that have come. */
+    /**
+     * The operations that are carried out together in every step, and those of the current step that have been
+     * submitted.
+     */
     static final class PlannedBatch {
         private final Slot[] slots;
         private final Reducing.Allreduce[] requests;
@@ -72,7 +75,10 @@ final class StaticPlan {
             }
         }
 
-        /** Those of this step, in the order of the plan. Valid while none is missing, and until {@link #advance}. */
+        /**
+         * The operations of this step, in the order of the plan. Valid while none is missing, and until {@link
+         * #advance}.
+         */
         List<PendingOp> ops() {
             return Arrays.asList(ops);
         }
@@ -91,7 +97,7 @@ final class StaticPlan {
             return Arrays.asList(outputs);
         }
 
-        /** As it is carried out. */
+        /** The batch in the form that {@link Execution} carries out. */
         Batch.Allreduce run() {
             return run;
         }
@@ -100,12 +106,12 @@ final class StaticPlan {
             return device;
         }
 
-        /** Elements of all tensors. */
+        /** Number of elements of all tensors. */
         long elements() {
             return elements;
         }
 
-        /** What the first operation asks for, whose type and reduction are those of all. */
+        /** The request of the first operation; all operations have its type and its reduction. */
         Reducing.Allreduce first() {
             return requests[0];
         }
@@ -133,7 +139,7 @@ final class StaticPlan {
         }
     }
 
-    /** The program has submitted an operation of the set. */
+    /** Takes in an operation of the set that the program has submitted. */
     void submitted(PendingOp op) {
         int batch = op.slot().batch();
         if (batch == Slot.NOT_PLANNED
@@ -143,7 +149,10 @@ final class StaticPlan {
         }
     }
 
-    /** An operation of a batch that has been passed belongs to the next step; if this one is not complete, it never will be. */
+    /**
+     * An operation of a batch that has been carried out belongs to the next step. If this step is not complete by then,
+     * it never will be.
+     */
     private boolean beginsStepTooEarly(int batch) {
         for (int i = next; batch < next && i < batches.length; i++) {
             if (batches[i].missing > 0) {
@@ -153,7 +162,7 @@ final class StaticPlan {
         return false;
     }
 
-    /** The rank wants something that is not planned. */
+    /** The rank is asked for something that is not planned. */
     void leave() {
         left = true;
     }
@@ -162,17 +171,17 @@ final class StaticPlan {
         return left;
     }
 
-    /** Whether the whole of the next batch has been submitted. */
+    /** Whether all operations of the next batch have been submitted. */
     boolean isDue() {
         return !left && missing() == 0;
     }
 
-    /** Operations of the next batch that have not been submitted. */
+    /** Number of operations of the next batch that have not been submitted. */
     int missing() {
         return next().missing;
     }
 
-    /** Whether nothing has been submitted that is still to be carried out. */
+    /** Whether no submitted operation is still to be carried out. */
     boolean isIdle() {
         for (PlannedBatch batch : batches) {
             if (!batch.isEmpty()) {
@@ -190,12 +199,15 @@ final class StaticPlan {
         return batches[next];
     }
 
-    /** All of a step, by names. */
+    /** The names of the step's operations, batch by batch. */
     List<List<String>> names() {
         return names;
     }
 
-    /** Operations that have been carried out in this step, by the name of a group of which others have not. */
+    /**
+     * Names of the operations that this step has carried out, by the name of their group, for groups that are not
+     * complete.
+     */
     Map<String, Set<String>> begunGroups() {
         Map<String, Set<String>> begun = new HashMap<>();
         requests(0, next)
@@ -220,7 +232,7 @@ final class StaticPlan {
         next = (next + 1) % batches.length;
     }
 
-    /** The ranks are back to negotiating: its slots belong to no plan any more. */
+    /** The plan has ended: its slots belong to no plan any more. */
     void end() {
         for (PlannedBatch batch : batches) {
             for (Slot slot : batch.slots) {

@@ -7,14 +7,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Cuts a step into the batches with which it ends earliest: few, because each has a price of its own, but not so few
- * that early gradients wait for late ones while nothing else is under way. Of cuts that end at the same time it is the one
- * with the fewest batches.
+ * Cuts a step into the batches with which it ends earliest: few batches, because each has a fixed cost, but enough of
+ * them that early gradients do not wait for late ones while nothing else is under way. Among cuts that end at the same
+ * time it chooses the one with the fewest batches.
  *
- * <p>Where batches take the program's cores, nothing is won by early ones: the fewest are best.
+ * <p>Where batches take the program's cores, early batches gain nothing, and the fewest batches are best.
  *
- * <p>Batches run one after the other, in the order in which their operations become ready, and each begins when the last
- * of its operations is ready. The best cut is found among all of those by dynamic programming. A pure function.
+ * <p>Batches run one after the other, in the order in which their operations become ready, and each begins when the
+ * last of its operations is ready. Dynamic programming finds the best of all these cuts. The result depends on the
+ * arguments only.
  */
 final class StepCut {
     private final Pace pace;
@@ -35,18 +36,18 @@ final class StepCut {
     }
 
     /**
-     * When an operation was submitted, in nanoseconds since the step's begin.
+     * When an operation was submitted, in nanoseconds since the step's beginning.
      *
-     * @param neededNanos when the program submitted the first one after it had waited for this one or learnt that it was
-     *     done; that one and later ones may need the result, so they never share a batch with this one
+     * @param neededNanos when the program submitted its next operation after it had waited for this one or learnt that
+     *     it was done; that operation and later ones may need the result, so they never share a batch with this one
      */
     record Ready(Request request, long nanos, long neededNanos) {}
 
-    /** What is not cut: one operation, or a group, which is ready when the last of it is. */
+    /** What is never cut: one operation, or a group, which is ready when its last operation is. */
     private record Piece(List<Request> requests, long nanos, long neededNanos, long bytes) {
         /**
-         * Whether it is one batch by itself. A group of several types never shares one: a part of it would run long before
-         * the rest, and if the plan ended in between, the rest would wait for the whole group for ever.
+         * Whether its operations fit into one batch. A group of several types never shares a batch: a part of it would
+         * run long before the rest, and if the plan ended in between, the rest would wait for the whole group for ever.
          */
         boolean isOfOneType() {
             return StepCut.fused(requests, Long.MAX_VALUE).size() == 1;
@@ -61,7 +62,7 @@ final class StepCut {
         }
     }
 
-    /** The best cut, by names. */
+    /** The best cut: the names of the operations, batch by batch. */
     List<List<String>> best(List<Ready> step) {
         List<Piece> pieces = pieces(step);
         int[] begins = begins(pieces);
@@ -72,7 +73,10 @@ final class StepCut {
         return batches;
     }
 
-    /** When the step would end with these batches, in nanoseconds since its begin; without the program's time if it overlaps nothing. */
+    /**
+     * When the step would end with these batches, in nanoseconds since its beginning; without the program's own time if
+     * batches and program do not overlap.
+     */
     double end(List<Ready> step, List<List<String>> batches) {
         Map<String, Ready> byName = new LinkedHashMap<>();
         step.forEach(one -> byName.put(one.request().name(), one));
@@ -86,8 +90,8 @@ final class StepCut {
     }
 
     /**
-     * The time at which a batch with these last operations begins, without the program's own time where both never work
-     * at once.
+     * When a batch with these last operations begins; without the program's own time if batches and program do not
+     * overlap.
      */
     private double begin(double before, Piece last) {
         return overlaps ? Math.max(before, last.nanos()) : before;
@@ -106,7 +110,10 @@ final class StepCut {
                 .toList();
     }
 
-    /** For every number of pieces from the first on: where the last batch begins if they end earliest. */
+    /**
+     * For every number of pieces from the first one on: the first piece of the last batch in the cut that ends
+     * earliest.
+     */
     private int[] begins(List<Piece> pieces) {
         double[] ends = new double[pieces.size() + 1];
         int[] begins = new int[pieces.size() + 1];
@@ -137,7 +144,10 @@ final class StepCut {
         return begins;
     }
 
-    /** What is ready together but of different types takes a batch for each. Several pieces are below the threshold. */
+    /**
+     * Operations of different types take a batch for each type, even if they are ready together. Several pieces are
+     * below the threshold.
+     */
     private List<List<String>> fused(List<Piece> pieces) {
         List<Request> requests =
                 pieces.stream().flatMap(piece -> piece.requests().stream()).toList();

@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Takes this rank through the steps of a static plan: what the program submits goes into the steps,
- * whatever else it wants makes the rank leave them. Used by whoever has the {@link Turn}, and by nobody else.
+ * Takes this rank through the steps of a static plan. Operations that the program submits become part of the steps; any
+ * other request makes the rank leave the plan. Only the thread that has the {@link Turn} calls this class.
  */
 final class StepFollower {
     /** How long the last batch of a step is left for the program's own thread to run. */
     private static final long LEFT_TO_PROGRAM_NANOS = 5_000_000;
-    /** A plan that has come no further than this is not worth being taken again. */
+    /** A plan that is left after fewer steps than this does not suit some rank: its step is cut anew. */
     private static final int FEW_STEPS = 3;
     /** How long an operation may lie in an incomplete batch before it is negotiated. */
     private static final long PATIENCE_NANOS = 1_000_000_000;
@@ -23,10 +23,12 @@ final class StepFollower {
     private final TensorQueue queue;
     private final DataLog log;
     private final Unfinished unfinished;
-    /** Rank 0's; null elsewhere. */
+    /** The study of the steps on rank 0; null on the other ranks. */
     private final StepStudy study;
 
-    /** The communication thread sleeps for a moment only, in which it leaves the last batch to the program. */
+    /**
+     * Whether the communication thread sleeps only for a moment, during which it leaves the last batch to the program.
+     */
     private boolean looksAgain;
 
     private final PromptWaits promptWaits;
@@ -34,14 +36,14 @@ final class StepFollower {
     private LeftPlan left;
     private long lastSubmissionNanos;
     private long batchesRun;
-    /** Handed to the queue whenever it hands over the operations that it has gathered. */
+    /** An empty list that the queue takes in exchange for the operations that it hands over. */
     private List<PendingOp> emptied = new ArrayList<>();
 
     /**
-     * @param set of all ranks
-     * @param plan what the program's threads see of all this
-     * @param unfinished gets what has been carried out
-     * @param study of rank 0; null elsewhere
+     * @param set the process set of all ranks
+     * @param plan the state of the plan that the program's threads see
+     * @param unfinished takes over the batches that have been carried out
+     * @param study the study of the steps on rank 0; null on the other ranks
      */
     StepFollower(
             Turn turn,
@@ -61,7 +63,7 @@ final class StepFollower {
         this.study = study;
     }
 
-    /** From here on the step is carried out without plans. */
+    /** Begins a static plan: from here on the ranks carry out the step without asking the coordinator. */
     void begin(List<List<String>> batches) {
         assert turn.isMine();
         set.lock(batches, queue.announced(set.id()));
@@ -74,21 +76,22 @@ final class StepFollower {
         plan.begin(set.epoch());
     }
 
-    /** The plan that has been left last. */
+    /** The plan that was left most recently. */
     LeftPlan left() {
         assert turn.isMine();
         return left;
     }
 
     /**
-     * Takes what the program has submitted since into the steps.
+     * Takes the operations that the program has submitted since the last call into the steps.
      *
      * @param closing true when the rank has nothing more to submit
-     * @return what goes to the coordinator all the same, because the ranks do not meet in the data plane for it
+     * @return operations that go to the coordinator nevertheless, because the ranks do not meet in the data plane for
+     *     them
      */
     List<PendingOp> takeIn(boolean closing) {
         assert turn.isMine();
-        // In this order: whoever waits has submitted before, and that is drained then.
+        // The order matters: a thread that waits has submitted its operations before, so the drain below includes them.
         boolean awaited = queue.isAwaited();
         List<PendingOp> beside = follow(queue.drainFresh(takeEmptied()));
         if (!awaited && set.steps().isDue() && isLeftToProgram()) {
@@ -114,9 +117,10 @@ final class StepFollower {
     }
 
     /**
-     * Does the same on a thread that waits for the last of what is fresh.
+     * Takes fresh operations into the steps on a thread that waits for the last of them.
      *
-     * @return false if something is there for which the communication thread is needed; then all of it is left to it
+     * @return false if there are none, or if some of them need the communication thread; all of them then stay in the
+     *     queue
      */
     boolean takeInHere() {
         assert turn.isMine();
@@ -127,7 +131,7 @@ final class StepFollower {
         return any;
     }
 
-    /** The list is the queue's from here on; it comes back if nothing goes wrong with what the queue hands over. */
+    /** Gives the empty list away; {@link #follow(List)} sets it again to the list that comes from the queue. */
     private List<PendingOp> takeEmptied() {
         List<PendingOp> empty = emptied;
         emptied = null;
@@ -137,8 +141,8 @@ final class StepFollower {
     /**
      * Takes operations into the steps.
      *
-     * @param fresh list of the queue's, which gets it back without its operations
-     * @return those that no plan has to be left for
+     * @param fresh a list from the queue, emptied here so that the queue can take it again
+     * @return the operations with a limit, for which the ranks need not leave the plan
      */
     private List<PendingOp> follow(List<PendingOp> fresh) {
         List<PendingOp> beside = List.of();
@@ -169,9 +173,9 @@ final class StepFollower {
     }
 
     /**
-     * Time until an incomplete batch is given up, so that its operations are not held back for ever; or the whole plan,
-     * where what goes on beside it has no answer, since rank 0 waits in the data plane. What is fresh is not known yet, so
-     * that a plan is looked at again after that time.
+     * Time in nanoseconds until the rank gives up an incomplete batch, so that its operations are not held back for
+     * ever. It also gives up the plan when the answer to an operation with a limit is overdue, because rank 0 waits in
+     * the data plane and cannot answer. Fresh operations are not known here, so the caller looks again after this time.
      */
     long patienceNanos() {
         assert turn.isMine();
@@ -186,9 +190,9 @@ final class StepFollower {
     }
 
     /**
-     * Nobody need be woken for a part of the next batch.
+     * Prepares the communication thread's sleep: a part of the next batch does not wake it.
      *
-     * @return false if all of it has come meanwhile
+     * @return false if the whole batch has been submitted meanwhile, so that the thread must not sleep
      */
     boolean rest() {
         assert turn.isMine();
@@ -202,8 +206,8 @@ final class StepFollower {
     }
 
     /**
-     * As {@link #rest}, for a thread that has carried out what was due while the communication thread sleeps for the time that
-     * it has chosen itself.
+     * Does as {@link #rest} on a thread that has carried out what was due, while the communication thread sleeps for a
+     * time that it has chosen itself.
      */
     boolean restHere() {
         assert turn.isMine();
@@ -214,8 +218,8 @@ final class StepFollower {
     }
 
     /**
-     * Whether the next batch is one that a thread of the program is going to carry out as it waits. Not where the steps
-     * have paused: nobody need look every few milliseconds then.
+     * Whether a thread of the program is expected to carry out the next batch as it waits. The answer is no once the
+     * steps have paused, so that the communication thread does not wake up every few milliseconds.
      */
     private boolean isLeftToProgram() {
         return promptWaits.areExpected()
@@ -240,16 +244,16 @@ final class StepFollower {
         return plan.holds() && set.steps().isDue() && takesAnyThread();
     }
 
-    /** Whether nothing is left of what the program has submitted. */
+    /** Whether no submitted operation is still to be carried out. */
     boolean isIdle() {
         assert turn.isMine();
         return plan.holds() && set.steps().isIdle() && !set.steps().isLeft();
     }
 
     /**
-     * Carries the next batch out, or vetoes it.
+     * Carries out the next batch, or vetoes it.
      *
-     * @return false if a rank has vetoed it: all ranks are back to negotiating, from the same batch on
+     * @return false if a rank has vetoed it; all ranks then negotiate again, beginning with the same batch
      */
     boolean next() {
         assert turn.isMine();
@@ -258,12 +262,12 @@ final class StepFollower {
             plan.leave();
             veto(steps.next());
         } else if (proposal.isPresent()) {
-            veto(steps.next()); // with a batch that is due, for which the other ranks come as well
+            veto(steps.next()); // this batch is due, so the other ranks come to it as well
         } else if (run(steps)) {
             return true;
         }
         if (proposal.isEmpty() && batchesRun < FEW_STEPS * steps.names().size()) {
-            findCutAnew(); // it does not suit another rank
+            findCutAnew(); // the plan does not suit another rank
         }
         left = new LeftPlan(proposal, steps.begunGroups());
         set.unlock();
@@ -284,7 +288,7 @@ final class StepFollower {
             study.ran(ops, begun, System.nanoTime(), steps.names()).ifPresent(better -> proposal = Optional.of(better));
         }
         batchesRun++;
-        // Off the queue first: whoever waits may submit the same name as soon as it is done.
+        // The operations leave the queue first: a waiting thread may submit the same names as soon as they are done.
         queue.take(ops);
         unfinished.settle(execution);
         steps.advance();

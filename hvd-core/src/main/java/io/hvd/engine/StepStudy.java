@@ -13,25 +13,30 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
- * Watches a static plan at work on rank 0: when the program submits each operation of a step, and how long each batch
- * takes. The plan's batches stem from the first steps, in which classes are loaded and code is slow; after some steps of
- * the plan it proposes the cut that suits what it has seen since, and once more when all code is compiled.
+ * Watches on rank 0 how a static plan runs: when the program submits each operation of a step, and how long each batch
+ * takes. The plan's batches come from the first steps, in which classes are loaded and code is slow. After some steps
+ * of the plan this class proposes the cut that suits what it has seen since, and once more when all code is compiled.
  */
 final class StepStudy {
-    /** Steps of a plan, counted from its begin, after which the first and the second look is taken. */
+    /** Numbers of steps since the plan's beginning after which the first and the second proposal are made. */
     private static final int[] LOOKS = {32, 512};
-    /** A new cut takes some negotiated steps; it should bring so much of a step's time, or halve the batches. */
+    /**
+     * A new cut costs some negotiated steps, so it must save this share of a step's time or halve the number of
+     * batches.
+     */
     private static final double WORTH = 0.05;
 
     private final EngineSettings settings;
     private final boolean takesCores;
     private final Map<Request, Sums> sums = new HashMap<>();
-    /** When the program has begun to wait for a result, or learnt that it is there; by names. */
+    /**
+     * When the program began to wait for a result or learnt that it was there, in nanoseconds, by the operation's name.
+     */
     private final Map<String, Long> observed = new ConcurrentHashMap<>();
-    /** By the place in the plan. */
+    /** The quickest run of each batch, by the batch's place in the plan. */
     private final TreeMap<Integer, Pace.Sample> quickest = new TreeMap<>();
 
-    /** What has run since the step began, and how many batches that were. */
+    /** The operations that have run since the step began, and the number of their batches. */
     private final List<Ran> step = new ArrayList<>();
 
     private int batches;
@@ -46,27 +51,30 @@ final class StepStudy {
         this.takesCores = takesCores;
     }
 
-    /** Whether it still wants to know when the program asks for results; any thread. */
+    /** Whether it still needs to know when the program asks for results; any thread may call this. */
     boolean isLooking() {
         return looks < LOOKS.length;
     }
 
-    /** The program asks for the result of one of the plan's operations; any thread. */
+    /** The program asks for the result of one of the plan's operations; any thread may call this. */
     void observed(String name) {
         observed.put(name, System.nanoTime());
     }
 
-    /** An operation of the step. The operation itself may be submitted again before the step ends. */
+    /** What is kept of an operation, which may itself be submitted again before the step ends. */
     private record Ran(Request request, long submittedNanos) {}
 
     /** Sums of times since the beginning of the step, over all steps seen. */
     private static final class Sums {
         long submitted;
-        /** What the program has submitted next after it had observed this one. */
+        /** What the program submitted next after it had observed this operation's result. */
         final Set<Request> after = new HashSet<>();
     }
 
-    /** A plan begins. What has been seen of another one counts no more, but its looks do if it has the same operations. */
+    /**
+     * A plan begins. What has been seen of another plan no longer counts. The number of looks is kept if the plan has
+     * the same operations.
+     */
     void begin(List<List<String>> batches) {
         Set<String> planned = batches.stream().flatMap(List::stream).collect(Collectors.toSet());
         looks = planned.equals(names) ? looks : 0;
@@ -75,7 +83,7 @@ final class StepStudy {
         forget();
     }
 
-    /** What has been found does not hold any more. */
+    /** Forgets all findings, which do not hold any more. */
     void startAnew() {
         names = Set.of();
         looks = 0;
@@ -100,8 +108,8 @@ final class StepStudy {
      * A batch has been carried out.
      *
      * @param begun in nanoseconds, as {@code ended}
-     * @param plan all batches
-     * @return another cut of the same operations that is worth the change; seldom
+     * @param plan the names of all operations, batch by batch
+     * @return another cut of the same operations if it is worth the change, which is seldom
      */
     Optional<List<List<String>>> ran(List<PendingOp> ops, long begun, long ended, List<List<String>> plan) {
         if (!isLooking()) {
@@ -130,7 +138,7 @@ final class StepStudy {
         return sums.get(request).submitted / seen;
     }
 
-    /** When the first is submitted that may need the result. */
+    /** The time at which the first operation is submitted that may need the result. */
     private long needed(Sums its) {
         return its.after.stream().mapToLong(this::submitted).min().orElse(Long.MAX_VALUE);
     }

@@ -7,37 +7,39 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Watches the batches of a process set for steps that repeat. A step is a run of operations of which
- * none comes twice; steps are identical when they are made of the same remembered requests, however
- * fusion has cut them into batches.
+ * Watches the batches of a process set for steps that repeat. A step is a sequence of operations in which none comes
+ * twice. Two steps are identical when they consist of the same remembered requests, however fusion has cut them into
+ * batches.
  */
 final class StepWatch {
     private final int wanted;
     private List<List<Plan.Op>> step = new ArrayList<>();
     private Set<Integer> numbers = new HashSet<>();
     private Set<Integer> before = Set.of();
-    /** The finest cut seen, because it lets the first gradients go earliest. */
+    /** The cut with the most batches so far; it lets the first gradients go earliest. */
     private List<List<Plan.Op>> finest = List.of();
 
-    /** What a step has been found to be best cut into. */
+    /** The cut that has been found to be best for a step. */
     private List<List<String>> preferred = List.of();
-    /** The step's operations; a request that changes in anything gets another number. */
+    /**
+     * The operations of the step that the preferred cut is for; a request that changes in anything gets another number.
+     */
     private Set<Integer> preferredFor = Set.of();
-    /** The operations of the step that has settled last. */
+    /** The operations of the step that settled last. */
     private Set<Integer> locked = Set.of();
 
     private int repeats;
 
-    /** @param wanted identical steps in a row before they count as settled; 0 for never */
+    /** @param wanted number of identical steps in a row after which they count as settled; 0 for never */
     StepWatch(int wanted) {
         this.wanted = wanted;
     }
 
     /**
-     * Takes note of a batch.
+     * Records a batch.
      *
      * @param settles whether such a batch may be part of a static plan at all
-     * @return the batches of a step, once it has come often enough; else empty
+     * @return the batches of a step once it has come often enough; else empty
      */
     List<List<String>> see(Batch batch, boolean settles) {
         if (wanted == 0) {
@@ -61,8 +63,8 @@ final class StepWatch {
     /**
      * A static plan has ended.
      *
-     * @param cut what its step is better cut into, whenever it comes again; no batches to find them anew; nothing to
-     *     leave it at what is known
+     * @param cut the better cut of its step, used whenever the step comes again; an empty list of batches if they are
+     *     to be found anew; empty to keep what is known
      */
     void startOver(Optional<List<List<String>>> cut) {
         cut.ifPresent(batches -> {
@@ -93,7 +95,7 @@ final class StepWatch {
         numbers = new HashSet<>();
     }
 
-    /** At the end of a step as it has always been, not in the middle of one. */
+    /** The batches of a step that has come often enough, at its end; empty in the middle of a step. */
     private List<List<String>> settled() {
         if (repeats < wanted - 1 || !numbers.equals(before)) {
             return List.of();
@@ -103,7 +105,7 @@ final class StepWatch {
         return suits(best) ? preferred : names(best);
     }
 
-    /** Whether the preferred cut is of this step, and begins where this one does. */
+    /** Whether the preferred cut is for this step, and begins with the same batch. */
     private boolean suits(List<List<Plan.Op>> found) {
         return before.equals(preferredFor)
                 && found.get(0).stream().anyMatch(op -> preferred.get(0).contains(op.name()));

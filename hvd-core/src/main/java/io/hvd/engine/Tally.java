@@ -8,17 +8,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** What the ranks of a process set have asked for under one name so far. */
+/** The ranks of a process set that have asked for one name so far, and what each of them has asked for. */
 final class Tally {
     private final List<Request> requests;
     private long since;
-    /** The number in the response cache under which all have asked, as long as they have. */
+    /** The number in the response cache that all ranks have given so far, or {@link Plan.Op#UNKNOWN}. */
     private int number;
 
     private Request first;
     private int asked;
 
-    /** @param since when the first rank asked, in nanoseconds of any clock */
+    /** @param since when the first rank asked, in nanoseconds of any monotonic clock */
     Tally(int size, long since) {
         this.requests = new ArrayList<>(Collections.nCopies(size, null));
         this.since = since;
@@ -31,7 +31,7 @@ final class Tally {
         asked += requests.set(rank, request) == null ? 1 : 0;
     }
 
-    /** What the first rank has asked for. */
+    /** The request of the rank that asked first. */
     Request first() {
         return first;
     }
@@ -48,27 +48,27 @@ final class Tally {
         return first.hasLimit();
     }
 
-    /** How long the ranks that have come to a barrier with a limit wait for the others. */
+    /** How long the ranks at a barrier with a limit wait for the others, in milliseconds. */
     long limitMillis() {
         return ((Request.Barrier) first).limitMillis();
     }
 
-    /** When they wait no longer. */
+    /** The time at which the limit passes. */
     long deadline() {
         return since + TimeUnit.MILLISECONDS.toNanos(limitMillis());
     }
 
-    /** The time until now does not count. */
+    /** Moves the limit by so many nanoseconds. */
     void postpone(long nanos) {
         since += nanos;
     }
 
-    /** By rank; null where a rank has not asked. */
+    /** The requests by rank; null where a rank has not asked. */
     List<Request> requests() {
         return requests;
     }
 
-    /** What all of them have asked for, each of whom has asked for such a thing. */
+    /** The requests of all ranks, each of which has asked, as members of one family. */
     <R extends Request> List<R> requests(Class<R> family) {
         return requests.stream().map(family::cast).toList();
     }
@@ -84,7 +84,10 @@ final class Tally {
                 : missing().stream().allMatch(excused::contains);
     }
 
-    /** Names of the groups that ranks have put it into; more than one, or not the same for all, is a mismatch. */
+    /**
+     * Names of the groups to which the ranks' requests belong. Several groups, or a group that only some ranks name,
+     * are a mismatch.
+     */
     Set<String> groups() {
         return requests.stream()
                 .filter(request -> request != null && !request.group().isNone())

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Operations between the user's threads and the communication thread: fresh ones that wait to be
- * announced, and announced ones that wait for a plan. Thread-safe.
+ * Operations on their way from the program's threads to the communication thread: fresh ones have not been announced
+ * yet, announced ones wait for a plan. Thread-safe.
  */
 final class TensorQueue {
     private final long thresholdBytes;
@@ -28,8 +28,8 @@ final class TensorQueue {
     private HvdException closed;
 
     /**
-     * @param thresholdBytes as soon as this much is fresh, it is due
-     * @param lingerNanos how long fresh operations that nobody waits for may gather company
+     * @param thresholdBytes fresh operations are due as soon as they have this many bytes
+     * @param lingerNanos how long fresh operations that no thread waits for may gather company
      */
     TensorQueue(long thresholdBytes, long lingerNanos) {
         this.thresholdBytes = thresholdBytes;
@@ -58,11 +58,12 @@ final class TensorQueue {
     }
 
     /**
-     * Takes operations in, all of them or, if one name is taken, none.
+     * Adds operations: all of them or, if one of the names is in use, none.
      *
-     * @param hurry true when somebody waits for them already
+     * @param hurry true if a thread already waits for them
      * @param planned true if a static plan waits for all of them, so that a part of them moves nothing
-     * @return true if the communication thread must be woken
+     * @return true if the caller must wake the communication thread
+     * @throws DuplicateNameException if an operation of the same name is still in progress on this rank
      */
     synchronized boolean submit(List<PendingOp> ops, boolean hurry, boolean planned) {
         if (closed != null) {
@@ -127,23 +128,23 @@ final class TensorQueue {
         return pending.nanosUntilOverdue();
     }
 
-    /** The communication thread goes to sleep without a static plan: whatever is submitted wakes it. */
+    /** The communication thread goes to sleep while no static plan holds: any submission wakes it. */
     synchronized void restWithoutPlan() {
         enough = 0;
     }
 
     /**
-     * The communication thread follows a static plan and goes to sleep.
+     * The communication thread goes to sleep while it follows a static plan.
      *
-     * @param operations that the plan's next batch still lacks
-     * @return false if so many are there already
+     * @param operations how many operations the plan's next batch still lacks
+     * @return false if that many are there already
      */
     synchronized boolean rest(int operations) {
         enough = operations;
         return fresh.size() < operations;
     }
 
-    /** Somebody waits: what is fresh becomes due. Returns true if the communication thread must be woken. */
+    /** A thread waits: fresh operations become due. Returns true if the caller must wake the communication thread. */
     synchronized boolean hurry() {
         boolean wake = !fresh.isEmpty() && !urgent;
         urgent |= wake;
@@ -152,9 +153,9 @@ final class TensorQueue {
     }
 
     /**
-     * Somebody waits for operations that a static plan may hold back.
+     * A thread waits for operations that a static plan may hold back.
      *
-     * @return true if nobody has waited for any so far
+     * @return true if no thread has waited for such an operation so far
      */
     synchronized boolean await(List<PendingOp> ops) {
         boolean before = pending.isAwaited();
@@ -165,8 +166,8 @@ final class TensorQueue {
     }
 
     /**
-     * Whether somebody waits for such an operation. Ask this before {@link #drainFresh}: whoever waits has submitted before,
-     * so that what is drained then includes his operations.
+     * Whether a thread waits for such an operation. Ask this before {@link #drainFresh}: a thread that waits has
+     * submitted its operations before, so the drain includes them.
      */
     synchronized boolean isAwaited() {
         return pending.isAwaited();
@@ -180,15 +181,15 @@ final class TensorQueue {
         return urgent ? 0 : Math.max(0, lingerNanos - (System.nanoTime() - oldestNanos));
     }
 
-    /** Hands over what has not been announced yet. */
+    /** Removes and returns the operations that have not been announced yet. */
     List<PendingOp> drainFresh() {
         return drainFresh(new ArrayList<>());
     }
 
     /**
-     * Hands over what has not been announced yet.
+     * Removes and returns the operations that have not been announced yet.
      *
-     * @param empty takes the place of the list that is handed over, which belongs to the caller from here on
+     * @param empty takes the place of the returned list, which belongs to the caller from here on
      */
     synchronized List<PendingOp> drainFresh(List<PendingOp> empty) {
         List<PendingOp> drained = fresh;
@@ -204,10 +205,10 @@ final class TensorQueue {
     }
 
     /**
-     * Hands over what has not been announced yet if all of it is of one set and has no limit.
+     * As {@link #drainFresh(List)}, but only if all fresh operations are of this set and have no limit.
      *
      * @param empty as in {@link #drainFresh(List)}
-     * @return {@code empty} if there is anything else, or nothing
+     * @return {@code empty} if there are other operations, or none
      */
     synchronized List<PendingOp> drainFreshOf(int set, List<PendingOp> empty) {
         for (int i = 0; i < fresh.size(); i++) {
@@ -220,8 +221,8 @@ final class TensorQueue {
     }
 
     /**
-     * Hands over what is to be announced when a static plan ends, in the order of submission: everything
-     * that is on its way but for what has been announced beside the plan.
+     * Returns the operations to announce when a static plan ends, in the order of submission: all that are pending,
+     * except those that have been announced beside the plan.
      */
     synchronized List<PendingOp> drainAll() {
         List<PendingOp> all = pending.all(op -> !op.request().hasLimit() || op.fresh);
@@ -230,8 +231,8 @@ final class TensorQueue {
     }
 
     /**
-     * What a process set waits for when a static plan begins, in the order of submission: without what is
-     * fresh still, and without what goes on beside the plan.
+     * The announced operations of a process set when a static plan begins, in the order of submission. Fresh operations
+     * are left out, and so are those with a limit, which go on beside the plan.
      */
     synchronized List<PendingOp> announced(int set) {
         return pending.all(op -> op.set() == set && !op.request().hasLimit() && !op.fresh);
@@ -254,7 +255,7 @@ final class TensorQueue {
         return slot == null ? Optional.empty() : Optional.ofNullable(slot.pending);
     }
 
-    /** Fails what a process set waits for, which is gone. */
+    /** Fails the pending operations of a process set that has been removed. */
     void abandon(int set, HvdException cause) {
         removed(set).forEach(op -> op.fail(cause));
     }
@@ -264,13 +265,13 @@ final class TensorQueue {
         pending.remove(left);
         fresh.removeAll(left);
         if (fresh.isEmpty()) {
-            drainFresh(); // whoever comes next wakes the communication thread again
+            drainFresh(); // the next submission wakes the communication thread again
         }
         slots.remove(set);
         return left;
     }
 
-    /** Fails everything that is pending and refuses whatever comes, with the same cause. */
+    /** Fails all pending operations and refuses all later ones, with the same cause. */
     void close(HvdException cause) {
         closed(cause).forEach(op -> op.fail(cause));
     }

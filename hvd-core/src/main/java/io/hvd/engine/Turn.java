@@ -5,8 +5,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 
 /**
- * The right to work in the data plane and on the steps of a static plan, which one thread has at a time. The communication
- * thread has it but for the time that it sleeps.
+ * The right to work in the data plane and on the steps of a static plan, which one thread has at a time. The
+ * communication thread has it except while it sleeps.
  */
 final class Turn {
     private final ReentrantLock lock = new ReentrantLock();
@@ -14,8 +14,8 @@ final class Turn {
     /**
      * Waits for the turn.
      *
-     * @param progress moves on what this rank has sent, while another thread of it has the turn and waits for other ranks;
-     *     says after how many nanoseconds it wants to be called again
+     * @param progress moves on what this rank has sent while another of its threads has the turn and waits for other
+     *     ranks; returns the nanoseconds after which it must be called again
      */
     void take(LongSupplier progress) {
         boolean interrupted = false;
@@ -23,7 +23,8 @@ final class Turn {
             try {
                 lock.tryLock(progress.getAsLong(), TimeUnit.NANOSECONDS);
             } catch (InterruptedException e) {
-                interrupted = true; // by the program; whoever has the turn gives it back all the same
+                // the program has interrupted it; the thread that has the turn gives it back nevertheless
+                interrupted = true;
             }
         }
         if (interrupted) {
@@ -31,7 +32,7 @@ final class Turn {
         }
     }
 
-    /** Takes the turn if nobody has it or waits for it, and this thread does not have it already. */
+    /** Takes the turn if no thread has it or waits for it. */
     boolean tryTake() {
         return !lock.isHeldByCurrentThread() && !lock.hasQueuedThreads() && lock.tryLock();
     }

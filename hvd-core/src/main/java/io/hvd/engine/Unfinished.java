@@ -7,11 +7,13 @@ import java.util.Queue;
 import java.util.function.Consumer;
 
 /**
- * Operations that have been carried out as far as the communication thread is concerned, while a device
- * is still at work on them. The thread goes on meanwhile, and so hears of a rank that dies. One thread at a time.
+ * Operations that the communication thread has carried out while a device is still at work on them. The thread goes on
+ * meanwhile, and so hears of a rank that dies. One thread at a time uses this class.
  */
 final class Unfinished {
-    /** A look costs less than a microsecond, and a message of another rank wakes the thread anyway. */
+    /**
+     * Time until the next look, which costs less than a microsecond; a message of another rank wakes the thread anyway.
+     */
     private static final long LOOK_AGAIN_NANOS = 20_000;
 
     private final Queue<Work> works = new ArrayDeque<>();
@@ -19,17 +21,20 @@ final class Unfinished {
 
     private record Work(Execution execution, Completion completion) {}
 
-    /** @param broken told of what ends the job before anybody who waits for an operation is; any thread that carries one out */
+    /**
+     * @param broken hears of an exception that ends the job before the threads that wait for the operations do; called
+     *     on any thread that carries one out
+     */
     Unfinished(Consumer<Throwable> broken) {
         this.broken = broken;
     }
 
-    /** An agreed batch, to be carried out and then settled here. */
+    /** Makes the execution of an agreed batch, to be carried out and then settled here. */
     Execution begin(SetMember set, List<PendingOp> ops, Batch.Run batch) {
         return new Execution(set, ops, batch, broken);
     }
 
-    /** Completes the operations, which have been carried out, now or when the device has done its part. */
+    /** Completes operations that have been carried out: at once, or when the device has done its part. */
     void settle(Execution execution) {
         Completion completion = execution.completion();
         if (completion == null) {
@@ -39,7 +44,7 @@ final class Unfinished {
         }
     }
 
-    /** Completes what is done by now, in order. */
+    /** Completes the operations that devices have finished by now, in order. */
     void look() {
         for (Work first = works.peek(); first != null; first = works.peek()) {
             if (!first.execution().isDone(first.completion())) {

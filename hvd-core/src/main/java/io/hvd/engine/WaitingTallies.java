@@ -10,7 +10,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** What some ranks of a process set have asked for and others have not, in the order in which the first of them asked. */
+/**
+ * The requests that some ranks of a process set have made and others have not, in the order of the first rank's
+ * request.
+ */
 final class WaitingTallies {
     private final int size;
     private final Map<String, Tally> byName = new LinkedHashMap<>();
@@ -23,9 +26,9 @@ final class WaitingTallies {
     /**
      * A rank asks for something.
      *
-     * @param number in the response cache, or {@link Plan.Op#UNKNOWN}
+     * @param number the request's number in the response cache, or {@link Plan.Op#UNKNOWN}
      * @param excused ranks that need not ask
-     * @return the tally if it is complete, which waits no longer
+     * @return the tally if it is complete; it is removed then
      */
     Optional<Tally> want(int rank, Request request, int number, long now, Set<Integer> excused) {
         Tally tally = byName.computeIfAbsent(request.name(), name -> new Tally(size, now));
@@ -37,7 +40,7 @@ final class WaitingTallies {
         return Optional.of(tally);
     }
 
-    /** Removes and returns those of a kind. */
+    /** Removes and returns the tallies that fulfil a condition. */
     List<Tally> take(Predicate<Tally> which) {
         List<Tally> taken = new ArrayList<>();
         for (Iterator<Tally> all = byName.values().iterator(); all.hasNext(); ) {
@@ -50,7 +53,7 @@ final class WaitingTallies {
         return taken;
     }
 
-    /** Removes and returns those whose limit has passed. */
+    /** Removes and returns the tallies whose limit has passed. */
     List<Tally> takeOverdue(long now) {
         return take(tally -> tally.hasLimit() && tally.deadline() <= now);
     }
@@ -71,7 +74,7 @@ final class WaitingTallies {
                 .forEach(tally -> tally.postpone(now - Math.max(listened, tally.since())));
     }
 
-    /** Whether nothing waits but operations of these names. */
+    /** Whether all waiting operations have one of these names. */
     boolean isNothingBut(Collection<String> names) {
         return names.containsAll(byName.keySet());
     }

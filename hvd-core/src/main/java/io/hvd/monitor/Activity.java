@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a rank is at, as far as collectives tell.
+ * What a rank is doing, as far as collectives show it.
  *
  * @param pending calls that have not ended, oldest first; in a sign of life only the first ones
- * @param recent last calls, ended or not, in their order
+ * @param recent the last calls, ended or not, in their order
  */
 record Activity(List<CallView> pending, List<CallView> recent, PhaseView phase) {
     static final Activity UNKNOWN = new Activity(List.of(), List.of(), PhaseView.NONE);
@@ -26,7 +26,7 @@ record Activity(List<CallView> pending, List<CallView> recent, PhaseView phase) 
         return new Activity(view(pending, now), view(recent, now), phase);
     }
 
-    /** Small enough for a datagram. */
+    /** A shorter activity that fits into a datagram. */
     Activity brief(int calls) {
         return new Activity(
                 pending.subList(0, Math.min(calls, pending.size())),
@@ -41,12 +41,12 @@ record Activity(List<CallView> pending, List<CallView> recent, PhaseView phase) 
                 phase.after(millis));
     }
 
-    /** Age of the oldest call that waits, or 0. */
+    /** Age of the oldest pending call in milliseconds, or 0. */
     long oldestMillis() {
         return pending.stream().mapToLong(CallView::submittedAgo).max().orElse(0);
     }
 
-    /** Time since it made a call or got a result; for ever if it never did. */
+    /** Time in milliseconds since it made a call or got a result; the greatest value if it never did. */
     long idleMillis() {
         return recent.stream()
                 .mapToLong(call -> call.isPending() ? call.submittedAgo() : call.endedAgo())
@@ -54,7 +54,7 @@ record Activity(List<CallView> pending, List<CallView> recent, PhaseView phase) 
                 .orElse(Long.MAX_VALUE);
     }
 
-    /** Whether it has run out of data, so that the others go on without it. */
+    /** Whether the rank has run out of data, so that the others go on without it. */
     boolean hasJoined(int processSet) {
         return pending.stream()
                 .anyMatch(call -> call.key().isJoin() && call.key().processSet() == processSet);

@@ -4,10 +4,10 @@ import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 
 /**
- * A sign of life, which travels as a datagram.
+ * A sign of life, sent as a datagram.
  *
- * @param rank that has sent it
- * @param number each rank numbers its own
+ * @param rank the sender
+ * @param number each rank numbers its own signs of life
  */
 record Beat(int rank, long number, Activity activity) {
     void encode(MessageWriter out) {

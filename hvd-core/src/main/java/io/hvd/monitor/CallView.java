@@ -28,7 +28,7 @@ record CallView(
         String error) {
     static final long NOT_YET = -1;
 
-    /** What the ranks must have in common to meet. */
+    /** The properties of a call that must be the same on all ranks for them to meet. */
     record Key(int processSet, String kind, String name) {
         private static final Set<String> HALVES = Set.of(OpKind.SEND.toString(), OpKind.RECEIVE.toString());
 
@@ -38,7 +38,7 @@ record CallView(
             return new Key(operation.processSet(), kind, operation.name());
         }
 
-        /** Whether who has called it has nothing left to do and waits for the others to come to an end as well. */
+        /** Whether a rank that has made this call has nothing left to do and waits for the others to finish as well. */
         boolean isLast() {
             return isJoin() || kind.equals(CloseNotice.KIND);
         }

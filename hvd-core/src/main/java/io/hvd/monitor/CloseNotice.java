@@ -5,11 +5,11 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * Says once that a rank waits in {@code close()}: it may be there because of an exception, which
- * nobody gets to see before the others have closed too.
+ * Reports once that a rank waits in {@code close()}: it may be there because of an exception, which is not printed
+ * before the other ranks have closed too.
  */
 final class CloseNotice {
-    /** What a rank records when it begins to close. */
+    /** The kind of the call that a rank records when it begins to close. */
     static final String KIND = "close";
 
     private static final long PATIENCE_MILLIS = 5_000;

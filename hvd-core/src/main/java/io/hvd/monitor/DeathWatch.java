@@ -7,20 +7,23 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /**
- * Looks all the time whether the processes of this host's other ranks still run. Where a thread sits
- * inside MPI nobody tells it when one does not.
+ * Checks regularly whether the processes of this host's other ranks still run. A thread inside MPI does not learn when
+ * one of them ends.
  */
 final class DeathWatch {
-    /** A look costs tens of microseconds for each process. */
+    /** The time between two looks, each of which takes tens of microseconds for each process. */
     private static final long PERIOD_MILLIS = 100;
-    /** On a host with many ranks, some of them notice, and wake the launcher for all. */
+    /**
+     * The most processes that a rank watches. On a host with many ranks some of them notice a death, and wake the
+     * launcher for all.
+     */
     private static final int MOST_WATCHED = 8;
 
     private DeathWatch() {}
 
     /**
-     * @param end the watch goes on until it is counted down, or until somebody has died
-     * @param onDeath told once, on the watch's own thread, which ranks have
+     * @param end the watch goes on until it is counted down, or until a process has ended
+     * @param onDeath called once, on the watch's own thread, with the ranks whose processes have ended
      */
     static void start(int self, List<Member> members, CountDownLatch end, Consumer<List<Integer>> onDeath) {
         List<Member> watched = watched(self, members);
@@ -59,7 +62,7 @@ final class DeathWatch {
                 }
             }
         } catch (InterruptedException e) {
-            // Nobody but the end of the JVM interrupts this thread.
+            // Only the end of the JVM interrupts this thread.
         }
     }
 

@@ -9,8 +9,8 @@ import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 
 /**
- * Puts the full report of a hang where its reader finds it, for its owner only: it holds stacks. Its name can be
- * foreseen, so a file or a link that is there already is left alone.
+ * Writes the full report of a hang to a file that only its owner can read, because it contains stacks. The file's name
+ * can be foreseen, so an existing file or link is left alone.
  */
 final class HangFile {
     private static final DateTimeFormatter STAMP = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss");
@@ -19,7 +19,7 @@ final class HangFile {
 
     private HangFile() {}
 
-    /** The file's absolute path, or, because the job must end all the same, why there is none. */
+    /** The file's absolute path or, because the job must end in any case, the reason why there is none. */
     static String write(Path folder, Situation situation) {
         LocalDateTime when = LocalDateTime.now();
         String name = "hvd-hang-" + STAMP.format(when) + "-" + situation.reporter();
@@ -32,7 +32,7 @@ final class HangFile {
         }
     }
 
-    /** The folder is made where it is not there yet: after minutes of waiting a report is not to be lost for want of one. */
+    /** Makes the folder if it does not exist: a report after minutes of waiting must not be lost for lack of one. */
     private static Path fresh(Path folder, String name) throws IOException {
         if (!Files.isDirectory(folder)) { // a link to one would be refused
             Files.createDirectories(folder);

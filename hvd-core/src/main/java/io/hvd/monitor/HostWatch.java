@@ -11,12 +11,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 
 /**
- * Looks whether the other hosts are still there, more patiently than mpirun, which has to end the job. A broken network tells nobody: connections stay open, and
- * whoever reads waits. A host none of whose ranks gives a sign of life is called, and if it does not answer it is lost.
+ * Checks whether the other hosts can still be reached, more patiently than mpirun, which has to end the job. A broken
+ * network is not reported: connections stay open, and a reader waits. If no rank of a host gives a sign of life, this
+ * class connects to the host, which is lost if it does not answer.
  */
 final class HostWatch {
     private static final long PERIOD_MILLIS = 500;
-    /** Signs of life come every second at the latest. */
+    /** The silence after which a host is called; signs of life come every second at the latest. */
     static final long SILENT_MILLIS = 3_000;
     /** The kernel repeats a call that is not answered after a second. */
     private static final Duration CALL_LIMIT = Duration.ofSeconds(2);
@@ -70,7 +71,7 @@ final class HostWatch {
                 look();
             }
         } catch (InterruptedException e) {
-            // Nobody but the end of the JVM interrupts this thread.
+            // Only the end of the JVM interrupts this thread.
         }
     }
 

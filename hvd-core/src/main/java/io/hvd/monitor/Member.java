@@ -22,12 +22,18 @@ record Member(int rank, String host, long pid, long startTicks, String machine) 
         return new Member(rank, host, pid, startTicks, machine(host));
     }
 
-    /** Whether one's process can be looked at by the other's; a system without {@code /proc} shows nobody anything. */
+    /**
+     * Whether each rank can look at the other's process; a system without {@code /proc} shows no process to another
+     * one.
+     */
     boolean isVisibleTo(Member other) {
         return machine.equals(other.machine) && startTicks != 0 && other.startTicks != 0;
     }
 
-    /** A container may have a name space of its own for processes, or only a name and a network of its own. */
+    /**
+     * The identity of the machine: a container may have a name space of its own for processes, or only a name and a
+     * network of its own.
+     */
     private static String machine(String host) {
         try {
             return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip() + " "

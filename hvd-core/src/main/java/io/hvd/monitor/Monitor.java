@@ -21,9 +21,9 @@ public final class Monitor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Monitor.class);
     private static final Duration END_LIMIT = Duration.ofSeconds(1);
     private static final int PUBLISHED_CALLS = 8;
-    /** A rank that has missed so many signs of life in a row is passed over as reporter. */
+    /** The number of missed signs of life in a row after which a rank is passed over as reporter. */
     private static final int SILENT_BEATS = 3;
-    /** If nobody has reported so long after the limit, every rank reports for itself. */
+    /** If no rank has reported so long after the limit, every rank reports for itself. */
     private static final long ALONE_MILLIS = 10_000;
 
     private final Self self;
@@ -51,7 +51,7 @@ public final class Monitor implements AutoCloseable {
         thread.setDaemon(true);
     }
 
-    /** What a monitor tells, on a thread of its own. */
+    /** Receives a monitor's findings, on a thread of its own. */
     public interface Alarm {
         /** This rank has found a hang and is about to tell the others, whose processes end then; told once, before {@link #hung}. */
         default void found(HangReport report) {}
@@ -59,7 +59,7 @@ public final class Monitor implements AutoCloseable {
         /** A hang has been reported; told once. The process is to end then. */
         void hung(HangReport report);
 
-        /** The processes of these ranks have ended although nobody has closed this monitor; told once. */
+        /** The processes of these ranks have ended although this monitor has not been closed; called once. */
         void died(List<Integer> ranks);
 
         /** A host has disappeared from the network together with these ranks; told once for each. */
@@ -88,9 +88,9 @@ public final class Monitor implements AutoCloseable {
     }
 
     /**
-     * Announces long work of this rank for which the others are to wait patiently.
+     * Announces long work of this rank, for which the others wait patiently.
      *
-     * @param atMost budget; beyond it the wait counts again, from its beginning
+     * @param atMost the longest time; beyond it the whole wait counts again, from its beginning
      * @return to be run when the work is done; running it again does nothing
      */
     public Runnable phase(String what, Duration atMost) {
@@ -111,7 +111,7 @@ public final class Monitor implements AutoCloseable {
         return new Neighbours(peers.self(), peers.members());
     }
 
-    /** Hosts of which nothing has been heard for seconds, each with its ranks; they may still be there. */
+    /** Hosts from which no sign of life has come for seconds, each with its ranks; they may still run. */
     public Map<String, List<Integer>> silentHosts() {
         Map<Integer, Long> ago = new HashMap<>();
         peers.heard().forEach((rank, sign) -> ago.put(rank, sign.agoMillis()));
@@ -131,11 +131,11 @@ public final class Monitor implements AutoCloseable {
                 tryToBeat();
             } while (!closing.await(settings.beatMillis(), TimeUnit.MILLISECONDS));
         } catch (InterruptedException e) {
-            // Nobody but the end of the JVM interrupts this thread.
+            // Only the end of the JVM interrupts this thread.
         }
     }
 
-    /** Whatever goes wrong here, the next beat may go right, and training is not to suffer. */
+    /** Ignores every error: the next beat may succeed, and the training must not suffer. */
     private void tryToBeat() {
         try {
             beat();
@@ -223,7 +223,7 @@ public final class Monitor implements AutoCloseable {
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
     }
 
-    /** What other ranks' monitors get. */
+    /** Answers the monitors of other ranks. */
     private final class Answers implements Peers.Respondent {
         @Override
         public LiveReport report() {

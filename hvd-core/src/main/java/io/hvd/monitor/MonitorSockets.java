@@ -22,28 +22,31 @@ import org.slf4j.LoggerFactory;
  * connection, keeps signs of life from being heard.
  */
 final class MonitorSockets implements AutoCloseable {
-    /** Less than UDP carries at most. */
+    /** The most bytes of a datagram, fewer than UDP carries. */
     static final int DATAGRAM_BYTES = 60_000;
 
     private static final Logger LOG = LoggerFactory.getLogger(MonitorSockets.class);
-    /** The number in the hello: all ranks are answered alike. */
+    /** The number in the hello; all ranks get the same answers. */
     private static final int ANY_RANK = 0;
 
     private static final int LONGEST_QUESTION = 1 << 20;
     private static final int LONGEST_ANSWER = 1 << 26;
-    /** A rank sends its question at once and in one piece. A connection that is slower is none of a rank. */
+    /**
+     * The limit for a question. A rank sends its question at once and in one piece, so a slower connection is not from
+     * a rank.
+     */
     private static final int QUESTION_LIMIT_MILLIS = 500;
 
     private final HandshakeListener handshakes;
     private final ServerSocketChannel listener;
     private final DatagramChannel datagrams;
 
-    /** Takes what came as a datagram. */
+    /** Receives the content of a datagram. */
     interface MessageListener {
         void hear(byte[] message);
     }
 
-    /** Answers a question; empty if it is not worth one. */
+    /** Answers a question; an empty result closes the connection without an answer. */
     interface Responder {
         Optional<byte[]> answer(byte[] question);
     }
@@ -85,7 +88,7 @@ final class MonitorSockets implements AutoCloseable {
         return (InetSocketAddress) datagrams.getLocalAddress();
     }
 
-    /** @param password that all ranks of the job say before their questions */
+    /** @param password sent by all ranks of the job before their questions */
     void serve(String threadName, byte[] password, MessageListener heard, Responder responder) {
         start(threadName + "-hears", () -> listen(ByteBuffer.allocate(1 << 16), heard));
         start(threadName + "-answers", () -> answer(password, responder));

@@ -10,12 +10,12 @@ import java.util.function.Predicate;
  */
 record Neighbours(int self, List<Member> members) {
 
-    /** Those whose processes run now. */
+    /** The ranks whose processes run now. */
     public List<Integer> living() {
         return in(state -> !state.isStill());
     }
 
-    /** Those whose processes have come to an end. */
+    /** The ranks whose processes have ended. */
     public List<Integer> dead() {
         return in(state -> state == ProcessState.GONE || state == ProcessState.ZOMBIE);
     }

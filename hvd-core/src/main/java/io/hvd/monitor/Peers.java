@@ -10,10 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/**
- * How the monitors of a job reach each other. Nothing here waits for a rank for longer than it is
- * told to. Closed by its monitor.
- */
+/** Connects the monitors of a job. No method waits for a rank for longer than it is told to. The monitor closes it. */
 public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedPeers {
     /**
      * Finds the monitors of the other ranks; all ranks call it together. A rank that is alone needs no sockets.
@@ -40,16 +37,18 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
     /** Every rank's process, by rank. */
     List<Member> members();
 
-    /** From here on the other ranks' questions are answered by this. */
+    /** Sets the respondent that answers the other ranks' questions from here on. */
     void serve(Respondent respondent);
 
-    /** Gives a sign of life to those who may have to report. */
+    /** Sends a sign of life to the ranks that may have to report. */
     void publish(Activity activity);
 
     /** The last sign of life of every other rank that was heard, by rank. */
     Map<Integer, Heard> heard();
 
-    /** Asks other ranks what they are doing, all at once; who does not answer in time is missing in the result. */
+    /**
+     * Asks other ranks what they are doing, all at once; a rank that does not answer in time is missing in the result.
+     */
     Map<Integer, LiveReport> reports(Collection<Integer> ranks, Duration limit);
 
     /** Asks one rank what has become of another one's process; {@link ProcessState#UNKNOWN} if it does not answer. */

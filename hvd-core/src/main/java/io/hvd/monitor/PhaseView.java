@@ -22,7 +22,7 @@ record PhaseView(String what, long leftMillis, long endedAgo) {
         return isOpen() && leftMillis < 0;
     }
 
-    /** How long others have waited for this rank, of {@code millis}, without an excuse. */
+    /** The part of {@code millis} for which others have waited for this rank without an excuse. */
     long unexcused(long millis) {
         if (isOpen()) {
             return isWithinBudget() ? 0 : millis;

@@ -25,7 +25,7 @@ record ProcessStat(char state, long startTicks) {
         }
     }
 
-    /** Whether a process that is not found is not there, whosever it was. */
+    /** Whether a process that is not found does not exist, whatever its owner. */
     static boolean showsEverything() {
         try {
             return showsEverything(Files.readAllLines(Path.of("/proc/self/mounts")));

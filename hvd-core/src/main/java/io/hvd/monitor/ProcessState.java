@@ -2,7 +2,7 @@ package io.hvd.monitor;
 
 import java.util.Optional;
 
-/** What has become of a rank's process. */
+/** The state of a rank's process. */
 enum ProcessState {
     ANSWERS("answers"),
     STOPPED("is stopped (process state T)"),
@@ -17,12 +17,12 @@ enum ProcessState {
         this.words = words;
     }
 
-    /** Continues a sentence that begins with a rank. */
+    /** Words that continue a sentence which begins with a rank. */
     String words() {
         return words;
     }
 
-    /** True if the process will not do anything any more by itself. */
+    /** True if the process will do nothing more by itself. */
     boolean isStill() {
         return this == STOPPED || this == ZOMBIE || this == GONE;
     }

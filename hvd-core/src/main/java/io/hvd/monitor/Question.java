@@ -3,7 +3,7 @@ package io.hvd.monitor;
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 
-/** What one rank's monitor asks of another, over a connection that is made for it. */
+/** A question that one rank's monitor asks another, over a connection that is made for it. */
 sealed interface Question {
     /** Asks what the rank is doing; the answer is a {@link LiveReport}. */
     record Report() implements Question {}

@@ -3,10 +3,11 @@ package io.hvd.monitor;
 import java.util.Optional;
 
 /**
- * What the reporter knows of a rank.
+ * The reporter's knowledge of a rank.
  *
- * @param activity as of now: live, or as last published and aged since
- * @param heardAgo milliseconds since the rank last published, 0 if it answers, {@link CallView#NOT_YET} if never heard
+ * @param activity as of now: its answer, or its last sign of life with the time added that has passed since
+ * @param heardAgo milliseconds since the rank's last sign of life, 0 if it answers, {@link CallView#NOT_YET} if there
+ *     was none
  * @param live its answer, if it answers
  */
 record RankView(Member member, ProcessState state, Activity activity, long heardAgo, Optional<LiveReport> live) {

@@ -2,13 +2,17 @@ package io.hvd.monitor;
 
 import java.util.Map;
 
-/** Chooses who speaks for all: the lowest rank that gives signs of life. There is no fixed centre that could be the one stuck. */
+/**
+ * Chooses the rank that reports for all: the lowest one that gives signs of life. There is no fixed centre that could
+ * be the stuck one.
+ */
 final class Reporter {
     private Reporter() {}
 
     /**
-     * @param heardAgo milliseconds since each other rank was heard, by rank; who was never heard is not in it
-     * @param silentMillis who has been silent for longer is passed over
+     * @param heardAgo milliseconds since each other rank's last sign of life, by rank; a rank that never gave one is
+     *     not in it
+     * @param silentMillis a rank that has been silent for longer is passed over
      */
     static int choose(int self, Map<Integer, Long> heardAgo, long silentMillis) {
         return heardAgo.entrySet().stream()

@@ -56,7 +56,7 @@ final class Seal {
         return sealedBytes;
     }
 
-    /** The message, or empty if a stranger has sent it. */
+    /** The message, or empty if it does not come from a rank of this job. */
     Optional<byte[]> open(byte[] sealedBytes) {
         if (sealedBytes.length < MAC_BYTES) {
             return Optional.empty();

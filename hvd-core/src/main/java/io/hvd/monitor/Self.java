@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What a rank can tell about itself without asking anybody.
+ * What a rank can tell about itself without asking another rank.
  *
  * @param recorder of its collectives
- * @param initialiser the thread that initialised hvd; looked at as long as nobody has made a collective
+ * @param initialiser the thread that initialised hvd; looked at as long as no thread has called a collective
  * @param communication the thread that carries collectives out
  */
 record Self(FlightRecorder recorder, Thread initialiser, Thread communication) {

@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 
-/** Ranks that are threads of one JVM: they look into a directory that they share. */
+/** Peers that are threads of one JVM: they look into a directory that they share. */
 final class SharedPeers implements Peers {
     private final Directory directory;
     private final int self;

@@ -1,6 +1,5 @@
 package io.hvd.monitor;
 
-import io.hvd.error.HvdException;
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 import io.hvd.net.StartupExchange;
@@ -21,11 +20,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
- * Ranks that are processes. Signs of life are datagrams; a question is a connection that is made for
- * it and closed after the answer, so that a rank that is stuck holds up nobody.
+ * Peers that are processes. Signs of life are datagrams; for each question a connection is made and closed after the
+ * answer, so that a stuck rank holds up no other one.
  */
 final class SocketPeers implements Peers {
-    /** Everybody hears everybody up to this size; beyond it only the lowest ranks, among whom the reporter is. */
+    /**
+     * The number of ranks up to which every rank hears every other one; in larger jobs only the lowest ranks, among
+     * which the reporter is, hear all.
+     */
     private static final int MOST_LISTENERS = 32;
 
     private static final int FEW_CALLS = 1;
@@ -49,17 +51,12 @@ final class SocketPeers implements Peers {
         this.questions = new Questions("hvd-monitor-" + self + "-asks", all, seal);
     }
 
-    /** Where the other ranks reach this host. */
+    /** The address at which the other ranks reach this host. */
     public interface Reachable {
         InetAddress address() throws IOException;
     }
 
-    /**
-     * Opens this rank's sockets and learns where the others' are; all ranks call it together.
-     *
-     * @param exchange gives every rank everybody's bytes, by rank
-     * @throws HvdException on all ranks if one of them has no address or cannot open its sockets
-     */
+    /** @param exchange gives every rank the bytes of all ranks, by rank */
     public static SocketPeers connect(Member self, Reachable host, Function<byte[], List<byte[]>> exchange) {
         MonitorSockets[] sockets = new MonitorSockets[1];
         try {
@@ -91,7 +88,7 @@ final class SocketPeers implements Peers {
         return members;
     }
 
-    /** Where all ranks take questions, by rank. */
+    /** The addresses at which all ranks receive questions, by rank. */
     List<InetSocketAddress> questions() {
         return all.stream().map(Introduction::questions).toList();
     }
@@ -120,7 +117,7 @@ final class SocketPeers implements Peers {
         return seal.close(MessageWriter.encode(out -> new Beat(self, number, activity).encode(out)));
     }
 
-    /** On the one thread for datagrams. */
+    /** Receives a datagram, on the one thread for datagrams. */
     private void hear(byte[] sealedBytes) {
         Optional<byte[]> message = seal.open(sealedBytes);
         if (message.isEmpty()) {
@@ -170,7 +167,10 @@ final class SocketPeers implements Peers {
                 .getOrDefault(witness, ProcessState.UNKNOWN);
     }
 
-    /** A host that is there accepts or refuses at once; only silence, or a router's word, says that it is not. */
+    /**
+     * Connects to the rank's host. A host that is there accepts or refuses at once; only silence, or a router's
+     * message, means that it is not.
+     */
     @Override
     public boolean reaches(int rank, Duration limit) {
         try (Socket call = new Socket()) {

@@ -5,15 +5,15 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * Where a thread is.
+ * The place where a thread is.
  *
- * @param place the user's line, or the innermost line if no user's code is on the stack; empty if it has ended
+ * @param place the user's line, or the innermost line if no user's code is on the stack; empty if the thread has ended
  * @param insideHvd true if that line has called hvd and waits there
  * @param text the whole stack
  */
 record StackView(String thread, String state, String place, boolean insideHvd, String text) {
 
-    /** Reads it now; any thread. */
+    /** Reads a thread's stack now; any thread may call this. */
     static StackView of(Thread thread) {
         return of(thread.getName(), thread.getState(), thread.getStackTrace());
     }

@@ -87,7 +87,7 @@ final class Verdict {
                 + communication(inside);
     }
 
-    /** Says exactly that nobody is at fault, because the job ends all the same. */
+    /** Says that no rank is at fault, because the job ends in any case. */
     private String nobodyIsMissing() {
         boolean all = ranks.values().stream().allMatch(RankView::answers);
         return all ? "every rank is alive and none is missing: all ranks have called " : "all ranks have called ";

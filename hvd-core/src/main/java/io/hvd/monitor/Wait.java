@@ -16,12 +16,12 @@ import java.util.stream.LongStream;
  * A collective that some ranks wait in.
  *
  * @param waiting ranks that have called it, with their calls
- * @param missing members that have not and must; nobody once the data plane has begun, because it begins with all
+ * @param missing members that have not and must; none once the data plane has begun, because it begins with all
  * @param millis how long it has waited without an excuse
  */
 record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, long millis) {
 
-    /** The one that is most telling first: many wait for few, then the oldest. */
+    /** Puts the most telling wait first: one in which many ranks wait for few, then the oldest. */
     private static final Comparator<Wait> MOST_TELLING = Comparator.comparing(Wait::isBegun)
             .reversed()
             .thenComparing(wait -> wait.missing.isEmpty())
@@ -36,7 +36,7 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
         return waiting.values().stream().mapToLong(CallView::submittedAgo).max().orElse(0);
     }
 
-    /** True if it is the very same wait, seen at another time: a rank is still in the same call. */
+    /** True if it is the same wait seen at another time, in which a rank is still in the same call. */
     boolean isSameAs(Wait other) {
         return key.equals(other.key)
                 && waiting.entrySet().stream()
@@ -52,7 +52,7 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
 
     /**
      * What ranks that answer wait for, of any age, the most telling first. What a silent rank has
-     * published counts if it came after everybody else's call, and so is the same one.
+     * published counts if it came after the calls of all other ranks, and so is the same one.
      */
     static List<Wait> of(Collection<RankView> ranks) {
         Map<CallView.Key, TreeMap<Integer, CallView>> callers = new LinkedHashMap<>();
@@ -99,7 +99,10 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
         return missing;
     }
 
-    /** Waited for the missing, less the time that all of them had excused; when nobody is missing, since the last came. */
+    /**
+     * The time waited for the missing ranks, less the time for which all of them had an excuse; if no rank is missing,
+     * the time since the last one came.
+     */
     private static Wait of(
             CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, Excuses excuses) {
         LongStream ages = waiting.values().stream().mapToLong(CallView::submittedAgo);

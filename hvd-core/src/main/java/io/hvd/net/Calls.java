@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
-/** Calls to several addresses at the same time, given out as they are answered. Of one thread. */
+/** Connects to several addresses at the same time, and returns the connections as they are made. One thread uses it. */
 final class Calls implements Closeable {
 
     private final Selector selector;
@@ -38,13 +38,13 @@ final class Calls implements Closeable {
     }
 
     /**
-     * The next one that was answered; it is closed with the others.
+     * The next connection that was made; it is closed with the others.
      *
-     * @param deadline by System.nanoTime(); what has been answered before is given out after it, too
+     * @param deadline in {@link System#nanoTime()}; connections made before it are still returned after it
      * @return empty if no other address answers in time
      */
     Optional<SocketChannel> next(long deadline) throws IOException {
-        selector.selectNow(); // also lets go of channels that have been answered
+        selector.selectNow(); // the selector also forgets the channels that are connected
         take();
         while (answered.isEmpty() && isWaiting()) {
             long millis = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
@@ -76,7 +76,7 @@ final class Calls implements Closeable {
                 channel.register(selector, SelectionKey.OP_CONNECT);
             }
         } catch (IOException e) {
-            channel.close(); // no way leads there from here; another address may be better
+            channel.close(); // this address cannot be reached from here; another one may be
         }
     }
 

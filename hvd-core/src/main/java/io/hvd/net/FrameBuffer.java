@@ -5,28 +5,31 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /**
- * Cuts the bytes of a connection into messages: each has its length in front, as four bytes. The memory grows with what has
- * arrived, not with what was announced. Used by one thread.
+ * Cuts the bytes of a connection into messages, each of which has its length in front, as four bytes. The memory grows
+ * with what has arrived, not with what was announced. One thread uses it.
  */
 final class FrameBuffer {
     static final int HEADER_BYTES = Integer.BYTES;
 
     private static final int FIRST_BYTES = 8192;
-    /** The JDK keeps native memory for the longest read of a thread. */
+    /** The most bytes of one read: the JDK keeps native memory for the longest read of a thread. */
     private static final int MOST_AT_ONCE = 1 << 17;
 
-    /** What was read: from {@link #begin} to its position. */
+    /** The bytes that have been read, from {@link #begin} to its position. */
     private ByteBuffer bytes = ByteBuffer.allocate(FIRST_BYTES);
 
     private int begin;
 
-    /** Where the bytes come from. */
+    /** The source of the bytes. */
     interface Source {
-        /** Reads some bytes into an array-backed buffer; -1 at the end, 0 if there are none now. */
+        /**
+         * Reads some bytes into an array-backed buffer and returns their number: -1 at the end, 0 if there are none
+         * now.
+         */
         int read(ByteBuffer into) throws IOException;
     }
 
-    /** Reads once. */
+    /** Reads once from the source and returns what it returns. */
     int fill(Source source) throws IOException {
         makeRoom();
         bytes.limit(Math.min(bytes.capacity(), bytes.position() + MOST_AT_ONCE));
@@ -36,10 +39,10 @@ final class FrameBuffer {
     }
 
     /**
-     * The next message, if all of it is here. It lies in this buffer's memory, so that the next call of {@link #fill}
+     * The next message, if all of it has arrived. It lies in this buffer's memory, so the next call of {@link #fill}
      * overwrites it.
      *
-     * @throws IOException if the message is announced to be longer than {@code longest}, or shorter than nothing
+     * @throws IOException if the announced length is greater than {@code longest}, or negative
      */
     Optional<ByteBuffer> next(int longest) throws IOException {
         if (held() < HEADER_BYTES) {
@@ -58,7 +61,7 @@ final class FrameBuffer {
         return Optional.of(message);
     }
 
-    /** Whether a message has begun that is not here as a whole. */
+    /** Whether a part of a message has arrived, but not all of it. */
     boolean holdsAPart() {
         return held() > 0;
     }

@@ -14,14 +14,15 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * A TCP connection on which messages travel whole, each with its length in front. It begins with a hello, by which a
- * {@link HandshakeListener} knows who belongs to the job.
+ * A TCP connection that carries whole messages, each with its length in front. It begins with a hello, by which a
+ * {@link HandshakeListener} recognises a process of the job.
  *
- * <p>A connection blocks, in {@link #send} and {@link #receive}, until it is registered with a selector; from then on
- * {@link #enqueue}, {@link #flush} and {@link #poll} do what can be done at once. One thread uses it; any may close it.
+ * <p>A connection blocks in {@link #send} and {@link #receive} until it is registered with a selector; from then on
+ * {@link #enqueue}, {@link #flush} and {@link #poll} do what can be done at once. One thread uses it; any thread may
+ * close it.
  */
 public final class FramedConnection implements Closeable {
-    /** The JDK keeps native memory for the longest write of a thread. */
+    /** The most bytes of one write: the JDK keeps native memory for the longest write of a thread. */
     private static final int MOST_AT_ONCE = 1 << 17;
 
     private final SocketChannel channel;
@@ -34,10 +35,10 @@ public final class FramedConnection implements Closeable {
     }
 
     /**
-     * Connects, and says hello.
+     * Connects, and sends the hello.
      *
-     * @param number tells the listener who this is, or what is wanted
-     * @param limitMillis for the connection, and then for each read
+     * @param number tells the listener who connects, or what it wants
+     * @param limitMillis limit in milliseconds for the connection, and then for each read
      */
     public static FramedConnection dial(InetSocketAddress address, byte[] secret, int number, int limitMillis)
             throws IOException {
@@ -50,7 +51,10 @@ public final class FramedConnection implements Closeable {
         }
     }
 
-    /** Connects a socket that is open already, and says hello; if it throws, the socket is still the caller's. */
+    /**
+     * Connects a socket that is open already, and sends the hello. If it throws, the socket still belongs to the
+     * caller.
+     */
     public static FramedConnection dial(
             SocketChannel channel, InetSocketAddress address, byte[] secret, int number, int limitMillis)
             throws IOException {
@@ -60,7 +64,7 @@ public final class FramedConnection implements Closeable {
         return connection;
     }
 
-    /** Says hello on a connection that was just made. */
+    /** Sends the hello on a new connection. */
     public static FramedConnection greet(SocketChannel connected, byte[] secret, int number) throws IOException {
         FramedConnection connection = new FramedConnection(connected);
         connection.outgoing.add(new Hello(secret, number).encode());
@@ -68,12 +72,12 @@ public final class FramedConnection implements Closeable {
         return connection;
     }
 
-    /** Limits how long {@link #receive} waits for the next bytes; 0 means no limit. */
+    /** Limits how long {@link #receive} waits for the next bytes, in milliseconds; 0 means no limit. */
     public void limitReads(int millis) throws IOException {
         channel.socket().setSoTimeout(millis);
     }
 
-    /** Sends a message, from its position to its limit, and returns when all of it is on its way. */
+    /** Sends a message, from its position to its limit, and returns when the socket has taken all of it. */
     public void send(ByteBuffer message) throws IOException {
         enqueue(message);
         flush();
@@ -84,11 +88,11 @@ public final class FramedConnection implements Closeable {
     }
 
     /**
-     * Waits for the next message. It lies in the connection's own memory and is good until the next call.
+     * Waits for the next message. It lies in the connection's own memory and is valid until the next call.
      *
-     * @param longest that is believed, in bytes
+     * @param longest the greatest length that is accepted, in bytes
      * @throws EOFException if the connection ends before
-     * @throws IOException if a message of another length is announced, or the next bytes take too long
+     * @throws IOException if the announced length is not accepted, or the next bytes take too long
      */
     public ByteBuffer receive(int longest) throws IOException {
         Optional<ByteBuffer> message = incoming.next(longest);
@@ -109,27 +113,31 @@ public final class FramedConnection implements Closeable {
         return bytes;
     }
 
-    /** Reads through the socket's stream, since the channel itself knows no limit. */
+    /** Reads through the socket's stream, because the channel itself has no limit. */
     private int readWithLimit(ByteBuffer into) throws IOException {
         int read = channel.socket().getInputStream().read(into.array(), into.position(), into.remaining());
         into.position(into.position() + Math.max(0, read));
         return read;
     }
 
-    /** Lets a selector wait for this connection, which no longer blocks. */
+    /** Registers this connection with a selector; it no longer blocks. */
     public SelectionKey register(Selector selector, Object attachment) throws IOException {
         channel.configureBlocking(false);
         return channel.register(selector, SelectionKey.OP_READ, attachment);
     }
 
-    /** Takes a message for {@link #flush}. */
+    /** Queues a message for {@link #flush}. */
     public void enqueue(ByteBuffer message) {
         ByteBuffer framed = ByteBuffer.allocate(Math.addExact(FrameBuffer.HEADER_BYTES, message.remaining()));
         framed.putInt(message.remaining()).put(message).flip();
         outgoing.add(framed);
     }
 
-    /** Writes what the socket takes. @return whether nothing is left */
+    /**
+     * Writes as much as the socket takes.
+     *
+     * @return whether nothing is left to write
+     */
     public boolean flush() throws IOException {
         while (!outgoing.isEmpty()) {
             if (write(outgoing.peek()) == 0) {
@@ -156,7 +164,7 @@ public final class FramedConnection implements Closeable {
         return outgoing.isEmpty();
     }
 
-    /** Forgets what was not written yet. */
+    /** Forgets what has not been written yet. */
     public void discard() {
         outgoing.clear();
     }
@@ -164,7 +172,7 @@ public final class FramedConnection implements Closeable {
     /**
      * Hands over the messages that have arrived, each in memory of its own.
      *
-     * @param longest that is believed, in bytes
+     * @param longest the greatest length that is accepted, in bytes
      * @return false if the connection has ended
      */
     public boolean poll(int longest, Consumer<ByteBuffer> inbox) throws IOException {

@@ -19,28 +19,31 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Accepts connections and hands over those whose hello has the job's secret. A connection that sends something else or
- * takes too long is closed, and so is the oldest one when too many have not sent their hello yet. A foreign connection
- * therefore costs a few bytes, and no thread waits for it.
+ * Accepts connections and returns those whose hello has the job's secret. A connection that sends something else or
+ * takes too long is closed; so is the oldest one when too many connections have not sent their hello yet. A foreign
+ * connection therefore costs a few bytes, and no thread waits for it.
  *
- * <p>One thread asks for connections; any thread may close.
+ * <p>One thread asks for connections; any thread may close the listener.
  */
 public final class HandshakeListener implements AutoCloseable {
-    /** The length of every secret. */
+    /** The length of every secret, in bytes. */
     public static final int SECRET_BYTES = 16;
 
-    /** How long a connection has for its hello. A rank of the job sends it in its first packet. */
+    /** How long a connection may take to send its hello. A rank of the job sends it in its first packet. */
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final int MOST_PENDING = 256;
-    /** Between two looks at those pending, so that none of them is the first of too many before its hello was read. */
+    /**
+     * The most connections that are accepted before the hellos of pending ones are read, so that none of them is
+     * dropped as the oldest before its hello was read.
+     */
     private static final int MOST_AT_ONCE = 64;
 
     private static final int BACKLOG = 1_000;
 
     private final Selector selector;
-    /** In the order in which they were made. */
+    /** The pending connections, in the order in which they were made. */
     private final Set<Pending> pending = new LinkedHashSet<>();
 
     private final ArrayDeque<Accepted> accepted = new ArrayDeque<>();
@@ -49,12 +52,12 @@ public final class HandshakeListener implements AutoCloseable {
     /**
      * A connection whose hello had the secret.
      *
-     * @param connection blocks; whoever gets it closes it
-     * @param number from the hello
+     * @param connection blocks; its receiver closes it
+     * @param number the number from the hello
      */
     public record Accepted(FramedConnection connection, int number) {}
 
-    /** A connection whose hello is not here as a whole. */
+    /** A connection whose hello has not arrived completely. */
     private static final class Pending {
         private final SelectionKey key;
         private final ByteBuffer hello = ByteBuffer.allocate(Hello.BYTES);
@@ -69,7 +72,7 @@ public final class HandshakeListener implements AutoCloseable {
         }
     }
 
-    /** @param sockets that listen; closed with this */
+    /** @param sockets the listening sockets, which are closed with this listener */
     public HandshakeListener(List<ServerSocketChannel> sockets) throws IOException {
         this.selector = Selector.open();
         for (ServerSocketChannel socket : sockets) {
@@ -77,7 +80,7 @@ public final class HandshakeListener implements AutoCloseable {
         }
     }
 
-    /** A secret that nobody can guess. */
+    /** Makes a secret from a secure source of random numbers. */
     public static byte[] newSecret() {
         byte[] secret = new byte[SECRET_BYTES];
         new SecureRandom().nextBytes(secret);
@@ -98,7 +101,8 @@ public final class HandshakeListener implements AutoCloseable {
     /**
      * Waits for the next connection whose hello has the secret.
      *
-     * @param secret {@link #SECRET_BYTES}
+     * @param secret of {@link #SECRET_BYTES} bytes
+     * @param nanos the longest wait in nanoseconds
      * @return empty if none came in time, or the listener is closed
      */
     public Optional<Accepted> next(byte[] secret, long nanos) throws IOException {
@@ -116,7 +120,7 @@ public final class HandshakeListener implements AutoCloseable {
         return Optional.ofNullable(accepted.poll());
     }
 
-    /** Up to the moment at which a connection has to be dropped; at least 1, since 0 is for ever. */
+    /** Milliseconds until a connection has to be dropped or the wait ends; at least 1, because 0 means for ever. */
     private long millis(long left) {
         long patience =
                 pending.isEmpty() ? Long.MAX_VALUE : patience(pending.iterator().next());
@@ -150,7 +154,10 @@ public final class HandshakeListener implements AutoCloseable {
         }
     }
 
-    /** Without a file descriptor nothing can be accepted, and the selector would report the same connection again at once. */
+    /**
+     * Drops a pending connection, to free a file descriptor, or pauses if there is none: without a file descriptor
+     * nothing can be accepted, and the selector would report the same connection again at once.
+     */
     private void makeRoom() {
         if (pending.isEmpty()) {
             LockSupport.parkNanos(PAUSE_NANOS);
@@ -177,7 +184,7 @@ public final class HandshakeListener implements AutoCloseable {
                 decide(one, secret);
             }
         } catch (IOException e) {
-            drop(one); // gone again
+            drop(one); // the connection has ended already
         }
     }
 
@@ -221,8 +228,8 @@ public final class HandshakeListener implements AutoCloseable {
     public void close() throws IOException {
         closed = true;
         selector.wakeup();
-        // The thread that selects holds this lock. While it is held here, no connection is just being accepted and
-        // missing among the keys.
+        // The thread that selects holds this lock. While it is held here, no connection that is just being accepted can
+        // be missing among the keys.
         synchronized (selector) {
             if (selector.isOpen()) {
                 List<SelectionKey> keys = List.copyOf(selector.keys());

@@ -14,12 +14,12 @@ public final class HostAddress {
     private HostAddress() {}
 
     /**
-     * Loopback when all ranks are on this host; otherwise an address of the interfaces that were asked for, or of the
-     * first that leads out of the host, by the rule that the launcher and hvd-doctor go by.
+     * The loopback address if all ranks are on this host. Otherwise it is an address of the requested interfaces, or of
+     * the first interface that leads out of the host, by the same rule as in the launcher and hvd-doctor.
      *
      * @param nodes number of the node of every rank of the job
-     * @param asked comma list of names and of networks such as 10.0.0.0/8; the first that this host has counts
-     * @throws IOException if there is none; the message lists those that there are
+     * @param asked comma-separated interface names and networks such as 10.0.0.0/8; the first that this host has counts
+     * @throws IOException if there is no such address; the message lists the addresses that this host has
      */
     public static InetAddress of(List<Integer> nodes, Optional<String> asked) throws IOException {
         if (nodes.stream().distinct().count() == 1) {
@@ -38,8 +38,8 @@ public final class HostAddress {
     /**
      * A network interface of this host.
      *
-     * @param leadsOut whether it is up and more than the loopback
-     * @param addresses of version 4
+     * @param leadsOut whether it is up and is not the loopback
+     * @param addresses its IPv4 addresses
      */
     record Candidate(String name, boolean leadsOut, List<InetAddress> addresses) {}
 
@@ -59,14 +59,14 @@ public final class HostAddress {
     }
 
     /**
-     * Whether the user names an interface, which counts even if it is the loopback. A network may include one by
-     * accident.
+     * Whether the user names an interface, which counts even if it is the loopback. A network may include the loopback
+     * by accident.
      */
     private static boolean isName(String asked) {
         return !asked.isEmpty() && !asked.contains("/");
     }
 
-    /** What this host calls itself. */
+    /** The name that this host has for itself. */
     public static String localName() {
         try {
             return InetAddress.getLocalHost().getHostName();

@@ -11,16 +11,16 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Which network interfaces do not lead from host to host: the loopback, and the bridges that containers and
- * virtual machines use inside their host. Their addresses are the same on every host, so that a connection to
- * one goes to the wrong machine or nowhere.
+ * Finds the network interfaces that do not lead from host to host: the loopback, and the bridges that containers and
+ * virtual machines use inside their host. Their addresses are the same on every host, so a connection to one goes to
+ * the wrong machine or nowhere.
  */
 public final class Interfaces {
 
     private static final Pattern INSIDE = Pattern.compile("lo|docker\\d+|virbr.*|br-[0-9a-f]{12}|veth.*|lxcbr\\d+"
             + "|lxdbr\\d+|vboxnet\\d+|vmnet\\d+|cni\\d+|podman\\d+|cali.*|cilium_.*|kube-ipvs\\d+");
 
-    /** Left out even where they are not seen, since another host may have them. */
+    /** Names that are left out even if this host does not have them, because another host may. */
     private static final List<String> COMMON = List.of("lo", "docker0", "virbr0");
 
     private static final Pattern NETWORK =
@@ -28,14 +28,14 @@ public final class Interfaces {
 
     private Interfaces() {}
 
-    /** Those to leave out, in order. */
+    /** The interfaces to leave out, in order. */
     public static List<String> leftOut(Collection<String> present) {
         var names = new TreeSet<>(COMMON);
         present.stream().filter(name -> INSIDE.matcher(name).matches()).forEach(names::add);
         return List.copyOf(names);
     }
 
-    /** Those that remain. */
+    /** The interfaces that remain. */
     public static List<String> used(Collection<String> present) {
         return present.stream()
                 .filter(name -> !INSIDE.matcher(name).matches())
@@ -44,9 +44,10 @@ public final class Interfaces {
     }
 
     /**
-     * Whether an address of an interface is one by which other hosts are to reach this one.
+     * Whether other hosts are to reach this host at an address of an interface.
      *
-     * @param asked comma list of names and of networks such as 10.0.0.0/8; empty for all that lead out of the host
+     * @param asked comma-separated interface names and networks such as 10.0.0.0/8; empty for all interfaces that lead
+     *     out of the host
      */
     public static boolean isMeant(String asked, String name, InetAddress address) {
         if (asked.isEmpty()) {
@@ -65,7 +66,8 @@ public final class Interfaces {
             return false;
         }
         try {
-            byte[] prefix = InetAddress.getByName(parts.group(1)).getAddress(); // digits: nobody is asked
+            // an address in digits needs no name server
+            byte[] prefix = InetAddress.getByName(parts.group(1)).getAddress();
             int rest = Byte.SIZE * bytes.length - Math.min(Byte.SIZE * bytes.length, Integer.parseInt(parts.group(2)));
             return prefix.length == bytes.length
                     && new BigInteger(1, prefix).shiftRight(rest).equals(new BigInteger(1, bytes).shiftRight(rest));
@@ -74,12 +76,15 @@ public final class Interfaces {
         }
     }
 
-    /** Names of a list, without its networks. */
+    /** The interface names in a list, without its networks. */
     public static List<String> names(String asked) {
         return Arrays.stream(asked.split(",")).filter(one -> !one.contains("/")).toList();
     }
 
-    /** Names of a list that a host has not; networks such as 10.0.0.0/8 are not looked at, nor what follows a colon. */
+    /**
+     * The interface names in a list that a host does not have. Networks such as 10.0.0.0/8 are ignored, and so is text
+     * after a colon.
+     */
     public static List<String> missing(String asked, Collection<String> present) {
         return names(asked).stream()
                 .filter(name -> !present.contains(name.replaceFirst(":.*", "")))

@@ -14,26 +14,30 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Where a rank that does not see the launcher's folder hands in what belongs there. After the hello it sends an
- * {@link Upload} and then the content, in pieces; the answer is one message when the content is stored.
+ * The address at which a rank that does not see the launcher's folder uploads files for it. After the hello the rank
+ * sends an {@link Upload} and then the content, in pieces; the launcher answers with one message when it has stored the
+ * content.
  *
- * @param token in hexadecimal: what tells this job's ranks from strangers
- * @param sockets of the launcher's host; which of them leads there differs by host
+ * @param token in hexadecimal; it distinguishes this job's ranks from other processes
+ * @param sockets addresses of the launcher's host; which of them can be reached differs by host
  */
 public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
 
-    /** Environment variable by which the launcher tells its ranks; unset where all of them see its folder. */
+    /**
+     * The environment variable by which the launcher tells its ranks the address; it is unset where all of them see its
+     * folder.
+     */
     public static final String VARIABLE = "HVD_LAUNCHER_ADDRESS";
 
-    /** The name under which a {@link FailureRecord} is handed in. */
+    /** The name under which a {@link FailureRecord} is uploaded. */
     public static final String FAILURE = "failure";
 
-    /** A rank that fails has about a second; one that hands in a result has time. */
+    /** The limit for a rank that fails, which has about a second; a rank that uploads a result has more time. */
     private static final int FAILING_MILLIS = 400;
 
     private static final int RESULT_MILLIS = 30_000;
 
-    /** The number in the hello: all ranks are served alike. */
+    /** The number in the hello; the launcher treats all ranks alike. */
     private static final int ANY_RANK = 0;
 
     public LauncherAddress {
@@ -41,9 +45,9 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
     }
 
     /**
-     * Reads what {@link #encode} has written.
+     * Reads a text that {@link #encode} has written.
      *
-     * @throws IllegalArgumentException if the text is nothing of the kind
+     * @throws IllegalArgumentException if the text has another form
      */
     public static LauncherAddress decode(String text) {
         String[] parts = text.split("@", 2);
@@ -63,15 +67,15 @@ public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
                         .collect(Collectors.joining(","));
     }
 
-    /** Without the token, so that no log has it. */
+    /** The address without the token, so that no log contains it. */
     @Override
     public String toString() {
         return "launcher at " + sockets;
     }
 
     /**
-     * Hands something in; returns when the launcher has stored it. All addresses are called at once, so that one which
-     * leads nowhere from here costs no time, and the first that answers gets it.
+     * Uploads content; returns when the launcher has stored it. All addresses are tried at once, so that an unreachable
+     * one costs no time; the first one that answers gets the content.
      *
      * @throws IOException if none of the addresses answers in time
      */

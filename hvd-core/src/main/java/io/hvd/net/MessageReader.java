@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Reads a control message that {@link MessageWriter} has written. A length is believed only if the
- * message is long enough for it, so that a damaged message costs neither memory nor more than a {@link MalformedMessageException}.
- * Used by one thread.
+ * Reads a control message that {@link MessageWriter} has written. A length is accepted only if the message is long
+ * enough for it, so a damaged message takes no memory and causes nothing worse than a {@link
+ * MalformedMessageException}. One thread uses it.
  */
 public final class MessageReader {
     private static final int LARGEST_PORT = 0xffff;
@@ -34,14 +34,15 @@ public final class MessageReader {
     /**
      * Reads a whole message.
      *
-     * @param what the message is called in an error, such as "a plan"
-     * @throws MalformedMessageException if it is cut off, has bytes too many, or holds what {@code body} refuses
+     * @param what the name of the message in an error, such as "a plan"
+     * @throws MalformedMessageException if the message is cut off, has too many bytes, or contains a value that {@code
+     *     body} refuses
      */
     public static <T> T decode(String what, byte[] bytes, Decoding<T> body) {
         return decode(what, ByteBuffer.wrap(bytes), body);
     }
 
-    /** Reads a whole message, from the buffer's position to its limit, where the position then is. */
+    /** Reads a whole message from the buffer's position to its limit, and moves the position there. */
     public static <T> T decode(String what, ByteBuffer bytes, Decoding<T> body) {
         MessageReader in = new MessageReader(what, bytes.slice());
         bytes.position(bytes.limit());
@@ -118,7 +119,7 @@ public final class MessageReader {
         return values;
     }
 
-    /** An element of no bytes would let a short message hold any number of them. */
+    /** Reads an element, which must have at least one byte: a short message could otherwise hold any number of them. */
     private <T> T readElement(Decoding<T> element) {
         int begin = bytes.position();
         T value = element.read(this);
@@ -136,7 +137,7 @@ public final class MessageReader {
         return readBoolean() ? Optional.of(decoding.read(this)) : Optional.empty();
     }
 
-    /** Reads a set of bits, which takes as much memory as its highest number asks for: at most 256 MiB. */
+    /** Reads a set of bits, which takes as much memory as its highest number needs: at most 256 MiB. */
     public BitSet readBits() {
         int base = readInt();
         byte[] window = readBytes();
@@ -166,14 +167,14 @@ public final class MessageReader {
         return new InetSocketAddress(address, port);
     }
 
-    /** Reads all bytes up to the end of the message; they are the message's own memory. */
+    /** Reads all bytes up to the end of the message; the result shares the message's memory. */
     public ByteBuffer readRest() {
         ByteBuffer rest = bytes.slice();
         bytes.position(bytes.limit());
         return rest;
     }
 
-    /** Reads how many bytes or elements follow; each of them takes at least one byte. */
+    /** Reads the number of bytes or elements that follow; each of them takes at least one byte. */
     private int readLength(String of) {
         int length = readInt();
         if (length < 0 || length > bytes.remaining()) {
@@ -189,7 +190,7 @@ public final class MessageReader {
         return bytes;
     }
 
-    /** The error of a value that this message cannot hold. */
+    /** Makes the error for a value that this message cannot contain. */
     public MalformedMessageException malformed(String found, String expected) {
         return new MalformedMessageException(position() + ": found " + found + ", expected " + expected);
     }

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Writes a control message, field by field; {@link MessageReader} has a method for each of these. Numbers are big-endian.
- * Texts, bytes and lists have their length in front, as an int. Used by one thread.
+ * Writes a control message, field by field; {@link MessageReader} has a method for each of these. Numbers are
+ * big-endian. Texts, bytes and lists have their length in front, as an int. One thread uses it.
  */
 public final class MessageWriter {
     private static final int FIRST_BYTES = 128;
@@ -28,14 +28,14 @@ public final class MessageWriter {
         void write(MessageWriter out, T value);
     }
 
-    /** The message that {@code body} writes. */
+    /** Returns the message that {@code body} writes. */
     public static byte[] encode(Body body) {
         MessageWriter out = new MessageWriter();
         body.write(out);
         return Arrays.copyOf(out.bytes.array(), out.bytes.position());
     }
 
-    /** The message that {@code body} writes, for a {@code ControlChannel}. */
+    /** Returns the message that {@code body} writes, for a {@code ControlChannel}. */
     public static ByteBuffer encodeToBuffer(Body body) {
         MessageWriter out = new MessageWriter();
         body.write(out);
@@ -63,7 +63,7 @@ public final class MessageWriter {
         room(Double.BYTES).putDouble(value);
     }
 
-    /** Writes the place of a constant in its enum. */
+    /** Writes the ordinal of an enum's constant. */
     public void writeEnum(Enum<?> value) {
         writeByte(value.ordinal());
     }
@@ -94,7 +94,7 @@ public final class MessageWriter {
         value.ifPresent(present -> encoding.write(this, present));
     }
 
-    /** Writes the bits from the lowest one that is set, so that high numbers take no more room than low ones. */
+    /** Writes the bits from the lowest one that is set, so that high numbers take no more bytes than low ones. */
     public void writeBits(BitSet bits) {
         int base = Math.max(0, bits.nextSetBit(0));
         writeInt(base);
@@ -110,7 +110,7 @@ public final class MessageWriter {
         writeInt(address.getPort());
     }
 
-    /** Writes bytes up to the end of the message, without their length; nothing may follow. */
+    /** Writes the last bytes of the message without their length; nothing may follow. */
     public void writeRest(ByteBuffer rest) {
         room(rest.remaining()).put(rest.duplicate());
     }

@@ -9,23 +9,24 @@ import java.util.function.Function;
 
 /**
  * An exchange among all ranks at the start, for which each rank first has to do something of its own, such as opening a
- * socket. A rank that cannot do it says why instead, and all ranks throw the same error, so that nobody waits for it.
+ * socket. A rank that cannot do it tells the others the reason instead, and all ranks throw the same error, so that no
+ * rank waits for it.
  */
 public final class StartupExchange {
     private StartupExchange() {}
 
-    /** What a rank has to do, and what it then tells the others. */
+    /** The part of one rank: it does its work, and returns the bytes for the other ranks. */
     public interface Part {
         byte[] prepare() throws IOException;
     }
 
     /**
-     * All ranks call it together.
+     * Does this rank's part and exchanges the results; all ranks call it together.
      *
-     * @param complaint how the error begins if this rank fails: which rank, where, and what it could not do
-     * @param exchange gives every rank everybody's bytes, by rank
+     * @param complaint the beginning of the error if this rank fails: which rank, where, and what it could not do
+     * @param exchange gives every rank the bytes of all ranks, by rank
      * @return what the ranks told, by rank
-     * @throws HvdException on all ranks if one of them failed; it has the complaints of all that did
+     * @throws HvdException on all ranks if at least one of them failed; it has the complaints of all that did
      */
     public static List<byte[]> hold(String complaint, Part mine, Function<byte[], List<byte[]>> exchange) {
         Throwable cause = null;
@@ -41,7 +42,7 @@ public final class StartupExchange {
         return agreed(exchange.apply(told.encode()), cause);
     }
 
-    /** Loads the classes that a complaint takes, while there is a file descriptor for it. */
+    /** Loads the classes that a complaint needs, while there is a file descriptor for it. */
     private static void rehearse() {
         Told.decode(new Told(new byte[0], Optional.of("")).encode());
     }
@@ -56,7 +57,11 @@ public final class StartupExchange {
         return told.stream().map(Told::words).toList();
     }
 
-    /** What one rank tells all others. @param complaint empty if it has done its part */
+    /**
+     * The message of one rank to all others.
+     *
+     * @param complaint empty if the rank has done its part
+     */
     record Told(byte[] words, Optional<String> complaint) {
         byte[] encode() {
             return MessageWriter.encode(out -> {

@@ -3,17 +3,17 @@ package io.hvd.net;
 import java.nio.ByteBuffer;
 
 /**
- * Announces what a rank hands in to its launcher. The content follows in messages of at most {@link #PIECE_BYTES}, of which
- * none is empty, and its receiver answers when all of it is stored.
+ * Announces content that a rank uploads to its launcher. The content follows in messages of at most {@link
+ * #PIECE_BYTES}, none of which is empty, and the receiver answers when it has stored all of it.
  *
- * @param sentMillis by the sender's clock
- * @param name that is refused unless the receiver expects it
- * @param bytes of the content
+ * @param sentMillis the time of sending, by the sender's clock
+ * @param name the content's name, which the receiver refuses unless it expects it
+ * @param bytes number of bytes of the content
  */
 public record Upload(long sentMillis, String name, int bytes) {
     public static final int PIECE_BYTES = 1 << 16;
 
-    /** More than any upload takes. */
+    /** More bytes than any announcement takes. */
     public static final int MOST_BYTES = 64;
 
     static final int ANSWER_BYTES = 1;
@@ -26,13 +26,13 @@ public record Upload(long sentMillis, String name, int bytes) {
         });
     }
 
-    /** @throws MalformedMessageException if it is none */
+    /** @throws MalformedMessageException if the message is no announcement */
     public static Upload decode(ByteBuffer message) {
         return MessageReader.decode(
                 "what a rank hands in", message, in -> new Upload(in.readLong(), in.readText(), in.readInt()));
     }
 
-    /** The answer: the content is stored. */
+    /** The answer that the content is stored. */
     public static byte[] stored() {
         return MessageWriter.encode(out -> out.writeBoolean(true));
     }

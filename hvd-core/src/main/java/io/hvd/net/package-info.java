@@ -1,5 +1,5 @@
 /**
- * What processes of a job tell each other besides tensors: how control messages are written and read, the connections on
- * which they travel, and the addresses at which processes find each other.
+ * The communication between the processes of a job other than tensors: how control messages are written and read, the
+ * connections that carry them, and the addresses at which processes find each other.
  */
 package io.hvd.net;

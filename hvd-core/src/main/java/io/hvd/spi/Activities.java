@@ -1,16 +1,11 @@
 package io.hvd.spi;
 
 /**
- * Hears what a data plane is doing, piece by piece, on the thread that does it:
- *
- * <pre>{@code
- * long begun = activities.begin();
- * pack();
- * activities.end("MEMCPY_IN_FUSION_BUFFER", begun);
- * }</pre>
+ * Receives what a data plane is doing, piece by piece, on the thread that does it: <pre>{@code long begun =
+ * activities.begin(); pack(); activities.end("MEMCPY_IN_FUSION_BUFFER", begun); }</pre>
  */
 public interface Activities {
-    /** For a data plane that nobody listens to. */
+    /** Ignores everything, for a data plane whose activities are not recorded. */
     Activities UNHEARD = new Activities() {
         @Override
         public long begin() {
@@ -19,21 +14,26 @@ public interface Activities {
 
         @Override
         public void end(String name, long begun) {
-            // Nobody wants to know.
+            // Nothing is recorded.
         }
     };
 
-    /** The elements of a batch go to where the collective takes them from, scaled and converted. */
+    /** The copy of a batch's elements, scaled and converted, to the place from which the collective takes them. */
     String COPY_IN = "MEMCPY_IN_FUSION_BUFFER";
 
     String COPY_OUT = "MEMCPY_OUT_FUSION_BUFFER";
 
-    /** The other ranks have not brought theirs yet. */
+    /** The wait for the other ranks' data. */
     String WAIT_FOR_DATA = "WAIT_FOR_DATA";
 
-    /** The time, for {@link #end}; 0 while nobody listens. */
+    /** The time in nanoseconds, for {@link #end}; 0 while nothing is recorded. */
     long begin();
 
-    /** @param name in Horovod's words where it has one */
+    /**
+     * Records an activity that ends now.
+     *
+     * @param name Horovod's name of the activity where it has one
+     * @param begun the value that {@link #begin} has returned
+     */
     void end(String name, long begun);
 }

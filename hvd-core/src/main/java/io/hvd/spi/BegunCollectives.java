@@ -5,9 +5,9 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 
 /**
- * Collectives that leave the caller to other things. They move on whenever they are asked whether they are done. Several may
- * be under way, which all ranks begin in the same order; before anything else is called on the set they must be done. All
- * tensors are direct buffers.
+ * Collectives that return before they are done. They make progress whenever they are asked whether they are done.
+ * Several may be under way, which all ranks begin in the same order; all of them must be done before anything else is
+ * called on the set. All tensors are direct buffers.
  */
 public interface BegunCollectives {
     /** Begins to reduce one tensor in place. */
@@ -17,7 +17,7 @@ public interface BegunCollectives {
      * Begins an allgather.
      *
      * @param input this rank's own part of the output
-     * @param elements number of elements that each rank brings
+     * @param elements number of elements from each rank
      */
     Completion beginAllgather(Tensor input, Tensor output, long[] elements);
 
@@ -27,7 +27,7 @@ public interface BegunCollectives {
     /** Begins an alltoall; the parameters are those of {@link Collectives#alltoall}. */
     Completion beginAlltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest);
 
-    /** For collectives that have nothing to do meanwhile: each is done when the call returns. */
+    /** Collectives for a data plane without such calls: each is done when the call returns. */
     static BegunCollectives atOnce(Collectives collectives) {
         return new BegunCollectives() {
             @Override

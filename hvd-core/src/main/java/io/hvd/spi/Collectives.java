@@ -4,79 +4,95 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 
 /**
- * The collectives of one process set. Every member makes the same calls in the same order with agreed types and sizes; a
- * call returns when the outputs may be read, or leaves a {@link Completion} behind. Ranks are numbered within the set here,
- * and arrays of counts go by these numbers.
+ * The collectives of one process set. Every member makes the same calls in the same order with agreed types and sizes.
+ * When a call returns, the outputs may be read, unless it leaves a {@link Completion}. Ranks are numbered within the
+ * set here, and arrays of counts are indexed by these numbers.
  *
- * <p>Some calls are handed the list of a batch's tensors, which may be packed into one buffer or streamed chunk by chunk
- * without one. No method has a default: whatever passes calls on to another implementation states for each of them what
- * it does.
+ * <p>Calls that take a list receive the tensors of a batch, which may be packed into one buffer or streamed chunk by
+ * chunk without one. No method has a default: a class that passes calls on to another implementation states for each of
+ * them what it does.
  */
 public interface Collectives extends AutoCloseable {
-    /** From here on the data plane tells what it is doing; one that has nothing to tell need not. */
+    /** Gives the data plane a receiver for its activities; a data plane without activities may ignore it. */
     void report(Activities to);
 
     /**
-     * Reduces every tensor over the ranks. Inputs are only read, unless the output is the same tensor.
+     * Reduces every tensor over the ranks. Inputs are not changed, unless the output is the same tensor.
      *
-     * @param inputs of one element type and on one kind of device
+     * @param inputs tensors of one element type and on one kind of device
+     * @param outputs one for each input, of the same shape
      */
     void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how);
 
     /**
      * Concatenates the ranks' inputs in rank order.
      *
-     * @param elements number of elements that each rank brings
+     * @param elements number of elements from each rank
      */
     void allgather(Tensor input, Tensor output, long[] elements);
 
-    /** Copies the root's inputs to the outputs of every rank, the root's own included. */
+    /** Copies the root's inputs to the outputs of every rank, including the root's own. */
     void broadcast(List<Tensor> inputs, List<Tensor> outputs, int root);
 
     /**
-     * Gives every rank a piece of every input; pieces lie one behind the other, in rank order, on both
-     * sides.
+     * Gives every rank a piece of every input. On both sides the pieces lie one behind the other, in rank order.
      *
      * @param sent number of elements for each rank
      * @param received number of elements from each rank
-     * @param longest the largest piece between any two ranks
+     * @param longest number of elements of the largest piece between any two ranks
      */
     void alltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest);
 
     /**
-     * Reduces over the ranks, and leaves every rank its own piece of the result.
+     * Reduces over the ranks, and gives each rank its own piece of the result.
      *
-     * @param elements number of elements that each rank gets
+     * @param elements number of elements for each rank
      */
     void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how);
 
-    /** Reduces to one rank. @param output null but on the root */
+    /**
+     * Reduces to one rank.
+     *
+     * @param output null on all ranks but the root
+     */
     void reduce(Tensor input, Tensor output, Reduction how, int root);
 
-    /** Like {@link #allgather}, to one rank. @param output null but on the root */
+    /**
+     * Concatenates the ranks' inputs in rank order, as {@link #allgather} does, on one rank.
+     *
+     * @param output null on all ranks but the root
+     */
     void gather(Tensor input, Tensor output, long[] elements, int root);
 
-    /** Gives every rank its piece of the root's tensor. @param input null but on the root */
+    /**
+     * Gives every rank its piece of the root's tensor.
+     *
+     * @param input null on all ranks but the root
+     * @param elements number of elements for each rank
+     */
     void scatter(Tensor input, Tensor output, long[] elements, int root);
 
-    /** One half of a transfer; the rank {@code to} calls {@link #receive} at the same time. */
+    /** Sends a tensor to the rank {@code to}, which calls {@link #receive} at the same time. */
     void send(Tensor tensor, int to);
 
     void receive(Tensor tensor, int from);
 
-    /** What the last call has left to a device: until it is done, outputs must not be read nor inputs changed. Null for nothing. */
+    /**
+     * The work that the last call has left to a device, or null if there is none. Until it is done, outputs must not be
+     * read and inputs must not be changed.
+     */
     Completion completion();
 
-    /** Work that goes on meanwhile, on a device or between the ranks. */
+    /** Work that goes on after a call has returned, on a device or between the ranks. */
     interface Completion {
-        /** Throws if the work has failed. */
+        /** Whether the work is done; throws if it has failed. */
         boolean isDone();
     }
 
-    /** Gives up what is under way, because the job has failed; nobody else need come. */
+    /** Gives up what is under way because the job has failed; the other ranks need not make this call. */
     void abandon();
 
-    /** Gives back what belongs to this set alone; every member calls it. */
+    /** Releases what belongs to this set alone; every member calls it. */
     @Override
     void close();
 }

@@ -15,8 +15,8 @@ import java.util.TreeMap;
  */
 public record NodeGroups(List<Integer> inside, List<Integer> across) {
     /**
-     * @param rank whose groups are wanted
-     * @param members of the process set, ascending
+     * @param rank the rank whose groups are made
+     * @param members ranks of the process set, ascending
      * @param nodes number of the node of every rank of the job
      */
     public static NodeGroups of(int rank, List<Integer> members, List<Integer> nodes) {
@@ -30,7 +30,7 @@ public record NodeGroups(List<Integer> inside, List<Integer> across) {
         return new NodeGroups(List.copyOf(inside), across);
     }
 
-    /** Why the members make no grid worth having; empty if they do. The same on every rank. */
+    /** Why the members form no grid that is worth using; empty if they do. The answer is the same on every rank. */
     public static Optional<String> obstacle(List<Integer> members, List<Integer> nodes) {
         List<Integer> sizes =
                 rows(members, nodes).values().stream().map(List::size).toList();
@@ -43,7 +43,7 @@ public record NodeGroups(List<Integer> inside, List<Integer> across) {
         return sizes.get(0) == 1 ? Optional.of("every node has one rank only") : Optional.empty();
     }
 
-    /** The ranks of each node, ascending, by node. */
+    /** The ranks of each node, ascending; nodes are in the order of their numbers. */
     public static List<List<Integer>> grid(List<Integer> members, List<Integer> nodes) {
         return rows(members, nodes).values().stream().map(List::copyOf).toList();
     }

@@ -2,7 +2,7 @@ package io.hvd.spi;
 
 import java.util.Locale;
 
-/** What a request asks for. */
+/** The kind of operation that a request asks for. */
 public enum OpKind {
     ALLREDUCE,
     ALLGATHER,

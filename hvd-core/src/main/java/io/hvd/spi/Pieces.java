@@ -3,10 +3,10 @@ package io.hvd.spi;
 import java.util.Arrays;
 
 /**
- * The part of a tensor that goes to, or comes from, each of some ranks.
+ * The part of a tensor that goes to each rank, or comes from it.
  *
- * @param starts first element, by rank
- * @param counts elements, by rank
+ * @param starts the first element of each part, by rank
+ * @param counts number of elements of each part, by rank
  */
 public record Pieces(long[] starts, long[] counts) {
     public static Pieces oneBehindTheOther(long[] counts) {
@@ -17,7 +17,7 @@ public record Pieces(long[] starts, long[] counts) {
         return new Pieces(starts, counts);
     }
 
-    /** Everybody the same elements. */
+    /** Gives every rank the same elements, which begin at 0. */
     public static Pieces same(long count, int ranks) {
         long[] counts = new long[ranks];
         Arrays.fill(counts, count);
@@ -38,7 +38,10 @@ public record Pieces(long[] starts, long[] counts) {
         return Arrays.stream(counts).max().orElse(0);
     }
 
-    /** How many elements of a rank's piece go in the round that begins at {@code from}. */
+    /**
+     * Number of elements of a rank's piece in the round that begins at {@code from} and takes at most {@code share}
+     * elements.
+     */
     public int count(int rank, long from, int share) {
         return count(counts[rank], from, share);
     }

@@ -5,35 +5,35 @@ import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Scale;
 
 /**
- * What happens to the elements of an allreduce on their way: multiplied by {@code prescale}, turned
- * into {@code wire}, combined by {@code op} over all ranks, turned back, multiplied by {@code postscale}, which is the same
- * on all ranks, and divided by {@code divisor}.
+ * What an allreduce does to the elements: it multiplies them by {@code prescale}, converts them to {@code wire},
+ * combines them by {@code op} over all ranks, converts them back, multiplies them by {@code postscale}, which is the
+ * same on all ranks, and divides them by {@code divisor}.
  *
  * @param op SUM, MIN, MAX or PRODUCT; an average arrives as SUM with a divisor
- * @param divisor how many ranks an average is of; else 1
+ * @param divisor number of ranks over which an average is taken; else 1
  */
 public record Reduction(ReduceOp op, DType wire, double prescale, double postscale, int divisor) {
-    /** Without a divisor. */
+    /** Makes a reduction without a divisor, which is then 1. */
     public Reduction(ReduceOp op, DType wire, double prescale, double postscale) {
         this(op, wire, prescale, postscale, 1);
     }
 
-    /** Whether it is without a divisor and made of these. */
+    /** Whether this is the reduction of these values, without a divisor. */
     public boolean is(ReduceOp itsOp, DType itsWire, double itsPrescale, double itsPostscale) {
         return op == itsOp && wire == itsWire && prescale == itsPrescale && postscale == itsPostscale && divisor == 1;
     }
 
-    /** What becomes of the elements that have been combined. */
+    /** The scaling of the elements after they have been combined. */
     public Scale scale() {
         return new Scale(postscale, divisor);
     }
 
-    /** This reduction for elements that have been scaled already: without the factor before. */
+    /** This reduction without the factor before it, for elements that have been scaled already. */
     public Reduction prescaled() {
         return new Reduction(op, wire, 1, postscale, divisor);
     }
 
-    /** This reduction for elements that are scaled elsewhere, before and afterwards: without factors. */
+    /** This reduction without factors, for elements that are scaled elsewhere, before and after it. */
     public Reduction unscaled() {
         return new Reduction(op, wire, 1, 1);
     }

@@ -6,16 +6,16 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Where this rank stands among all, among those of its node, and among those with the same place on other nodes.
+ * The place of this rank among all ranks, among those of its node, and among those with the same place on other nodes.
  *
  * @param rank 0 to {@code size - 1}
  * @param localRank place among the ranks of this node
- * @param crossRank place among the ranks with this local rank, one per node, by their rank; the same as
- *     in a communicator split by local rank
- * @param crossSize number of such nodes
+ * @param crossRank place among the ranks with this local rank, of which each node has at most one, in their order; the
+ *     same as in a communicator split by local rank
+ * @param crossSize number of ranks with this local rank
  * @param homogeneous whether all nodes have the same number of ranks
  * @param hosts host name of every rank, by rank
- * @param nodes number of the node of every rank, by rank; nodes count in the order of their first ranks
+ * @param nodes number of the node of every rank, by rank; nodes are numbered in the order of their first ranks
  */
 public record Topology(
         int rank,
@@ -34,9 +34,9 @@ public record Topology(
     }
 
     /**
-     * Places every rank.
+     * Finds the place of every rank.
      *
-     * @param rank whose view is wanted
+     * @param rank the rank whose view is made
      * @param nodes an identity of the node of every rank, equal for ranks that share memory
      * @param hosts host name of every rank, for messages
      */

@@ -3,23 +3,32 @@ package io.hvd.spi;
 import java.nio.ByteBuffer;
 
 /**
- * Bytes that go from one rank to another while other things go on, any number of them at once. Started and looked
- * after on the communication thread; between two ranks, those of one tag arrive in the order in which they were
+ * Transfers of bytes from one rank to another beside other work, any number at the same time. The communication thread
+ * starts them and moves them on. Between two ranks, transfers with the same tag arrive in the order in which they were
  * started.
  */
 public interface Transfers {
-    /** Tags are smaller than this; what every MPI allows. */
+    /** The number of tags: a tag is smaller than this, which every MPI allows. */
     int TAGS = 1 << 15;
 
-    /** @param bytes direct, from its position to its limit; neither changed nor freed before the transfer is done */
+    /**
+     * Starts to send bytes.
+     *
+     * @param bytes a direct buffer, sent from its position to its limit; it must not be changed or freed before the
+     *     transfer is done
+     */
     Transfer send(ByteBuffer bytes, int to, int tag);
 
-    /** @param bytes direct; filled from its position to its limit, exactly as much as is sent */
+    /**
+     * Starts to receive bytes.
+     *
+     * @param bytes a direct buffer, filled from its position to its limit with exactly as many bytes as are sent
+     */
     Transfer receive(ByteBuffer bytes, int from, int tag);
 
-    /** One half of it, on its way. */
+    /** One rank's half of a transfer that is under way. */
     interface Transfer {
-        /** Moves it on; throws if it has failed. */
+        /** Moves the transfer on and says whether it is done; throws if it has failed. */
         boolean isDone();
     }
 }

@@ -4,27 +4,27 @@ import io.hvd.tensor.Device;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 
-/** An allreduce into which the ranks go without having agreed on it, so that any of them may refuse it for all. */
+/** An allreduce that the ranks begin without having agreed on it, so that any of them may refuse it for all. */
 public interface VetoableAllreduce {
     /**
-     * Whether {@link #allreduceUnlessVetoed} is there for tensors on such a device.
+     * Whether {@link #allreduceUnlessVetoed} may be called for tensors on such a device.
      *
-     * @param device {@code cuda:n} is each rank's n-th GPU of its own, whatever its place among those that the rank sees
+     * @param device {@code cuda:n} is each rank's own n-th GPU, whatever its place among those that the rank sees
      */
     boolean takesVetoes(Device device);
 
     /**
-     * Like {@link Collectives#allreduce}, but if a rank calls {@link #vetoAllreduce} instead, nothing is written to any
-     * output. The question travels with the first of the data, so that it costs no message.
+     * Does as {@link Collectives#allreduce}, but writes nothing to any output if a rank calls {@link #vetoAllreduce}
+     * instead. The veto travels with the first of the data, so it costs no message of its own.
      *
      * @return false if a rank has vetoed
      */
     boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how);
 
     /**
-     * Takes part in the allreduce into which the other ranks go, so that it fails for all of them.
+     * Takes part in the allreduce that the other ranks have begun, so that it fails for all of them.
      *
-     * @param device where its tensors lie
+     * @param device the device of the allreduce's tensors
      * @param elements number of elements of all its tensors
      */
     void vetoAllreduce(Device device, long elements, Reduction how);

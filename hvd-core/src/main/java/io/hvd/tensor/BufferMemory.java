@@ -10,7 +10,7 @@ public final class BufferMemory implements HostMemory {
     /** The last typed view. Threads may set it at the same time, since any thread's view is as good as another's. */
     private View view;
 
-    /** Takes what lies between the buffer's position and limit. */
+    /** Uses the bytes between the buffer's position and limit. */
     public BufferMemory(ByteBuffer buffer) {
         if (!buffer.isDirect()) {
             throw new IllegalArgumentException("buffer is on the heap, expected a direct buffer or a Java array");
@@ -20,7 +20,7 @@ public final class BufferMemory implements HostMemory {
 
     private record View(DType type, Buffer elements) {}
 
-    /** It starts at the first element, and is in native byte order. */
+    /** The buffer, whose first byte is that of the first element; its byte order is native. */
     public ByteBuffer buffer() {
         return buffer;
     }

@@ -7,10 +7,9 @@ import java.nio.ByteBuffer;
 /**
  * Copies, scales and converts runs of elements between tensors and a staging buffer in one pass.
  *
- * <p>Works block by block through small arrays that stay in the first-level cache, because loops over
- * plain arrays are the ones that the JIT turns into vector code. A run of no elements may begin anywhere, behind the end of
- * the tensor too: of a piece that is shorter than others, rounds are left in which it has nothing. Not thread-safe: one
- * per thread.
+ * <p>It works block by block through small arrays that stay in the first-level cache, because the JIT makes vector code
+ * of loops over plain arrays. A run of no elements may begin anywhere, even behind the end of the tensor: a piece that
+ * is shorter than others has no elements in the last rounds. Not thread-safe: each thread needs its own.
  */
 public final class Converter {
     private static final int BLOCK = 2048;
@@ -46,7 +45,7 @@ public final class Converter {
         }
     }
 
-    /** The way back: {@code wire} elements, scaled, become elements of {@code to}. */
+    /** Writes {@code wire} elements, scaled, as elements of {@code to}; the reverse of {@link #pack}. */
     public void unpack(ByteBuffer from, int at, DType wire, Tensor to, long first, int count, Scale scale) {
         if (count == 0) {
             return;
@@ -87,7 +86,10 @@ public final class Converter {
         }
     }
 
-    /** The way back: out of {@code from}, an array of {@code wire}'s kind, which stays as it is. */
+    /**
+     * Writes elements of {@code from}, an array of {@code wire}'s kind that is not changed, as elements of {@code to};
+     * the reverse of {@link #load}.
+     */
     void store(Object from, int at, DType wire, Tensor to, long first, int count, Scale scale) {
         if (count == 0) {
             return;
@@ -141,7 +143,7 @@ public final class Converter {
         }
     }
 
-    /** Converts a block; the result may be the block itself, changed. Doubles are scaled as doubles. */
+    /** Converts a block. The result may be the same array, changed. Doubles are scaled as doubles. */
     private Object convert(Object block, DType from, DType to, Scale scale, int count) {
         if (from == to && !from.isHalf()) {
             scaleInPlace(block, from, scale, count);
@@ -181,7 +183,7 @@ public final class Converter {
         return halves;
     }
 
-    /** Straight to the type asked for: by way of a float a half would be rounded twice. */
+    /** Converts straight to the requested type: by way of a float, a half would be rounded twice. */
     private Object narrowed(double[] values, DType to, int count) {
         if (to == DType.FLOAT32) {
             for (int i = 0; i < count; i++) {
@@ -263,7 +265,7 @@ public final class Converter {
         }
     }
 
-    /** The scale for a factor, which is usually the one of before. */
+    /** The scale for a factor, which is usually the same as the last time. */
     private Scale factor(double scale) {
         if (scale != lastFactor) {
             lastFactor = scale;

@@ -20,7 +20,7 @@ public enum DType {
      */
     BOOL("bool", 1, byte[].class),
     INT16("int16", 2, short[].class),
-    /** Kept in {@code short[]}; {@link Short#toUnsignedInt} gives the value. */
+    /** An unsigned 16-bit integer, kept in {@code short[]}; {@link Short#toUnsignedInt} gives the value. */
     UINT16("uint16", 2, short[].class);
 
     private final String label;
@@ -33,7 +33,7 @@ public enum DType {
         this.arrayType = arrayType;
     }
 
-    /** Bytes of one element. */
+    /** Number of bytes of one element. */
     public int bytes() {
         return bytes;
     }
@@ -52,7 +52,10 @@ public enum DType {
         return this == FLOAT16 || this == BFLOAT16;
     }
 
-    /** Why elements of this type cannot be combined so on any back end; empty if they can. Ask at submission. */
+    /**
+     * Why no back end can combine elements of this type by this operation; empty if they can. It is checked when an
+     * operation is submitted.
+     */
     public Optional<String> refuses(ReduceOp op) {
         return this == BOOL && op == ReduceOp.AVERAGE
                 ? Optional.of("bool has no average: use SUM or MAX for a logical or, MIN or PRODUCT for a logical and,"
@@ -60,7 +63,10 @@ public enum DType {
                 : Optional.empty();
     }
 
-    /** Why elements of this type cannot be multiplied with a factor; empty if they can. Ask at submission. */
+    /**
+     * Why elements of this type cannot be multiplied by a factor; empty if they can. It is checked when an operation is
+     * submitted.
+     */
     public Optional<String> refusesScaling() {
         return this == BOOL
                 ? Optional.of("bool takes no scale factor: it has no values but 0 and 1")

@@ -1,6 +1,6 @@
 package io.hvd.tensor;
 
-/** Where memory lies: the host, or one CUDA device by its index among the visible ones. */
+/** The place of memory: the host, or one CUDA device by its index among the visible ones. */
 public record Device(Kind kind, int index) {
     public static final Device CPU = new Device(Kind.CPU, 0);
 

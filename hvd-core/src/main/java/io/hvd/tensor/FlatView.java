@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The host tensors of a batch, read and written as if they were one long run of elements of the wire
- * type. A back end takes from it what fits its stage, chunk by chunk, whatever the tensors' borders.
+ * The host tensors of a batch, read and written as if they were one long run of elements of the wire type. A back end
+ * reads as many elements as fit its stage, chunk by chunk, whatever the tensors' borders.
  */
 public final class FlatView {
     private final List<Tensor> tensors;
@@ -29,7 +29,7 @@ public final class FlatView {
         this.converts = different;
     }
 
-    /** A view of the tensors into which the result goes: this one, if they are the same, or a new one. */
+    /** A view of the output tensors: this one if they are the same, or a new one. */
     public FlatView of(List<Tensor> outputs) {
         for (int i = 0; i < tensors.size(); i++) {
             if (tensors.get(i) != outputs.get(i)) {
@@ -58,7 +58,7 @@ public final class FlatView {
                 from, count, (tensor, first, run, at) -> converter.pack(tensor, first, run, stage, at, wire, scale));
     }
 
-    /** Takes {@code count} elements from the start of {@code stage}, scaled, to where element {@code from} lies. */
+    /** Writes {@code count} elements from the start of {@code stage}, scaled, to the elements from {@code from} on. */
     public void unpack(long from, int count, ByteBuffer stage, Scale scale) {
         forEachPart(
                 from, count, (tensor, first, run, at) -> converter.unpack(stage, at, wire, tensor, first, run, scale));
@@ -72,7 +72,7 @@ public final class FlatView {
                 (tensor, first, run, at) -> converter.load(tensor, first, run, block, at / wire.bytes(), wire, scale));
     }
 
-    /** Takes {@code count} elements from the start of {@code block}, scaled, to where element {@code from} lies. */
+    /** Writes {@code count} elements from the start of {@code block}, scaled, to the elements from {@code from} on. */
     public void write(long from, int count, Object block, Scale scale) {
         forEachPart(
                 from,
@@ -81,11 +81,11 @@ public final class FlatView {
     }
 
     /**
-     * The memory of the first of some elements, where they lie in a direct buffer as they travel.
+     * The memory of the elements from {@code from} on, if they lie in a direct buffer in the type that travels.
      *
-     * @param most elements; fewer if the tensor ends before
-     * @param other of as many tensors
-     * @return null if they do not, or if {@code other} has another tensor there
+     * @param most the most elements; there are fewer if the tensor ends before
+     * @param other a view of as many tensors
+     * @return null if they do not, or if {@code other} has another tensor at this place
      */
     public ByteBuffer shared(long from, int most, FlatView other) {
         int i = tensorAt(from);
@@ -114,7 +114,7 @@ public final class FlatView {
         }
     }
 
-    /** One that begins there or has begun before; those before it have ended by then. */
+    /** The number of a tensor that begins at the element or before it; all tensors before this one end by then. */
     private int tensorAt(long element) {
         int found = Arrays.binarySearch(starts, element);
         return found >= 0 ? found : -found - 2;

@@ -7,7 +7,7 @@ package io.hvd.tensor;
  */
 public final class HalfFloat {
     private static final int FLOAT_INFINITY = 0x7f800000;
-    /** 65536 as float bits: from here on no finite half is nearest. */
+    /** 65536 as float bits: no finite half is nearest to this value or a greater one. */
     private static final int HALF_OVERFLOW = 0x47800000;
     /** 2^-14 as float bits: below it halves are subnormal. */
     private static final int HALF_SMALLEST_NORMAL = 0x38800000;
@@ -56,12 +56,12 @@ public final class HalfFloat {
         return Float.intBitsToFloat(brain << 16);
     }
 
-    /** Rounded once, whatever a float in between would have lost. */
+    /** Converts a double and rounds once, without the loss of a float in between. */
     public static short toFloat16(double value) {
         return toFloat16(toOdd(value));
     }
 
-    /** Rounded once, whatever a float in between would have lost. */
+    /** Converts a double and rounds once, without the loss of a float in between. */
     public static short toBfloat16(double value) {
         return toBfloat16(toOdd(value));
     }

@@ -38,7 +38,7 @@ final class HalfRuns {
         }
     }
 
-    /** Rounded once, whatever a float in between would have lost. */
+    /** Converts doubles and rounds once, without the loss of a float in between. */
     static void toHalf(DType type, double[] from, short[] to, int count) {
         if (type == DType.FLOAT16) {
             for (int i = 0; i < count; i++) {
@@ -111,7 +111,7 @@ final class HalfRuns {
         }
     }
 
-    /** The float of each float16, 256 KiB, made when it is first asked for. */
+    /** The float of each float16, in 256 KiB, made when it is first needed. */
     private static final class Table {
         static final float[] FLOATS = new float[1 << Short.SIZE];
 

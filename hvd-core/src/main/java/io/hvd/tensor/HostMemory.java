@@ -17,7 +17,7 @@ public sealed interface HostMemory extends Memory permits HeapMemory, BufferMemo
         read(type, from, array, 0, count);
     }
 
-    /** Copies elements out of a Java array of {@code type}'s kind; the mirror image of {@code read}. */
+    /** Copies elements from a Java array of {@code type}'s kind; the reverse of {@code read}. */
     default void write(DType type, long from, Object array, int count) {
         write(type, from, array, 0, count);
     }
@@ -25,6 +25,6 @@ public sealed interface HostMemory extends Memory permits HeapMemory, BufferMemo
     /** Reads elements into {@code array} from its element {@code at} on. */
     void read(DType type, long from, Object array, int at, int count);
 
-    /** Writes elements out of {@code array} from its element {@code at} on. */
+    /** Writes elements from {@code array}, beginning with its element {@code at}. */
     void write(DType type, long from, Object array, int at, int count);
 }

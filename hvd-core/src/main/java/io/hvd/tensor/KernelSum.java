@@ -5,15 +5,15 @@ import java.nio.ByteOrder;
 import java.util.List;
 
 /**
- * Sums of long runs of direct memory by a kernel, for a {@link Reducer}. Nothing is copied to arrays for it; what lies in an
- * array is left to the JIT, which is as fast there.
+ * Adds long runs of direct memory by a kernel, for a {@link Reducer}. Nothing is copied to arrays for it; the JIT is as
+ * fast for data that lies in an array.
  */
 final class KernelSum {
-    /** Shorter ones are slower: the processor reads ahead as long as it goes on and on. */
+    /** The elements of a block; shorter ones are slower, because the processor reads ahead only in long runs. */
     private static final int BLOCK = 16384;
-    /** Below, a kernel gains nothing. */
+    /** The least number of elements for which a kernel gains time. */
     private static final int LEAST = 4096;
-    /** A tensor that ends sooner goes with its neighbours, by way of an array. */
+    /** The shortest tensor that is added in place; shorter ones go with their neighbours by way of an array. */
     private static final int SHORTEST = 512;
 
     private final ReduceKernel kernel;
@@ -31,7 +31,7 @@ final class KernelSum {
                 && sources.stream().skip(1).noneMatch(source -> source == target);
     }
 
-    /** @return how many of the elements it has reduced, from the first one on; 0 if it is not for the kernel */
+    /** @return number of elements that it has reduced, from the first one on; 0 if the kernel does not suit */
     int reduce(DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Reducer.Own own) {
         int most = Math.min(BLOCK, count);
         if (own.place() < 0) {
@@ -55,7 +55,7 @@ final class KernelSum {
             int first,
             int run,
             Reducer.Own own) {
-        // Two may be added in either order.
+        // Two sources may be added in either order.
         boolean toMine = own.place() == 0 || sources.size() == 2;
         if (toMine) {
             for (int i = 0; i < sources.size(); i++) {

@@ -1,6 +1,6 @@
 package io.hvd.tensor;
 
-/** Whether anybody has asked for a tensor's elements; when the tensor is garbage and nobody has, it says so. */
+/** Records whether a tensor's elements have been read, and reports a tensor that becomes garbage unread. */
 final class ReadWatch implements Runnable {
     private final Runnable onNeverRead;
     /** Set by the user's threads, read by the cleaner's. */

@@ -3,12 +3,11 @@ package io.hvd.tensor;
 import java.nio.ByteBuffer;
 
 /**
- * Adds and multiplies where the elements lie, in direct buffers, as the JIT cannot: it uses the processor's vector units on
- * arrays only. Every result has the bits that
- * Java's own arithmetic gives, but for those of a NaN. By one thread at a time.
+ * Adds and multiplies elements in direct buffers faster than the JIT, which uses the processor's vector units on arrays
+ * only. Every result has the same bits as Java's own arithmetic, except those of a NaN. One thread at a time uses it.
  */
 public interface ReduceKernel {
-    /** There is none. */
+    /** The absence of a kernel. */
     ReduceKernel NONE = new ReduceKernel() {
         @Override
         public boolean takes(DType type) {

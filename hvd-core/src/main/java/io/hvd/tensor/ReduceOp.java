@@ -2,23 +2,23 @@ package io.hvd.tensor;
 
 /** How an allreduce combines the ranks' values; numbered as in Horovod. */
 public enum ReduceOp {
-    /** Sum over the ranks, divided by their number; of integers the exact quotient, cut off. */
+    /** The sum over the ranks, divided by their number; of integers the exact quotient, rounded towards zero. */
     AVERAGE,
     SUM,
-    /** Named for Horovod's users and refused: not there yet. */
+    /** Named for Horovod's users, but refused: it is not implemented. */
     ADASUM,
     MIN,
     MAX,
     PRODUCT;
 
-    /** What travels: an average is a sum until it is unpacked. */
+    /** The operation of the data plane: an average is a sum until it is unpacked. */
     public ReduceOp onTheWire() {
         return this == AVERAGE ? SUM : this;
     }
 
     /**
-     * The arithmetic that does this to the elements of a type. On the zeros and ones of bool a sum, the
-     * logical or, is their maximum and a product, the logical and, their minimum.
+     * The arithmetic that carries this operation out on the elements of a type. On the zeros and ones of bool, a sum is
+     * the logical or, their maximum, and a product is the logical and, their minimum.
      */
     public ReduceOp arithmeticOn(DType type) {
         if (type != DType.BOOL) {

@@ -5,9 +5,9 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * Combines the same range of several staging buffers, in their order, so that whoever owns a range
- * gets one well-defined result to hand to everybody. Half types are accumulated in float32 and
- * rounded once. Not thread-safe: one per thread.
+ * Combines the same range of several staging buffers, in their order, so that the owner of a range gets one
+ * well-defined result for all ranks. Half types are accumulated in float32 and rounded once. Not thread-safe: each
+ * thread needs its own.
  */
 public final class Reducer {
     private static final int BLOCK = 2048;
@@ -22,7 +22,7 @@ public final class Reducer {
         this(ReduceKernel.NONE);
     }
 
-    /** @param kernel for what it takes */
+    /** @param kernel reduces what it can */
     public Reducer(ReduceKernel kernel) {
         this.kernelSum = new KernelSum(kernel);
     }
@@ -43,8 +43,8 @@ public final class Reducer {
     /**
      * Reduces where one of the sources lies elsewhere, and the result goes there too.
      *
-     * @param sources whatever {@code own} has in place of one of them
-     * @param target null if it goes nowhere else
+     * @param sources the staging buffers; {@code own} replaces one of them, whatever it contains
+     * @param target null if the result goes nowhere else
      */
     public void reduce(
             ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Own own) {
@@ -60,7 +60,7 @@ public final class Reducer {
         }
     }
 
-    /** A source that is not a staging buffer: memory of the caller's, which need not be copied to one first. */
+    /** A source in the caller's memory, which need not be copied to a staging buffer first. */
     public interface Own {
         /** The number of the source, counted from 0; a negative one means none. */
         int place();
@@ -69,15 +69,17 @@ public final class Reducer {
         void read(int first, int count, Object block);
 
         /**
-         * Where the first of these elements lie in a direct buffer that gets what comes out too, so that they may be added
-         * to: as many of them as lie together; null if they do not.
+         * The direct buffer that holds the first of these elements and also receives their result, so that others may
+         * be added to it: as many elements as lie together; null if there is none.
          */
         ByteBuffer inPlace(int first, int count);
 
-        /** What comes out is scaled so, before it goes anywhere; a half type's float32 before it is rounded. */
+        /**
+         * The scale for the result, applied before it is written; for a half type to the float32 before it is rounded.
+         */
         Scale scale();
 
-        /** Gets what has come out there; {@code block} stays as it is. */
+        /** Receives the result; {@code block} must not be changed. */
         void write(int first, int count, Object block);
     }
 
@@ -104,7 +106,7 @@ public final class Reducer {
 
         @Override
         public void write(int first, int count, Object block) {
-            // The target is all there is.
+            // The result goes to the target only.
         }
     };
 

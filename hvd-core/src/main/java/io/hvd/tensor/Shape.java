@@ -2,7 +2,7 @@ package io.hvd.tensor;
 
 import java.util.Arrays;
 
-/** Dimensions of a tensor, outermost first; no dimension at all means a scalar. */
+/** The dimensions of a tensor, outermost first; a scalar has no dimension. */
 public final class Shape {
     private static final Shape SCALAR = new Shape(new long[0]);
 
@@ -29,7 +29,7 @@ public final class Shape {
         return SCALAR;
     }
 
-    /** Number of dimensions. */
+    /** The number of dimensions. */
     public int rank() {
         return dims.length;
     }
@@ -53,7 +53,7 @@ public final class Shape {
         return new Shape(changed);
     }
 
-    /** Elements of one row, that is of everything behind the first dimension. */
+    /** The number of elements of one row, that is, the product of all dimensions but the first. */
     public long rowElements() {
         long product = 1;
         for (int i = 1; i < dims.length; i++) {

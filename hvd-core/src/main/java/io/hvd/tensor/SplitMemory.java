@@ -7,18 +7,18 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Direct buffers one behind the other, for memory of more bytes than one buffer can hold. Parts may have
- * any size, but no element may lie across a border.
+ * Several direct buffers, one behind the other, for memory of more bytes than one buffer can hold. Parts may have any
+ * size, but no element may lie across a border.
  */
 public final class SplitMemory implements HostMemory {
-    /** As long as a buffer can be and still end at the border of any element. */
+    /** The greatest length in bytes that a buffer can have and still end at the border of any element. */
     static final int LONGEST_PART = Integer.MAX_VALUE & -8;
 
     private final List<ByteBuffer> parts;
-    /** Byte at which each part begins, and at last the byte behind all of them. */
+    /** The byte at which each part begins, and at last the byte behind all parts. */
     private final long[] starts;
 
-    /** Takes what lies between position and limit of each buffer. */
+    /** Uses the bytes between position and limit of each buffer. */
     public SplitMemory(List<ByteBuffer> buffers) {
         this.parts = buffers.stream()
                 .map(buffer -> new BufferMemory(buffer).buffer())
@@ -84,7 +84,10 @@ public final class SplitMemory implements HostMemory {
         }
     }
 
-    /** Elements that lie in one part: from byte {@code at} of it, the first of them the {@code done}-th of all. */
+    /**
+     * Receives elements that lie in one part: the first of them begins at byte {@code at} of the part, and is the
+     * {@code done}-th of all.
+     */
     interface Run {
         void visit(ByteBuffer part, int at, int done, int run);
     }

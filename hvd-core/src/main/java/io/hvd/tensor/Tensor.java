@@ -7,19 +7,19 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A shape and an element type over memory that somebody else owns. Nothing is copied when a tensor
- * is made: an in-place collective changes the user's own array, buffer or GPU memory.
+ * A shape and an element type over memory that belongs to the caller. No data is copied when a tensor is made: an
+ * in-place collective changes the user's own array, buffer or GPU memory.
  */
 public final class Tensor {
-    /** What every virtual machine can allocate; the language would allow a few elements more. */
+    /** The longest array that every virtual machine can allocate; the language would allow a few elements more. */
     private static final int LONGEST_ARRAY = Integer.MAX_VALUE - 8;
 
     private final DType dtype;
     private final Shape shape;
     private final Memory memory;
-    /** Null unless somebody expects this tensor to be read; set before the tensor is handed over. */
+    /** Null unless this tensor is expected to be read; set before the tensor is handed over. */
     private ReadWatch watch;
-    /** Never read; while it is here, the garbage collector leaves it alone. */
+    /** Keeps the memory's owner reachable, so that the garbage collector leaves it alone. */
     private Object memoryOwner;
 
     private Tensor(DType dtype, Shape shape, Memory memory) {
@@ -58,7 +58,10 @@ public final class Tensor {
         return wrap(values, DType.UINT8, Shape.of(values.length));
     }
 
-    /** A vector of type bool that holds a copy of the array: bool lies in bytes, see {@link DType#BOOL}. */
+    /**
+     * A vector of type bool that holds a copy of the array, because bool elements are kept as bytes, see {@link
+     * DType#BOOL}.
+     */
     public static Tensor copyOf(boolean... values) {
         byte[] bytes = new byte[values.length];
         for (int i = 0; i < values.length; i++) {
@@ -91,7 +94,7 @@ public final class Tensor {
         return new Tensor(dtype, shape, new HeapMemory(array, offset, length));
     }
 
-    /** A tensor over what lies between position and limit of a direct buffer, in native byte order. */
+    /** A tensor over the bytes between position and limit of a direct buffer, in native byte order. */
     public static Tensor wrap(ByteBuffer buffer, DType dtype, Shape shape) {
         return new Tensor(dtype, shape, new BufferMemory(buffer));
     }

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/** Rank 0's part: tells the others the time, takes in what all ranks have seen, and speaks the verdict. */
+/** Rank 0's part: it tells the others the time, collects the events of all ranks, and gives the verdict. */
 final class Collector implements Part {
     private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(5);
 

@@ -1,16 +1,16 @@
 package io.hvd.timeline;
 
 /**
- * Something that has happened on a rank.
+ * An event on a rank.
  *
- * @param from when; on the way to rank 0 it is turned into rank 0's time
- * @param to when it was over; the same as {@code from} where it took no time
+ * @param from when it began; on the way to rank 0 it is converted to rank 0's time
+ * @param to when it was over; the same as {@code from} if it took no time
  * @param number of the process set, or what the kind says
  * @param name of the tensor
  * @param what and {@code text}: see the kind
  */
 record Event(Kind kind, long from, long to, int number, String name, String what, String text) {
-    /** Beyond this, texts are cut: no viewer shows more, and thousands of events travel in one message. */
+    /** The length beyond which texts are cut: no viewer shows more, and thousands of events travel in one message. */
     private static final int LONGEST_TEXT = 4000;
 
     Event {

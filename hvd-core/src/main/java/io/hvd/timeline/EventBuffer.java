@@ -6,9 +6,9 @@ import io.hvd.trace.TraceListener;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What has happened on this rank since somebody last took it away. Any thread puts in, the timeline's takes out. */
+/** The events of this rank since they were last removed. Any thread adds events, the timeline's thread removes them. */
 final class EventBuffer implements TraceListener {
-    /** Some hundred megabytes at most, should nobody take anything away. */
+    /** The most events, some hundred megabytes, if they are never removed. */
     private static final int MOST = 1 << 19;
 
     private final boolean cycles;

@@ -6,17 +6,21 @@ import io.hvd.timeline.Event.Kind;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** What travels between the timelines of two ranks. */
+/** A message between the timelines of two ranks. */
 sealed interface Message {
-    /** To rank 0: what time is it? */
+    /** A question to rank 0 for its time. */
     record Ping(long sent) implements Message {}
 
     record Pong(long sent, long heard, long answered) implements Message {}
 
-    /** To rank 0. @param session counts the timelines that were started, from 1 */
+    /**
+     * Events for rank 0.
+     *
+     * @param session number of the timeline, counted from 1
+     */
     record Events(int session, List<Event> events) implements Message {}
 
-    /** To rank 0: there is no more of this session. */
+    /** The end of a session, sent to rank 0. */
     record End(int session, long dropped) implements Message {}
 
     default ByteBuffer encode() {

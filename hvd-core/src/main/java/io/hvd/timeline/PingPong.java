@@ -14,19 +14,19 @@ import java.util.List;
  * @param received on the asking rank
  */
 record PingPong(long sent, long heard, long answered, long received) {
-    /** What must be added to the asking rank's time; wrong by at most half of {@link #roundTrip}. */
+    /** The time to add to the asking rank's time, in nanoseconds; it is wrong by at most half of {@link #roundTrip}. */
     long offset() {
         long there = heard - sent;
         long back = answered - received;
         return there + (back - there) / 2;
     }
 
-    /** Time on the way, both ways together. */
+    /** The time on the way in both directions together, in nanoseconds. */
     long roundTrip() {
         return (received - sent) - (answered - heard);
     }
 
-    /** The offset of the exchange that was least held up. */
+    /** The offset from the exchange with the shortest round trip. */
     static long offset(List<PingPong> exchanges) {
         return exchanges.stream()
                 .min(Comparator.comparingLong(PingPong::roundTrip))

@@ -18,7 +18,7 @@ final class Recording {
     private final Rendering rendering;
     private final StepSplit split;
     private final Verdict verdict;
-    /** Null where it could not be opened or written. */
+    /** The file; null if it could not be opened or written. */
     private TimelineFile file;
 
     /** @param hosts by rank */
@@ -35,7 +35,7 @@ final class Recording {
         }
     }
 
-    /** Takes in what a rank has sent, on rank 0's clock. */
+    /** Adds the events of a rank, in rank 0's time. */
     void add(int rank, List<Event> events) {
         rendering.add(rank, events);
         split.add(rank, events).forEach(this::add);
@@ -43,9 +43,9 @@ final class Recording {
     }
 
     /**
-     * Writes what is left.
+     * Writes the remaining events.
      *
-     * @param remarks what the reader should know besides
+     * @param remarks further lines that the reader should know
      * @return the verdict, line by line
      */
     List<String> end(List<String> remarks) {

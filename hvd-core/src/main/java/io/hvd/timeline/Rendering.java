@@ -58,7 +58,7 @@ final class Rendering {
         }
     }
 
-    /** What ties the file's zero to the calendar. */
+    /** Text that connects the file's zero with the calendar. */
     static String start(long epochMicros, int ranks) {
         JsonObject args = TraceJson.object()
                 .put("start_time_since_epoch_in_micros", epochMicros)
@@ -66,12 +66,12 @@ final class Rendering {
         return metadata("start_time", 0, args).toString();
     }
 
-    /** A line of text for whoever reads the file. */
+    /** A line of text for the reader of the file. */
     static String note(String name, String text) {
         return metadata(name, 0, TraceJson.object().put("text", text)).toString();
     }
 
-    /** Takes in what a rank has sent, in its order. */
+    /** Adds the events of a rank, in its order. */
     void add(int rank, List<Event> events) {
         events.forEach(event -> add(rank, event));
     }
@@ -114,7 +114,7 @@ final class Rendering {
                                 event.to() - start,
                                 TraceJson.object().put("tensor", event.name()));
             case CYCLE -> out.add(cycle(rank, nanos).toString());
-            case STEP -> {} // shown when it is known what it was made of
+            case STEP -> {} // shown when all of its parts are known
         }
     }
 

@@ -9,12 +9,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** The part of every rank but 0: compares its clock with rank 0's and sends what has happened, in rank 0's time. */
+/** The part of every rank but 0: it compares its clock with rank 0's and sends its events, in rank 0's time. */
 final class Reporter implements Part {
     private static final int EXCHANGES = 8;
-    /** Quartz drifts apart by some microseconds per second. */
+    /** The time between two comparisons; clocks drift apart by some microseconds per second. */
     private static final long COMPARE_NANOS = TimeUnit.SECONDS.toNanos(5);
-    /** Keeps a message well below what a socket's buffers make slow. */
+    /** The most events of a message, which keeps it well below the size at which a socket's buffers make it slow. */
     private static final int MOST_EVENTS = 4096;
 
     private final ControlChannel channel;

@@ -127,7 +127,9 @@ public final class Timeline {
         await(over);
     }
 
-    /** The job cannot go on: what is there is written, and nobody waited for. Any thread. */
+    /**
+     * The job cannot go on: the timeline writes the events that it has, and waits for no rank. Any thread may call it.
+     */
     public void fail(String why) {
         recorder.listen(null);
         leave(() -> part.fail(why));

@@ -3,11 +3,12 @@ package io.hvd.trace;
 import java.util.List;
 
 /**
- * One collective as this rank has called it, and what has become of it so far. The times come from
- * {@link System#nanoTime()} and are 0 until they are known.
+ * One collective as this rank has called it, and its progress so far. The times are those of {@link System#nanoTime()},
+ * and 0 until they are known.
  *
- * <p>A prepared collective uses the same object for all its calls, one after the other, so that a call makes no garbage.
- * {@link FlightRecorder#pending()} and {@link FlightRecorder#recent()} therefore give copies, which stay as they are.
+ * <p>A prepared collective uses the same object for all its calls, one after the other, so that a call makes no
+ * garbage. {@link FlightRecorder#pending()} and {@link FlightRecorder#recent()} therefore return copies, which do not
+ * change.
  */
 public final class Call {
     private long number;
@@ -36,7 +37,7 @@ public final class Call {
         error = "";
     }
 
-    /** Becomes what the other one is; under the recorder's lock. */
+    /** Copies the other call's fields; under the recorder's lock. */
     void copy(Call other) {
         begin(other.number, other.operation, other.site, other.caller, other.submittedNanos);
         startedNanos = other.startedNanos;
@@ -65,8 +66,8 @@ public final class Call {
     }
 
     /**
-     * The line of the user's program that made the call, such as {@code Train.step(Train.java:42)}; or the line that was
-     * the first to ask for the same under this name.
+     * The line of the user's program that made the call, such as {@code Train.step(Train.java:42)}; or the line that
+     * first asked for the same under this name.
      */
     public String site() {
         return site;
@@ -82,9 +83,9 @@ public final class Call {
     }
 
     /**
-     * When the data plane took it up knowing that all members had come: from here on this rank waits inside
-     * MPI, NCCL or a meeting of threads, and for nobody's program. 0 for a step of a static plan, where
-     * nobody knows who has come.
+     * The time at which the data plane began the call knowing that all members had come: from here on this rank waits
+     * inside MPI, NCCL or a meeting of threads, and not for another rank's program. It is 0 for a step of a static
+     * plan, for which this is not known.
      */
     public long startedNanos() {
         return startedNanos;

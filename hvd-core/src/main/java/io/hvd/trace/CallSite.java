@@ -7,7 +7,10 @@ import java.util.Optional;
 /** Finds the line of the user's program in a stack: the one that led to a collective, or the one where a thread is. */
 public final class CallSite {
     private static final String LIBRARY = "io.hvd";
-    /** Users of the library that live under its name: the examples, the benchmarks, and programs of the tests. */
+    /**
+     * Packages of programs that use the library and live under its name: the examples, the benchmarks, and programs of
+     * the tests.
+     */
     private static final List<String> PROGRAMS =
             List.of("io.hvd.examples", "io.hvd.benchmarks", "io.hvd.contract", "io.hvd.faults");
     /** What the library and its users stand on. */
@@ -18,7 +21,7 @@ public final class CallSite {
 
     private CallSite() {}
 
-    /** Such as {@code Train.step(Train.java:42)}. */
+    /** The current thread's line of the user's program, such as {@code Train.step(Train.java:42)}. */
     public static String current() {
         return WALKER.walk(frames -> frames.filter(
                         frame -> isUsers(frame.getDeclaringClass().getPackageName()))
@@ -27,7 +30,7 @@ public final class CallSite {
                 .orElse("a thread of hvd or of a native library"));
     }
 
-    /** The user's line that a thread is in, innermost first; empty for threads that run no user's code. */
+    /** The user's line that a thread is in, the innermost one; empty for threads that run no user's code. */
     public static Optional<String> of(StackTraceElement[] stack) {
         return Arrays.stream(stack)
                 .filter(frame -> isUsers(packageOf(frame)))
@@ -35,7 +38,7 @@ public final class CallSite {
                 .map(CallSite::describe);
     }
 
-    /** True if what the user's line has called is this library, and not the JDK or something native. */
+    /** True if the user's line has called this library, and not the JDK or a native method. */
     public static boolean isInsideHvd(StackTraceElement[] stack) {
         for (StackTraceElement frame : stack) {
             String name = packageOf(frame);
@@ -46,7 +49,7 @@ public final class CallSite {
         return false;
     }
 
-    /** As a stack trace prints it, without the package. */
+    /** A frame as a stack trace prints it, without the package. */
     public static String describe(StackTraceElement frame) {
         String type = frame.getClassName();
         String line = frame.isNativeMethod() ? "native" : frame.getFileName() + ":" + frame.getLineNumber();
@@ -62,7 +65,7 @@ public final class CallSite {
     }
 
     private static boolean isIn(List<String> roots, String name) {
-        for (String root : roots) { // no stream: this is on the way of calls
+        for (String root : roots) { // no stream, because every call takes this path
             if (isIn(root, name)) {
                 return true;
             }

@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Remembers what this rank is waiting for and its last calls, for whoever asks why a job hangs, and
- * passes on what happens to a listener. While nobody listens, that costs a look at one field. Any
- * thread may use it. What is recorded in a step of steady training makes no garbage.
+ * Remembers the calls that this rank waits for and its last calls, for reports of why a job hangs, and passes events on
+ * to a listener. Without a listener that costs one look at a field. Any thread may use it. Recording makes no garbage
+ * in a step of steady training.
  */
 public final class FlightRecorder {
     /** The last calls, each at its number modulo the length; copies, since a call may be used again. */
@@ -17,8 +17,8 @@ public final class FlightRecorder {
     private long calls;
 
     /**
-     * @param keep how many calls are remembered; the last one always is, because it tells how long a rank
-     *     has been idle and on which thread it trains
+     * @param keep number of calls to remember. The last one is always kept, because it tells how long a rank has been
+     *     idle and on which thread it trains
      */
     public FlightRecorder(int keep) {
         this.recent = new Call[Math.max(1, keep)];
@@ -26,12 +26,12 @@ public final class FlightRecorder {
         pendingEnds.previous = pendingEnds;
     }
 
-    /** From here on this one is told; null for nobody. */
+    /** Sets the listener that is told from here on; null for none. */
     public void listen(TraceListener told) {
         listener = told;
     }
 
-    /** Whether anybody wants to hear what is worth no look at a clock otherwise. */
+    /** Whether there is a listener; without one, times that only it needs are not measured. */
     public boolean isHeard() {
         return listener != null;
     }
@@ -51,7 +51,7 @@ public final class FlightRecorder {
         return call;
     }
 
-    /** A user's thread has called these together; their last calls, if they have made any, have ended. */
+    /** A user's thread has called these together; their previous calls, if there were any, have ended. */
     public void submitted(List<? extends Recorded> together) {
         long now = System.nanoTime();
         synchronized (this) {
@@ -94,7 +94,7 @@ public final class FlightRecorder {
         }
     }
 
-    /** Rank 0 alone: a rank has asked for an operation. */
+    /** A rank has asked for an operation; called on rank 0 only. */
     public void ready(int processSet, String kind, String name, int rank) {
         TraceListener heard = listener;
         if (heard != null) {
@@ -103,7 +103,7 @@ public final class FlightRecorder {
     }
 
     /**
-     * The data plane takes it up now, because all members have come.
+     * The data plane begins the call now, because all members have come.
      *
      * @param batch as in {@link TraceListener#started}
      */
@@ -119,7 +119,7 @@ public final class FlightRecorder {
         entered(call, batch);
     }
 
-    /** The data plane takes it up now and waits there for whoever has not come yet: a step of a static plan. */
+    /** The data plane begins a step of a static plan and waits there for the ranks that have not come yet. */
     public void entered(Call call, Call batch) {
         TraceListener heard = listener;
         if (heard != null) {
@@ -127,7 +127,7 @@ public final class FlightRecorder {
         }
     }
 
-    /** The data plane has done a piece of work that began then. */
+    /** The data plane has finished a piece of work that began at {@code fromNanos}. */
     public void activity(Call batch, String name, long fromNanos) {
         TraceListener heard = listener;
         if (heard != null) {
@@ -148,7 +148,7 @@ public final class FlightRecorder {
         }
     }
 
-    /** These have succeeded together. */
+    /** These calls have succeeded together. */
     public void ended(List<? extends Recorded> together) {
         long now = System.nanoTime();
         synchronized (this) {
@@ -184,7 +184,7 @@ public final class FlightRecorder {
         return true;
     }
 
-    /** A user's thread has waited for a result since then. */
+    /** A user's thread has waited for a result since {@code fromNanos}. */
     public void waited(int processSet, String name, long fromNanos) {
         TraceListener heard = listener;
         if (heard != null) {

@@ -1,8 +1,8 @@
 package io.hvd.trace;
 
-/** Something that the recorder is told of: it has a {@link Call}, and may use it again when that call has ended. */
+/** An operation that the recorder is told of: it has a {@link Call}, and may use it again when that call has ended. */
 public interface Recorded {
-    /** Null for what leaves no trace. */
+    /** The recorder's entry; null for an operation that is not recorded. */
     Call call();
 
     Call.Operation operation();

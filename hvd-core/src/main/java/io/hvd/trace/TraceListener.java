@@ -1,8 +1,8 @@
 package io.hvd.trace;
 
 /**
- * Is told by {@link FlightRecorder} what happens on a rank, while it happens. Called by any thread, also
- * the communication thread, so it must neither wait nor throw. Times are those of {@link System#nanoTime()}.
+ * Receives from {@link FlightRecorder} the events of a rank as they happen. Any thread calls it, also the communication
+ * thread, so it must neither wait nor throw. Times are those of {@link System#nanoTime()}.
  */
 public interface TraceListener {
     /** A user's thread has called a collective. */
@@ -19,7 +19,7 @@ public interface TraceListener {
     void ready(Arrival arrival, long nanos);
 
     /**
-     * The data plane takes a call up.
+     * The data plane begins a call.
      *
      * @param batch the call on whose behalf the {@link #activity activities} of its batch are reported
      */
@@ -28,7 +28,7 @@ public interface TraceListener {
     /** A piece of the data plane's work on a batch is over, such as {@code MPI_ALLREDUCE}. */
     void activity(Call batch, String name, long fromNanos, long toNanos);
 
-    /** After {@link Call#end}, so with its time and error. */
+    /** A call has ended; its time and error are set. */
     void ended(Call call);
 
     /** A user's thread has waited for a result. */

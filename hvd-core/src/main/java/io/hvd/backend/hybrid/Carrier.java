@@ -18,15 +18,15 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The thread that owns the back end between the processes, at work for the ranks of its JVM. What they hand over to be
- * called is carried out one after the other; transfers go on beside each other, so that no rank waits for what another
- * one has begun.
+ * The thread that owns the back end between the processes and works for the ranks of its JVM. It makes the calls that
+ * they ask for one after the other, and carries out their transfers side by side, so that no rank waits for what
+ * another one has begun.
  *
- * <p>A call may wait for the other processes only if all threads of this JVM take part in it: then none of them can be
- * needed elsewhere meanwhile. Everything among some of the threads goes by transfers.
+ * <p>A call may wait for the other processes only if all threads of this JVM take part in it, because none of them can
+ * then be needed elsewhere meanwhile. Collectives among some of the threads use transfers.
  */
 final class Carrier {
-    /** How long it looks after transfers without a rest. */
+    /** How long it looks after transfers before it rests, in nanoseconds. */
     private static final long BUSY_NANOS = 1_000_000;
 
     private static final long SHORTEST_REST_NANOS = 20_000;
@@ -35,7 +35,7 @@ final class Carrier {
     private final BlockingQueue<Runnable> orders = new LinkedBlockingQueue<>();
     private final Set<CompletableFuture<?>> awaited = ConcurrentHashMap.newKeySet();
     private volatile String broken = "";
-    /** These belong to the carrier's own thread. */
+    /** Only the carrier's own thread uses the following fields. */
     private final List<Shipment> underWay = new ArrayList<>();
 
     private LongSupplier progress = () -> Long.MAX_VALUE;
@@ -45,19 +45,22 @@ final class Carrier {
 
     private Carrier() {}
 
-    /** @param owner runs it until {@link #end}, and nothing else meanwhile */
+    /** @param owner runs the carrier until {@link #end}, and nothing else meanwhile */
     static Carrier start(Executor owner) {
         Carrier carrier = new Carrier();
         owner.execute(carrier::run);
         return carrier;
     }
 
-    /** @param todo is called before the carrier rests, and says for how many nanoseconds it may; on the carrier's own thread */
+    /** @param todo called on the carrier's own thread before it rests; returns for how many nanoseconds it may rest */
     void beforeRest(LongSupplier todo) {
         progress = todo;
     }
 
-    /** Has something called, and waits for it. Any thread but the carrier's own. */
+    /**
+     * Lets the carrier's thread call {@code work}, and waits for its result. Any thread but the carrier's own may call
+     * this.
+     */
     <T> T call(Supplier<T> work) {
         CompletableFuture<T> result = new CompletableFuture<>();
         return await(result, () -> {
@@ -76,7 +79,7 @@ final class Carrier {
         }
     }
 
-    /** Starts all of them and waits until they are done; others' go on meanwhile. */
+    /** Starts all transfers and waits until they are done; those of other threads go on meanwhile. */
     void ship(Transfers transfers, List<Parcel> parcels) {
         if (parcels.isEmpty()) {
             return;
@@ -93,12 +96,12 @@ final class Carrier {
         });
     }
 
-    /** The last order: its thread is free for others. */
+    /** Ends the carrier, whose thread is then free for other work. */
     void end() {
         orders.add(() -> ended = true);
     }
 
-    /** Nobody waits any longer for what may never come. */
+    /** Releases the threads that wait for work which may never be done. */
     void giveUp(String why) {
         broken = why;
         awaited.forEach(future -> future.completeExceptionally(new ShutdownException(why)));
@@ -152,7 +155,7 @@ final class Carrier {
         return rest;
     }
 
-    /** Transfers that somebody waits for together. */
+    /** Transfers that a thread waits for together. */
     private record Shipment(List<Transfer> transfers, CompletableFuture<Void> arrival) {
         boolean hasArrived() {
             try {

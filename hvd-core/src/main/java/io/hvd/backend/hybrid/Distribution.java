@@ -16,9 +16,10 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 /**
- * The collectives that hand pieces of tensors out, for threads of several processes: they show each other their tensors,
- * the leader puts together what goes to the other processes, and each takes its own part of what comes. Between the
- * first and the last meeting of a call, what is shown stays as it is, and only the leader adds to it.
+ * The collectives that give out pieces of tensors, for threads of several processes. The threads show each other their
+ * tensors, the leader assembles what goes to the other processes, and each thread copies its own part of what arrives.
+ * Between the first and the last meeting of a call, the shown tensors stay as they are, and only the leader adds to
+ * them.
  */
 final class Distribution {
     private static final int LEADER = 0;
@@ -29,7 +30,7 @@ final class Distribution {
     private final LocalHub hub;
     private final Collectives across;
     private final int row;
-    /** Numbers within the set: of the first member here, and of this one. */
+    /** Numbers within the set: of the first member in this process, and of this member. */
     private final int first;
 
     private final int self;
@@ -123,7 +124,9 @@ final class Distribution {
         meet();
     }
 
-    /** Each rank shows how much it sends to and gets from everybody, one behind the other. */
+    /**
+     * Does an alltoall. Each rank shows how many elements it sends to all ranks and then how many it gets from them.
+     */
     void alltoall(Tensor input, Tensor output, long[] sent, long[] received) {
         long[] both = new long[2 * sent.length];
         System.arraycopy(sent, 0, both, 0, sent.length);
@@ -141,7 +144,11 @@ final class Distribution {
         meet();
     }
 
-    /** The most that any process sends to another one. @param out what this one sends to each */
+    /**
+     * The largest number of elements that any process sends to another one.
+     *
+     * @param out number of elements that this process sends to each
+     */
     private long longestOfAll(long[] out) {
         long[] longest = {LongStream.of(out).max().orElseThrow()};
         List<Tensor> one = List.of(Tensor.of(longest));
@@ -149,7 +156,11 @@ final class Distribution {
         return longest[0];
     }
 
-    /** What all members here send to each row, or get from it. @param from where those counts begin */
+    /**
+     * Number of elements that all members in this process send to each row, or get from it.
+     *
+     * @param from the place at which those counts begin
+     */
     private long[] sumsHere(int from) {
         long[] sums = new long[layout.rows().size()];
         for (int other = 0; other < sums.length; other++) {
@@ -161,7 +172,7 @@ final class Distribution {
         return sums;
     }
 
-    /** Row by row, and for each row member by member of this one. */
+    /** The elements for the other processes, row by row, and for each row member by member of this process. */
     private Tensor outgoing(DType type, long[] out) {
         Tensor outgoing = zeros(type, RowLayout.sum(out, 0, out.length));
         long at = 0;
@@ -177,7 +188,10 @@ final class Distribution {
         return outgoing;
     }
 
-    /** Picks this member's pieces out of those that have come, sender by sender, for all members here. */
+    /**
+     * Copies this member's pieces from the data that has arrived, which is ordered by sender, for all members of this
+     * process.
+     */
     private void takePieces(Tensor incoming, Tensor output, int members) {
         long at = 0;
         long to = 0;
@@ -193,7 +207,9 @@ final class Distribution {
         }
     }
 
-    /** The leader gets what belongs to the members here, one behind the other; each takes its own. */
+    /**
+     * The leader receives the data of all members in this process, one behind the other; each member copies its own.
+     */
     private void takeOwn(Tensor output, long[] elements, Source source) {
         if (place == LEADER) {
             hub.batches().set(LEADER, List.of(source.get()));
@@ -208,7 +224,10 @@ final class Distribution {
         Tensor get();
     }
 
-    /** The sum over the members here, in the wire type: one tensor that all of them see, each has reduced a part. */
+    /**
+     * The sum over the members in this process, in the wire type: one tensor that all of them see, and of which each
+     * has reduced a part.
+     */
     private Tensor reducedHere(Tensor input, Reduction how) {
         show(input);
         if (place == LEADER) {
@@ -239,7 +258,7 @@ final class Distribution {
         converter.unpack(parts.get(0), 0, how.wire(), sum, from, count, Scale.ONE);
     }
 
-    /** From the wire type to the output's, scaled. */
+    /** Converts a result from the wire type to the output's type and scales it. */
     private void scale(Tensor reduced, Tensor output, Reduction how) {
         ByteBuffer stage = hub.stages().get(place);
         int piece = stage.capacity() / how.wire().bytes();
@@ -250,7 +269,7 @@ final class Distribution {
         }
     }
 
-    /** The inputs of the members here, one behind the other; a single one's as it is. */
+    /** The inputs of the members in this process, one behind the other; a single input is not copied. */
     private Tensor joined(DType type, long[] elements) {
         if (here == 1) {
             return hub.posted().get(LEADER);
@@ -276,13 +295,13 @@ final class Distribution {
         return hub.batches().get(member - first);
     }
 
-    /** Everybody here can see everybody's tensor until the last meeting of the call. */
+    /** Shows a tensor, which all members in this process can read until the last meeting of the call. */
     private void show(Tensor tensor) {
         hub.posted().set(place, tensor);
         meet();
     }
 
-    /** The leader does it for all and shows what it has then, if that is anything new; the others wait. */
+    /** The leader does the work for all, and shows its result if there is a new one; the others wait. */
     private void led(List<Tensor> shown, Runnable work) {
         if (place == LEADER) {
             work.run();

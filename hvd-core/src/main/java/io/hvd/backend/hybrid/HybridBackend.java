@@ -73,7 +73,7 @@ final class HybridBackend implements Backend {
         return collectives;
     }
 
-    /** Nothing of it needs the other processes, so that sets may come and go in any order. */
+    /** Does not need the other processes, so that sets may be made and closed in any order. */
     @Override
     public DataPlane collectives(List<Integer> members) {
         RowLayout layout = RowLayout.of(members, bridge.grid());
@@ -96,7 +96,7 @@ final class HybridBackend implements Backend {
         return together.run(thread == 0, () -> bridge.exchange(hub.exchanged()));
     }
 
-    /** The carrier does that. */
+    /** Returns that no call is due: the carrier moves messages on. */
     @Override
     public Progress progress() {
         return Progress.NONE;

@@ -22,10 +22,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Collectives among threads of several processes. What the members of one process have between them they do in memory,
- * through the stages of their hub; the first of them, the leader, then does the same once with the leaders of the other
- * processes, and all take the result from it. The order in which elements are added up is that of the ranks within a
- * process, and then the one of the data plane across.
+ * Collectives among threads of several processes. The members in one process first combine their data in memory,
+ * through the stages of their hub. The first of them, the leader, then does the same once with the leaders of the other
+ * processes, and all members copy the result. Elements are added in the order of the ranks within a process, and then
+ * in the order of the data plane between the processes.
  */
 final class HybridCollectives implements DataPlane {
     private static final int LEADER = 0;
@@ -89,7 +89,7 @@ final class HybridCollectives implements DataPlane {
         return false;
     }
 
-    /** No host is made of several of these. */
+    /** No host consists of several of these. */
     @Override
     public BegunCollectives begun() {
         return BegunCollectives.atOnce(this);
@@ -114,7 +114,7 @@ final class HybridCollectives implements DataPlane {
         return stream(inputs, outputs, how, true);
     }
 
-    /** The threads of this process hear a veto at once, and those of the others through their leaders. */
+    /** The threads of this process learn of a veto at once, those of the other processes through their leaders. */
     @Override
     public void vetoAllreduce(Device device, long elements, Reduction how) {
         hub.rendezvous().meet(false);
@@ -122,8 +122,8 @@ final class HybridCollectives implements DataPlane {
     }
 
     /**
-     * Nobody leaves before all ranks of all processes have come: whoever knows of the veto begins anew, and what it
-     * says then is not for one that still follows the plan.
+     * No rank leaves before all ranks of all processes have come: a rank that knows of the veto begins anew, and its
+     * next message is not meant for one that still follows the plan.
      */
     private void vetoAcross(long elements, Reduction how) {
         if (leads()) {
@@ -132,7 +132,7 @@ final class HybridCollectives implements DataPlane {
         hub.rendezvous().meet();
     }
 
-    /** Chunk by chunk; with a ballot, the first chunk may be refused by any rank before anything is written. */
+    /** Reduces chunk by chunk; with a ballot, any rank may refuse the first chunk before anything is written. */
     private boolean stream(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean ballot) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
         FlatView target = source.of(outputs);

@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.stream.IntStream;
 
-/** Ranks as threads of several JVMs, which another back end connects. */
+/** Makes back ends for ranks that are threads of several JVMs, which another back end connects. */
 public final class HybridProvider implements BackendProvider {
     private final Crew crew;
     private final int thread;
@@ -22,7 +22,7 @@ public final class HybridProvider implements BackendProvider {
         this.thread = thread;
     }
 
-    /** What the threads of one JVM have in common; the carrier as soon as the first of them has opened. */
+    /** The state that the threads of one JVM share; it has the carrier as soon as the first of them has opened. */
     private static final class Crew {
         final BackendProvider between;
         final LocalHub hub;
@@ -76,7 +76,10 @@ public final class HybridProvider implements BackendProvider {
         return new HybridBackend(bridge, crew.hub, thread, crew.together);
     }
 
-    /** This rank will come to no meeting any more: the others of its JVM need not wait for it. Any thread. */
+    /**
+     * This rank will come to no meeting any more, so that the others of its JVM need not wait for it. Any thread may
+     * call it.
+     */
     public void giveUp(String why) {
         Carrier carrier = crew.carrier;
         crew.hub.lose(thread, why);

@@ -18,8 +18,8 @@ import java.util.List;
 
 /**
  * Collectives among some ranks of different processes, made of transfers between every two of them. A reduction is cut
- * into a slice for each rank, who adds up its own in the order of the ranks; a broadcast hands the slices out. Either
- * way all ranks then collect the slices, so that each sends and gets about twice the data.
+ * into one slice for each rank, which adds its own slice in the order of the ranks; a broadcast gives the slices out.
+ * In both cases all ranks then collect the slices, so that each sends and receives about twice the data.
  */
 final class PairwiseCollectives implements Collectives {
     private final Pairs pairs;
@@ -33,7 +33,7 @@ final class PairwiseCollectives implements Collectives {
     private final Reducer reducer = new Reducer();
 
     /**
-     * @param ranks global, ascending, each of another process
+     * @param ranks global ranks, ascending, each of another process
      * @param self this rank's place among them
      */
     PairwiseCollectives(Pairs pairs, List<Integer> ranks, int self, int stageBytes) {
@@ -51,7 +51,7 @@ final class PairwiseCollectives implements Collectives {
         return Double.BYTES * size;
     }
 
-    /** Elements that each rank may have on the stage when all of them lie there side by side. */
+    /** Number of elements that each rank may have on the stage when those of all ranks lie there side by side. */
     private int share(DType type) {
         return Math.max(1, stageBytes / type.bytes() / size);
     }
@@ -91,7 +91,7 @@ final class PairwiseCollectives implements Collectives {
         }
     }
 
-    /** Everybody's slice of the root's front. */
+    /** Sends every rank its slice of the root's front. */
     private void handOut(Slices slices, int root) {
         List<Parcel> parcels = new ArrayList<>();
         for (int other = 0; other < size; other++) {
@@ -105,7 +105,7 @@ final class PairwiseCollectives implements Collectives {
         pairs.ship(parcels);
     }
 
-    /** All slices, each from who has it, in the front. */
+    /** Collects all slices in the front, each from the rank that owns it. */
     private void collect(Slices slices) {
         List<Parcel> parcels = new ArrayList<>();
         for (int other = 0; other < size; other++) {
@@ -187,7 +187,7 @@ final class PairwiseCollectives implements Collectives {
         throw new UnsupportedOperationException("ranks receive from ranks by Pairs");
     }
 
-    /** Round by round a share of each piece. Between two ranks there are as many rounds as their piece needs. */
+    /** Moves a share of each piece in each round. Two ranks exchange as many rounds as their piece needs. */
     private void move(Tensor input, Pieces out, Tensor output, Pieces in) {
         DType type = (input != null ? input : output).dtype();
         int share = share(type);
@@ -220,7 +220,10 @@ final class PairwiseCollectives implements Collectives {
         int of(int rank);
     }
 
-    /** Pieces of the front for everybody, and everybody's piece into the back; this rank's own is copied. */
+    /**
+     * Sends every rank a piece of the front and receives a piece of every rank into the back; this rank's own piece is
+     * copied.
+     */
     private void swap(ForRank outStart, ForRank outBytes, ForRank inStart, ForRank inBytes) {
         List<Parcel> parcels = new ArrayList<>();
         for (int other = 0; other < size; other++) {
@@ -243,7 +246,7 @@ final class PairwiseCollectives implements Collectives {
         }
     }
 
-    /** What lies in the back, one piece of each rank behind the other. */
+    /** Reduces the pieces in the back, which lie one behind the other, by rank. */
     private void reduceBack(int count, Reduction how, ByteBuffer target) {
         int bytes = count * how.wire().bytes();
         List<ByteBuffer> parts = new ArrayList<>(size);
@@ -288,11 +291,11 @@ final class PairwiseCollectives implements Collectives {
 
     @Override
     public void abandon() {
-        // The carrier lets go whoever waits for a transfer.
+        // The carrier releases a thread that waits for a transfer.
     }
 
     @Override
     public void close() {
-        // Nothing is held but memory.
+        // There is nothing to release but memory.
     }
 }

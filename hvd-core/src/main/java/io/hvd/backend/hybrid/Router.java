@@ -8,11 +8,11 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * The messages of one control channel: into a mailbox where the receiver is a thread of this JVM, else over the one
- * channel between the processes, each headed by its sender and its receiver. A thread of its own has that channel.
+ * Routes the messages of one control channel: to a mailbox if the receiver is a thread of this JVM, else over the one
+ * channel between the processes, with sender and receiver in front. A thread of its own uses that channel.
  */
 final class Router {
-    /** For what is still on its way when everything else has been said. */
+    /** The time for messages that are still on their way when everything else has been sent. */
     private static final long LAST_TURN_NANOS = 1_000_000;
 
     private final ControlChannel processes;
@@ -43,12 +43,12 @@ final class Router {
 
     private record Letter(int process, ByteBuffer message) {}
 
-    /** This thread's end of the channel. */
+    /** The channel of one thread of this process. */
     ControlChannel end(int thread) {
         return new End(thread);
     }
 
-    /** Sees off what has been sent, and gives the channel back. */
+    /** Sends what has been enqueued, and gives the channel back. */
     void close() {
         ending = true;
         processes.wakeUp();
@@ -71,7 +71,7 @@ final class Router {
     }
 
     private boolean isOver() {
-        // Asked for first: whatever was sent before the end was asked for is seen off below.
+        // This is read first: all messages from before the request to end are sent below.
         boolean last = ending;
         for (Letter letter = outgoing.poll(); letter != null; letter = outgoing.poll()) {
             processes.send(letter.process(), letter.message());

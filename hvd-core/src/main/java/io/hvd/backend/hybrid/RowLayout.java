@@ -23,17 +23,17 @@ record RowLayout(List<List<Integer>> rows, int row) {
                 List.copyOf(byProcess.values()), List.copyOf(byProcess.keySet()).indexOf(grid.process()));
     }
 
-    /** Members of this process. */
+    /** The members in this process. */
     List<Integer> here() {
         return rows.get(row);
     }
 
-    /** The first member of each row, who speaks for it. */
+    /** The first member of each row, which acts for the row. */
     List<Integer> leaders() {
         return rows.stream().map(members -> members.get(0)).toList();
     }
 
-    /** Number within the set of a row's first member. */
+    /** The number within the set of a row's first member. */
     int first(int of) {
         return rows.subList(0, of).stream().mapToInt(List::size).sum();
     }
@@ -50,13 +50,13 @@ record RowLayout(List<List<Integer>> rows, int row) {
         return found;
     }
 
-    /** Global rank of a member. */
+    /** The global rank of a member. */
     int rankOf(int member) {
         int of = rowOf(member);
         return rows.get(of).get(member - first(of));
     }
 
-    /** What the members of each row have together. */
+    /** The sum over the members of each row. */
     long[] sums(long[] byMember) {
         long[] sums = new long[rows.size()];
         for (int of = 0; of < sums.length; of++) {

@@ -3,7 +3,7 @@ package io.hvd.backend.hybrid;
 import io.hvd.backend.local.Rendezvous;
 import java.util.function.Supplier;
 
-/** Something that one thread does for all threads of its JVM: all get its result, or all throw what it has thrown. */
+/** Work that one thread does for all threads of its JVM: all get its result, or all throw its exception. */
 final class Together {
     private final Rendezvous meeting;
     private Object result;
@@ -14,9 +14,9 @@ final class Together {
     }
 
     /**
-     * All threads come here.
+     * Does the work; all threads call it.
      *
-     * @param leads true on the one that does it, after all have come
+     * @param leads true on the thread that does the work, after all threads have come
      */
     @SuppressWarnings("unchecked") // all threads are in the same call
     <T> T run(boolean leads, Supplier<T> work) {

@@ -65,7 +65,7 @@ final class LocalBackend implements Backend {
         return all;
     }
 
-    /** What is sent has arrived. */
+    /** Does nothing, because a message arrives as soon as it is sent. */
     @Override
     public Progress progress() {
         return Progress.NONE;
@@ -78,6 +78,6 @@ final class LocalBackend implements Backend {
 
     @Override
     public void close() {
-        // Nothing is held but memory.
+        // There is nothing to release but memory.
     }
 }

@@ -4,7 +4,7 @@ import io.hvd.spi.ControlChannel;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** One rank's way to the mailboxes of all ranks. */
+/** One rank's access to the mailboxes of all ranks. */
 record LocalChannel(List<Mailbox> mailboxes, int rank) implements ControlChannel {
     @Override
     public void send(int to, ByteBuffer message) {

@@ -19,10 +19,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Collectives among threads. An allreduce goes chunk by chunk: each rank packs into its own stage,
- * reduces its slice of everybody's stage, and unpacks the whole result. A slice has one owner who
- * adds in rank order, so all ranks get the same bits. The others show their tensors to each other and
- * copy what is theirs.
+ * Collectives among threads. An allreduce goes chunk by chunk: each rank packs into its own stage, reduces its slice of
+ * the stages of all ranks, and unpacks the whole result. A slice has one owner, which adds in rank order, so all ranks
+ * get the same bits. In the other collectives the ranks show their tensors to each other and copy what belongs to them.
  */
 public final class LocalCollectives implements DataPlane {
     private final LocalHub hub;
@@ -85,7 +84,7 @@ public final class LocalCollectives implements DataPlane {
         FlatView target = source.of(outputs);
         ByteBuffer stage = hub.stages().get(rank);
         int chunk = stage.capacity() / how.wire().bytes();
-        // Also without elements the ranks meet once, so that a veto is heard.
+        // The ranks meet once even without elements, so that they learn of a veto.
         long from = 0;
         do {
             int count = (int) Math.min(chunk, source.elements() - from);
@@ -195,7 +194,7 @@ public final class LocalCollectives implements DataPlane {
         crossing.meeting.meet();
     }
 
-    /** Everybody can see everybody's tensor until the next meeting. */
+    /** Shows a tensor; every rank can read the tensors of all ranks until the next meeting. */
     private void show(Tensor tensor) {
         hub.posted().set(rank, tensor);
         meet(true);
@@ -216,7 +215,9 @@ public final class LocalCollectives implements DataPlane {
         }
     }
 
-    /** Reduces a part of all tensors shown, into the start of the output, through scratch pieces of this rank's stage. */
+    /**
+     * Reduces a part of all shown tensors into the start of the output, through scratch pieces of this rank's stage.
+     */
     private void reduceShown(long first, long elements, Tensor output, Reduction how) {
         ByteBuffer stage = hub.stages().get(rank);
         int bytes = how.wire().bytes();
@@ -234,14 +235,14 @@ public final class LocalCollectives implements DataPlane {
         }
     }
 
-    /** Those who wait are freed by the hub when a rank is lost. */
+    /** The hub releases the waiting threads when a rank is lost. */
     @Override
     public void abandon() {
-        // Nothing is under way outside a call.
+        // No work goes on after a call has returned.
     }
 
     @Override
     public void close() {
-        // Nothing is held but memory.
+        // There is nothing to release but memory.
     }
 }

@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** What the ranks of one JVM, or some of them, share: their mailboxes, one meeting point and the stages of their data. */
+/**
+ * The state that the ranks of one JVM, or some of them, share: their mailboxes, one meeting point and the stages of
+ * their data.
+ */
 public final class LocalHub {
     private final List<Mailbox> mailboxes;
     private final Rendezvous rendezvous;
@@ -44,7 +47,7 @@ public final class LocalHub {
         return mailboxes.size();
     }
 
-    /** The length of each rank's stage, and of the result. */
+    /** The length of each rank's stage, and of the result, in bytes. */
     public int stageBytes() {
         return stageBytes;
     }
@@ -54,18 +57,18 @@ public final class LocalHub {
         return mailboxes;
     }
 
-    /** Mailboxes of another control channel, the same for all ranks; the first one is number 0. */
+    /** The mailboxes of another control channel, the same for all ranks; the first of these channels has number 0. */
     public synchronized List<Mailbox> furtherMailboxes(int number) {
         return further.computeIfAbsent(
                 number, any -> Stream.generate(Mailbox::new).limit(size()).toList());
     }
 
-    /** Where the ranks wait for each other within a collective. */
+    /** The barrier at which the ranks wait for each other within a collective. */
     public Rendezvous rendezvous() {
         return rendezvous;
     }
 
-    /** Each rank's staging buffer; written by its own rank, read by all between two meetings. */
+    /** The stages by rank. Each rank writes its own; all ranks read them between two meetings. */
     public List<ByteBuffer> stages() {
         return stages;
     }
@@ -94,12 +97,12 @@ public final class LocalHub {
         return counts;
     }
 
-    /** Where a tensor goes from one rank to another. */
+    /** The direct way of a tensor from one rank to another. */
     Crossing crossing(int from, int to) {
         return crossings.get(from * size() + to);
     }
 
-    /** The meeting place of some of the ranks, the same object for all of them. */
+    /** The hub of some of the ranks, the same object for all of them. */
     public synchronized LocalHub set(List<Integer> members) {
         LocalHub hub = sets.computeIfAbsent(members, some -> new LocalHub(some.size(), stageBytes));
         if (lost != null) {
@@ -108,9 +111,9 @@ public final class LocalHub {
         return hub;
     }
 
-    /** A rank has gone: nobody may wait for it any longer. */
+    /** A rank has gone: no rank may wait for it any longer. */
     public void lose(int rank, String why) {
-        // In this order the cause is in every mailbox before those whom it frees can report theirs.
+        // In this order the cause is in every mailbox before the released threads can report theirs.
         mailboxes.forEach(mailbox -> mailbox.lost(rank, why));
         loseFurther(rank, why);
         breakUp("rank " + rank + " is gone: " + why);

@@ -10,7 +10,10 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.stream.IntStream;
 
-/** Ranks as threads of this JVM; alone, the one rank of a program that was started without mpirun. */
+/**
+ * Makes back ends for ranks that are threads of this JVM, or for the one rank of a program that was started without
+ * mpirun.
+ */
 public final class LocalProvider implements BackendProvider {
     private final LocalHub hub;
     private final int rank;

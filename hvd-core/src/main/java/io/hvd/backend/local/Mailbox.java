@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** The messages that wait for one rank. Any thread puts them in, the rank's communication thread takes them out. */
+/** The messages that wait for one rank. Any thread adds them; the rank's communication thread removes them. */
 public final class Mailbox {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition news = lock.newCondition();
@@ -48,7 +48,7 @@ public final class Mailbox {
             taken = new ArrayList<>(letters);
             letters.clear();
         } catch (InterruptedException e) {
-            // Only the context ends this thread; an interrupt from elsewhere is no message.
+            // Only the context ends this thread; an interrupt from other code is ignored.
             return;
         } finally {
             lock.unlock();

@@ -2,7 +2,7 @@ package io.hvd.backend.local;
 
 import io.hvd.error.ShutdownException;
 
-/** A barrier for rank threads that can be broken up for good when one of them will never come. */
+/** A barrier for rank threads that can be broken for good when one of them will never come. */
 public final class Rendezvous {
     private final int parties;
     private int arrived;
@@ -20,7 +20,7 @@ public final class Rendezvous {
         meet(true);
     }
 
-    /** Meets the others, and tells everybody whether all have agreed. */
+    /** Meets the others, and tells every rank whether all have agreed. */
     public synchronized boolean meet(boolean agree) {
         refuseIfBroken();
         long mine = round;
@@ -34,11 +34,14 @@ public final class Rendezvous {
             return agreed;
         }
         awaitEndOf(mine);
-        // The next round cannot end, and change this, before everybody has left this one.
+        // The next round cannot end, and change this value, before every rank has left this one.
         return agreed;
     }
 
-    /** It may be a thread of the program's, whose interruption is not about this: the others would wait for ever. */
+    /**
+     * Ignores interrupts: a thread of the program may wait here whose interrupt has another purpose, and the other
+     * ranks would wait for ever.
+     */
     private void awaitEndOf(long mine) {
         boolean interrupted = false;
         try {

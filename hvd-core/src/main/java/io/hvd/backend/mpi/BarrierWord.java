@@ -4,9 +4,13 @@ import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 import java.nio.ByteBuffer;
 
-/** What ranks tell each other at the {@link FinalBarrier}. @param meeting counted from one */
+/**
+ * The message that ranks send each other at the {@link FinalBarrier}.
+ *
+ * @param meeting number of the meeting, counted from one
+ */
 record BarrierWord(int meeting, What what) {
-    /** A rank is here; rank 0 says whether all are. */
+    /** What the message says: that a rank has come or, from rank 0, whether all have. */
     enum What {
         HERE,
         ALL_HERE,

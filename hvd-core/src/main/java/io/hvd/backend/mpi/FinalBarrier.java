@@ -7,16 +7,17 @@ import java.time.Duration;
 import java.util.BitSet;
 
 /**
- * The barrier at the end of a job: the ranks meet when a context is closed, and before MPI_Finalize. Until then a rank may
- * work on alone for as long as it likes. Afterwards no rank has to be waited for any more, so a limit harms no healthy job.
+ * The barrier at the end of a job: the ranks meet when a context is closed, and before MPI_Finalize. Until then a rank
+ * may work on alone for any length of time. Afterwards no rank has to wait for another one, so a limit harms no healthy
+ * job.
  *
- * <p>They meet over sockets of their own and not over MPI: what holds MPI up must not hold this up.
+ * <p>The ranks meet over sockets of their own and not over MPI, so that a fault in MPI cannot hold them up.
  */
 public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
     private final SocketControl star;
     private final int rank;
     /**
-     * On rank 0: by rank, the last meeting that it has come to, counted from one. Elsewhere it has one element: the last
+     * On rank 0 the last meeting that each rank has come to, by rank, counted from one. Elsewhere one element: the last
      * meeting that rank 0 has called complete, or incomplete.
      */
     private final int[] reached;
@@ -25,7 +26,7 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
     private boolean complete = true;
     private int meeting;
 
-    /** @param star between rank 0 and the others, used for nothing else */
+    /** @param star the connections between rank 0 and the others, used for nothing else */
     public FinalBarrier(SocketControl star, int rank, int size) {
         this.star = star;
         this.rank = rank;
@@ -33,7 +34,8 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
     }
 
     /**
-     * Returns when every rank has called it as often, or when one of them is gone. On the communication thread.
+     * Waits until every rank has called this as often as this one, or until one of them is gone. On the communication
+     * thread.
      *
      * @return whether all ranks have called it
      */
@@ -60,11 +62,11 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
     }
 
     /**
-     * Says how this rank's process ends, for others that may be waiting in {@link #meet}. Rank 0, through which they hear of
-     * each other, stays until all have come, one has gone, or its time is over. Any thread, once the communication thread
-     * comes here no more.
+     * Tells other ranks that may be waiting in {@link #meet} how this rank's process ends. Rank 0, which passes these
+     * messages on, stays until all ranks have come, one has gone, or its time is over. Any thread may call it when the
+     * communication thread no longer uses the barrier.
      *
-     * @param well whether it ends with exit code zero
+     * @param well whether the process ends with exit code zero
      */
     public void leave(boolean well, Duration limit) {
         meeting++;
@@ -88,7 +90,7 @@ public final class FinalBarrier implements ControlChannel.Inbox, AutoCloseable {
         }
     }
 
-    /** Whether all ranks have come; one that has come may be gone by now. */
+    /** Whether all ranks have come; some of them may be gone by now. */
     private boolean haveAllCome() {
         boolean all = true;
         for (int other = 0; other < reached.length; other++) {

@@ -9,16 +9,16 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads Open MPI's version out of libmpi as a file, so that a jar of another version is never let near it. */
+/** Reads Open MPI's version out of the file of libmpi, so that a jar of another version is never loaded. */
 final class LibraryVersion {
-    /** libmpi holds its release as a string of its own, as {@code v4.1.4} or {@code v5.0.7}. */
+    /** The release as libmpi contains it, a string of its own such as {@code v4.1.4} or {@code v5.0.7}. */
     private static final Pattern RELEASE = Pattern.compile("\0v(\\d+\\.\\d+\\.\\d+(?:(?:rc|a|b)\\d+)?)\0");
 
     private static final String START = "\0v";
 
     private LibraryVersion() {}
 
-    /** Megabytes are searched for the start alone: each rank does so before it can start MPI. */
+    /** Searches the library, which has megabytes. Each rank does so before it can start MPI. */
     private static Optional<String> find(String library) {
         for (int at = library.indexOf(START); at >= 0; at = library.indexOf(START, at + 1)) {
             Matcher release = RELEASE.matcher(library).region(at, library.length());
@@ -33,7 +33,7 @@ final class LibraryVersion {
         try (FileChannel file = FileChannel.open(library)) {
             ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(file.size()));
             while (bytes.hasRemaining() && file.read(bytes) >= 0) {
-                // read on
+                // The loop reads until the buffer is full.
             }
             return find(new String(bytes.array(), StandardCharsets.ISO_8859_1));
         } catch (IOException e) {

@@ -6,11 +6,11 @@ import java.net.URLClassLoader;
 import java.nio.file.Path;
 
 /**
- * Holds mpi.jar and those of our classes that are linked against it.
+ * Loads mpi.jar and those of hvd's classes that are linked against it.
  *
- * <p>Keeping them apart makes {@code java -jar} work without flags: the JNI library is found here by
- * its real file name, so neither the JVM's path of native libraries nor a development package's link is
- * needed, and one build serves whichever Open MPI the machine has.
+ * <p>With a class loader of their own, {@code java -jar} works without flags: this class finds the JNI library by its
+ * real file name, so neither the JVM's path of native libraries nor the link of a development package is needed, and
+ * one build works with any Open MPI that the machine has.
  */
 final class MpiClassLoader extends URLClassLoader {
     private static final String BINDINGS = "io.hvd.backend.mpi.bindings.";
@@ -33,13 +33,15 @@ final class MpiClassLoader extends URLClassLoader {
         openOwnModule();
     }
 
-    /** What is loaded here is in no named module, so on the module path hvd's must show it the packages that it is linked with. */
+    /**
+     * Opens hvd's packages to the classes loaded here, which are in no named module and need this on the module path.
+     */
     private void openOwnModule() {
         Module own = MpiClassLoader.class.getModule();
         own.getPackages().forEach(used -> own.addExports(used, getUnnamedModule()));
     }
 
-    /** Child first for what must be linked against this very mpi.jar. */
+    /** Loads the classes that must be linked against this mpi.jar itself, before the parent is asked. */
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
         if (!name.startsWith("mpi.") && !name.startsWith(BINDINGS)) {

@@ -54,7 +54,7 @@ final class MpiJar {
                 .orElse(System.getProperty("user.home") + "/.m2/repository"));
     }
 
-    /** Where hvd-core's own jar lies. */
+    /** The folder of hvd-core's own jar. */
     private static Optional<Path> ownFolder() {
         try {
             Path self = Path.of(MpiJar.class

@@ -16,12 +16,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Open MPI through its Java bindings. The one thread that initialises MPI makes every later call too
- * and outlives a context, so that init, shutdown and init again work in one process.
+ * Makes back ends over Open MPI's Java bindings. The one thread that initialises MPI makes all later calls as well and
+ * outlives a context, so that init, shutdown and init again work in one process.
  */
 public final class MpiProvider implements BackendProvider {
     private static final Logger LOG = LoggerFactory.getLogger(MpiProvider.class);
-    /** MPI can be started and ended once per process, whoever asks. */
+    /** The provider of this process: MPI can be started and ended only once in a process. */
     private static final MpiProvider PROCESS = new MpiProvider();
 
     private final ExecutorService thread = Executors.newSingleThreadExecutor(task -> {
@@ -39,7 +39,9 @@ public final class MpiProvider implements BackendProvider {
         return PROCESS;
     }
 
-    /** MPI as the classes beside mpi.jar see it; made once per process, used on the communication thread. */
+    /**
+     * MPI as the classes that are linked with mpi.jar show it; made once per process, used on the communication thread.
+     */
     public interface MpiSession {
         Backend open(HvdConfig config, List<Integer> ranks);
 
@@ -49,7 +51,7 @@ public final class MpiProvider implements BackendProvider {
         /** As {@link BackendProvider#leave}. */
         boolean leave(boolean well, boolean waits, Duration limit);
 
-        /** MPI_Finalize; every rank of the job must come here. */
+        /** Calls MPI_Finalize; every rank of the job must call this. */
         void finish();
     }
 
@@ -82,7 +84,7 @@ public final class MpiProvider implements BackendProvider {
 
     @Override
     public boolean meet() {
-        if (met.isEmpty()) { // several ranks of one process come here
+        if (met.isEmpty()) { // several ranks of one process call this
             met = Optional.of(session != null && session.meet());
         }
         return met.get();
@@ -93,7 +95,7 @@ public final class MpiProvider implements BackendProvider {
         return session != null && session.leave(well, waits, limit);
     }
 
-    /** Whether this process has taken part in a job of MPI's. Any thread. */
+    /** Whether this process has taken part in an MPI job. Any thread may ask. */
     public boolean isStarted() {
         return session != null;
     }
@@ -109,13 +111,13 @@ public final class MpiProvider implements BackendProvider {
     /**
      * The mpi.jar of the Open MPI that would be used.
      *
-     * @throws HvdException saying what is missing, or which versions do not fit together
+     * @throws HvdException that says what is missing, or which versions do not fit together
      */
     public static Path jar(HvdConfig config) {
         return MpiJar.matching(OpenMpi.locate(config), config);
     }
 
-    /** Whether an Open MPI and the mpi.jar of its version are there. */
+    /** Whether an Open MPI and the mpi.jar of its version are installed. */
     public static boolean isInstalled(HvdConfig config) {
         try {
             jar(config);

@@ -16,18 +16,21 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The Open MPI installation that this process belongs to, found without loading anything of it.
+ * The Open MPI installation that this process belongs to, found without loading any of its libraries.
  *
  * @param version such as {@code 4.1.4}
- * @param jniLibrary its Java bindings' native half
- * @param prefix where it is installed
+ * @param jniLibrary the native library of its Java bindings
+ * @param prefix the folder in which it is installed
  */
 record OpenMpi(String version, Path jniLibrary, Path prefix) {
     private static final Predicate<String> MULTIARCH = name -> name.contains("-linux-gnu");
     private static final Set<String> LAUNCHERS =
             Set.of("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "mpirun.openmpi");
 
-    /** The first installation with Java bindings: the one named, the one that started us, the one on PATH. */
+    /**
+     * The first installation with Java bindings: the one in the settings, the one that started this process, the one on
+     * PATH.
+     */
     static OpenMpi locate(HvdConfig config) {
         Set<Path> prefixes = new LinkedHashSet<>();
         config.openMpiHome().ifPresentOrElse(prefixes::add, () -> {
@@ -69,7 +72,7 @@ record OpenMpi(String version, Path jniLibrary, Path prefix) {
         return folders.stream().flatMap(folder -> findIn(folder, name).stream()).findFirst();
     }
 
-    /** A library under its plain name or, as in distributions without development files, with a number behind it. */
+    /** A library under its plain name or, as in distributions without development files, with a number after it. */
     private static Optional<Path> findIn(Path folder, String name) {
         Predicate<String> numbered =
                 Pattern.compile(Pattern.quote(name) + "(\\.\\d+)*").asMatchPredicate();
@@ -77,7 +80,10 @@ record OpenMpi(String version, Path jniLibrary, Path prefix) {
                 .min((a, b) -> a.toString().length() - b.toString().length());
     }
 
-    /** By bare names: a folder of libraries has thousands of files, and each rank looks through it as it starts. */
+    /**
+     * The files whose names are wanted. Only names are read: a folder of libraries has thousands of files, and each
+     * rank searches it at the start.
+     */
     private static Stream<Path> list(Path folder, Predicate<String> wanted) {
         String[] names = folder.toFile().list();
         return Stream.of(names == null ? new String[0] : names)

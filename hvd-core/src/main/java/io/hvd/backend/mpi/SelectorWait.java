@@ -7,22 +7,25 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Waits on a selector no longer than it is asked to, also for less than the millisecond in which selectors count: then the
- * thread naps and looks in between. A longer wait sleeps in the selector and costs no processor time. One thread waits,
+ * Waits on a selector for no longer than asked, even for less than the millisecond that selectors count in: the thread
+ * then naps and looks in between. A longer wait sleeps in the selector and takes no processor time. One thread waits,
  * any thread may wake it.
  */
 final class SelectorWait {
     private static final long MILLI_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
-    /** Between two looks of a nap, which is how late a message may be heard; a look costs about a microsecond. */
+    /**
+     * The time between two looks of a nap, which is how late a message may be noticed; a look takes about a
+     * microsecond.
+     */
     private static final long LONGEST_NAP_NANOS = 50_000;
 
     private final Selector selector;
     private final Clock clock;
     private final AtomicBoolean woken = new AtomicBoolean();
-    /** Null while nobody naps. */
+    /** The thread that naps, or null. */
     private volatile Thread napping;
 
-    /** The time, and how a thread lets some of it pass. */
+    /** The time, and a way to let some of it pass. */
     interface Clock {
         Clock REAL = new Clock() {
             @Override
@@ -48,10 +51,10 @@ final class SelectorWait {
     }
 
     /**
-     * Selects what is ready. Returns at once if something is or {@link #wakeUp()} has been called since the last time,
-     * and may return earlier than asked.
+     * Selects the keys that are ready. Returns at once if there are any or if {@link #wakeUp()} has been called since
+     * the last time, and may return earlier than asked.
      *
-     * @param nanos longest wait; {@link Long#MAX_VALUE} means no limit
+     * @param nanos the longest wait in nanoseconds; {@link Long#MAX_VALUE} means no limit
      */
     void select(long nanos) throws IOException {
         if (nanos == Long.MAX_VALUE) {
@@ -61,7 +64,7 @@ final class SelectorWait {
         } else {
             nap(nanos);
         }
-        woken.getAndSet(false); // what was done before the call is seen from here on
+        woken.getAndSet(false); // everything done before the call to wakeUp is visible from here on
     }
 
     private void nap(long nanos) throws IOException {
@@ -69,7 +72,8 @@ final class SelectorWait {
         long left = nanos;
         napping = Thread.currentThread();
         try {
-            // In this order: who sets the flag after it was looked at here finds the thread, and ends its next nap.
+            // The order matters: a thread that sets the flag after this look finds the napping thread, and ends its
+            // next nap.
             while (selector.selectNow() == 0 && left > 0 && !woken.get()) {
                 clock.park(Math.min(left, LONGEST_NAP_NANOS));
                 left = end - clock.nanoTime();

@@ -18,10 +18,10 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * The control plane of an MPI job: a star of TCP connections around rank 0, waited on with a selector.
+ * The control plane of an MPI job: a star of TCP connections around rank 0, with a selector to wait on.
  *
- * <p>MPI itself can only be waited on by polling, which takes cores away from the training; a selector
- * sleeps until a message comes or somebody submits. It also notices the death of a peer at once.
+ * <p>Waiting on MPI itself means polling, which takes cores away from the training; a selector sleeps until a message
+ * comes or an operation is submitted. It also notices the death of a peer at once.
  */
 public final class SocketControl implements ControlChannel, AutoCloseable {
     private final Selector selector;
@@ -36,7 +36,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
     /**
      * Connects every rank with rank 0; all ranks call it together.
      *
-     * @param exchange gives every rank everybody's bytes, over MPI
+     * @param exchange gives every rank the bytes of all ranks, over MPI
      * @throws HvdException on all ranks if one of them could not do its part
      */
     public static SocketControl connect(Topology topology, HvdConfig config, Function<byte[], List<byte[]>> exchange) {
@@ -89,7 +89,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
     public void send(int rank, ByteBuffer message) {
         Peer peer = peers.get(rank);
         if (peer == null) {
-            return; // lost already, and reported
+            return; // this loss has been reported already
         }
         peer.connection.enqueue(message);
         peer.flush();
@@ -129,7 +129,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
 
     /** The other end of one connection. */
     private final class Peer {
-        /** Far more than a plan for all tensors of a model. */
+        /** The longest message, far longer than a plan for all tensors of a model. */
         private static final int LONGEST_MESSAGE = 1 << 30;
 
         private final int rank;
@@ -142,7 +142,10 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
             this.key = connection.register(selector, this);
         }
 
-        /** The selector says when the socket takes the rest. A broken pipe shows when reading. */
+        /**
+         * Writes what the socket takes; the selector tells when it takes the rest. A broken connection is noticed when
+         * reading.
+         */
         void flush() {
             try {
                 key.interestOps(
@@ -176,7 +179,7 @@ public final class SocketControl implements ControlChannel, AutoCloseable {
             try {
                 connection.close();
             } catch (IOException e) {
-                // It is being given up anyway.
+                // The connection is being closed anyway.
             }
         }
     }

@@ -19,9 +19,9 @@ import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 /**
- * Brings up one star or several: rank 0 listens on one address with a port chosen by the system, tells everybody
- * the address and a secret over MPI, and accepts those who know the secret. The number in their hello is that of the star
- * times the number of ranks, plus their rank.
+ * Connects one star or several: rank 0 listens at one address with a port that the system chooses, tells all ranks the
+ * address and a secret over MPI, and accepts connections that know the secret. The number in their hello is the star's
+ * number times the number of ranks, plus the rank.
  */
 final class StarConnector implements AutoCloseable {
 
@@ -30,11 +30,11 @@ final class StarConnector implements AutoCloseable {
     private final int stars;
     private final long deadline;
     private final byte[] secret = HandshakeListener.newSecret();
-    /** Rank 0's, as its address; null elsewhere. */
+    /** The listener on rank 0, as its address; null on the other ranks. */
     private HandshakeListener listener;
 
     private InetSocketAddress address;
-    /** The other ranks' end of their connections, until they are made; by star. */
+    /** The other ranks' sockets, by star, until they are connected. */
     private final Deque<SocketChannel> own = new ArrayDeque<>();
 
     StarConnector(Topology topology, HvdConfig config, int stars) {
@@ -44,7 +44,7 @@ final class StarConnector implements AutoCloseable {
         this.deadline = System.nanoTime() + config.startTimeoutSeconds() * 1_000_000_000L;
     }
 
-    /** Takes a connection as soon as it is made. */
+    /** Receives each connection as soon as it is made. */
     interface Stars {
         void add(int star, int rank, FramedConnection connection) throws IOException;
     }
@@ -54,9 +54,9 @@ final class StarConnector implements AutoCloseable {
     }
 
     /**
-     * Opens the sockets, so that a rank that has none left fails before another one waits for it.
+     * Opens the sockets in advance, so that a rank that cannot open any fails before another rank waits for it.
      *
-     * @return what rank 0 has to tell the others before they connect; nothing elsewhere
+     * @return the invitation that rank 0 sends the others before they connect; empty on the other ranks
      */
     byte[] invite() throws IOException {
         for (int star = 0; star < stars && topology.rank() > 0; star++) {
@@ -72,7 +72,11 @@ final class StarConnector implements AutoCloseable {
         return new Meeting(address, secret).encode();
     }
 
-    /** Makes the connections to every other rank on rank 0, to rank 0 everywhere else. @param invitation rank 0's */
+    /**
+     * Makes the connections: to every other rank on rank 0, to rank 0 on the others.
+     *
+     * @param invitation rank 0's invitation
+     */
     void connect(byte[] invitation, Stars to) throws IOException {
         if (topology.rank() > 0) {
             dial(Meeting.decode(invitation), to);
@@ -119,7 +123,7 @@ final class StarConnector implements AutoCloseable {
         }
     }
 
-    /** Nobody is accepted any more, and the connections that were not made are given up. */
+    /** Accepts no more connections, and closes those that were not completed. */
     @Override
     public void close() {
         try {
@@ -130,11 +134,11 @@ final class StarConnector implements AutoCloseable {
                 one.close();
             }
         } catch (IOException e) {
-            // It is being given up anyway.
+            // The connection is being closed anyway.
         }
     }
 
-    /** Where rank 0 waits, and what to say there. */
+    /** The address at which rank 0 listens, and the secret for the hello. */
     record Meeting(InetSocketAddress address, byte[] secret) {
         byte[] encode() {
             return MessageWriter.encode(out -> {

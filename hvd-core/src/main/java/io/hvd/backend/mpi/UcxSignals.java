@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * UCX, where Open MPI loads it, makes itself the handler of SIGSEGV, by which the JVM stops its threads. Only the
- * environment from before the process's start keeps it from that, so that a rank can do no more than say so.
+ * Detects that UCX, which some Open MPIs load, has made itself the handler of SIGSEGV, by which the JVM stops its
+ * threads. Only the environment in which the process starts can prevent this, so a rank can only warn.
  */
 final class UcxSignals {
     private static final Path MAPPED = Path.of("/proc/self/maps");
@@ -17,12 +17,12 @@ final class UcxSignals {
 
     private UcxSignals() {}
 
-    /** What is wrong in this process once MPI has started; empty if nothing is. */
+    /** A warning, if something is wrong in this process once MPI has started. */
     static Optional<String> warning() {
         try (Stream<String> mapped = Files.lines(MAPPED)) {
             return warning(System.getenv(), mapped);
         } catch (IOException e) {
-            return Optional.empty(); // no Linux, and no way to know
+            return Optional.empty(); // without Linux there is no way to know
         }
     }
 

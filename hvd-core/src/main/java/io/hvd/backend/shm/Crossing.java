@@ -18,21 +18,18 @@ import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What goes between a rank and those at its place on the other hosts: what a host has come to is combined with what they
- * have, or handed to them. Communication thread.
+ * The data plane between a rank and those at its place on the other hosts, which combines a host's result with theirs
+ * or copies it to them. Only the communication thread uses it.
  */
 final class Crossing {
-    /**
-     * How long a thread rests while the network goes on with what it has. A thread that wakes up takes a core that
-     * others want.
-     */
+    /** How long a thread sleeps while the network works on. A thread that wakes up takes a core that others want. */
     private static final long PAUSE_NANOS = 20_000;
 
     private final DataPlane across;
     private final BegunCollectives begun;
     private final List<Completion> underWay = new ArrayList<>();
 
-    /** @param across of the ranks at this one's place on every host */
+    /** @param across the data plane of the ranks at this rank's place on every host */
     Crossing(DataPlane across) {
         this.across = across;
         this.begun = across.begun();
@@ -42,7 +39,7 @@ final class Crossing {
         across.report(to);
     }
 
-    /** Begins to combine a slice; it moves on by {@link #moveOn} and {@link #await}. */
+    /** Begins to combine a slice; calls of {@link #moveOn} and {@link #await} move it on. */
     Completion begin(ByteBuffer result, int first, int count, Reduction how) {
         if (count == 0) {
             return () -> true;
@@ -50,16 +47,16 @@ final class Crossing {
         return add(begun.beginAllreduce(slice(result, first, count, how.wire()), how.unscaled()));
     }
 
-    /** Begins to copy bytes from one host to all others, {@code root} of them. */
+    /** Begins to copy bytes from the host {@code root} to all other hosts. */
     Completion beginBroadcast(ByteBuffer bytes, int root) {
         return bytes.capacity() == 0 ? () -> true : add(begun.beginBroadcast(tensor(bytes), root));
     }
 
     /**
-     * Begins to give all hosts what each of them has.
+     * Begins to give all hosts the bytes of each host.
      *
-     * @param bytes of all hosts, one behind the other; this one's are there
-     * @param lengths in bytes, by host
+     * @param bytes the bytes of all hosts, one behind the other, of which this host's are there already
+     * @param lengths number of bytes, by host
      */
     Completion beginAllgather(ByteBuffer bytes, long[] lengths, int own) {
         int first = Math.toIntExact(Pieces.oneBehindTheOther(lengths).starts()[own]);
@@ -68,10 +65,10 @@ final class Crossing {
     }
 
     /**
-     * Begins to give every host its part of what each has.
+     * Begins to give every host its part of each host's bytes.
      *
-     * @param sent in bytes, by host
-     * @param mine bytes that come from every host
+     * @param sent number of bytes, by host
+     * @param mine number of bytes that come from every host
      */
     Completion beginScatter(ByteBuffer from, long[] sent, ByteBuffer to, int mine) {
         long[] received = new long[sent.length];
@@ -89,7 +86,11 @@ final class Crossing {
         return Tensor.wrap(bytes.order(ByteOrder.nativeOrder()), DType.UINT8, Shape.of(bytes.capacity()));
     }
 
-    /** Takes a short rest if nothing has arrived. @return false if there is nothing under way */
+    /**
+     * Moves on what is under way, and sleeps briefly if nothing has arrived.
+     *
+     * @return false if nothing is under way
+     */
     boolean moveOn() {
         if (!underWay.isEmpty() && !underWay.removeIf(Completion::isDone)) {
             LockSupport.parkNanos(PAUSE_NANOS);
@@ -97,7 +98,7 @@ final class Crossing {
         return !underWay.isEmpty();
     }
 
-    /** Until it is there; the others move on too. */
+    /** Waits until one is done, and moves the others on meanwhile. */
     void await(Completion one) {
         while (!one.isDone()) {
             moveOn();

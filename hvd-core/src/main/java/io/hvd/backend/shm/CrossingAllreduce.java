@@ -10,16 +10,17 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 
 /**
- * Allreduce over several hosts: every rank combines its slice of a chunk in its host's segment, then with the ranks at its
- * place on the other hosts, before the others take it. While one chunk is under way between the hosts, the one before is
- * taken from the segment, the next one is packed and combined, and sets out too: the network is never left waiting.
+ * Allreduce over several hosts. Every rank combines its slice of a chunk in its host's segment, and then with the ranks
+ * at its place on the other hosts, before the other ranks of its host copy it. While one chunk is under way between the
+ * hosts, the ranks unpack the chunk before it, and pack, combine and send the next one, so that the network always has
+ * work.
  *
- * <p>A chunk lies in the segment from its packing on until it is unpacked, and there is room for two.
+ * <p>A chunk occupies the segment from its packing until it is unpacked, and there is room for two.
  */
 final class CrossingAllreduce implements SegmentAllreduce {
-    /** Up to here a message for each rank costs more than one for all. */
+    /** Up to this size, one message for each rank costs more than one for all ranks. */
     private static final int FEW_BYTES = 8192;
-    /** The first of several chunks goes alone, with the question whether all agree. */
+    /** The size of the first of several chunks, which goes alone and carries the question whether all ranks agree. */
     private static final int FIRST_BYTES = 16 << 10;
 
     private final Rounds rounds;
@@ -56,7 +57,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
                         : Math.min(chunk, FIRST_BYTES / how.wire().bytes()));
     }
 
-    /** As long as it is not known whether all agree, nothing is written. */
+    /** Asks whether all ranks agree; until this is known, no output is written. */
     private boolean agreed(SegmentPass pass, int count, Reduction how) {
         long here = rounds.current();
         rounds.await(Counter.PACKED, here);
@@ -88,7 +89,7 @@ final class CrossingAllreduce implements SegmentAllreduce {
         if (crosses(mine)) {
             across.veto(mine.count(), how);
         }
-        // A rank of this host may have heard of a veto from another one, and waits to tell it to this one.
+        // A rank of this host may have received a veto from another host, and waits to tell it to this rank.
         rounds.reduced(rounds.current());
     }
 
@@ -96,12 +97,15 @@ final class CrossingAllreduce implements SegmentAllreduce {
         return SegmentPass.slice(count, how.wire(), segment, FEW_BYTES);
     }
 
-    /** The first rank always does, so that there is somebody to ask where there is nothing to reduce. */
+    /**
+     * Whether this rank exchanges data with other hosts. The first rank always does, so that a veto can travel even
+     * where there is nothing to reduce.
+     */
     private boolean crosses(Slice mine) {
         return mine.count() > 0 || segment.rank() == 0;
     }
 
-    /** A chunk between the hosts. */
+    /** A chunk that is under way between the hosts. */
     private record UnderWay(long round, long from, int count, Completion crossing) {}
 
     private void cross(SegmentPass pass, long start, Reduction how) {

@@ -11,13 +11,15 @@ import java.util.EnumSet;
 import java.util.List;
 
 /**
- * Ranks of several hosts, as many on each: inside a host through its segment, between the hosts each rank with those at
- * its place. What only passes from one rank to another goes the way of the back end beneath.
+ * The data plane of ranks on several hosts with the same number of ranks each. Data moves through the segment inside a
+ * host, and between the hosts from each rank to those at its place. Operations that only pass data from one rank to
+ * another go through the back end beneath.
  */
 final class CrossingCollectives extends SharedCollectives {
     /**
-     * Bytes of all ranks from which on broadcast, allgather and reduce-scatter take half the time in two levels: 2 hosts
-     * with 2 ranks each, 1 Gbit/s, Open MPI's default settings beneath. Fewer were not compared.
+     * The number of bytes of all ranks from which on broadcast, allgather and reduce-scatter take half the time in two
+     * levels: measured with 2 hosts of 2 ranks each, 1 Gbit/s, and Open MPI's default settings beneath. Fewer bytes
+     * were not compared.
      */
     private static final long WORTH_BYTES = 64 << 10;
 
@@ -26,9 +28,9 @@ final class CrossingCollectives extends SharedCollectives {
     private final CrossingMovement movement;
 
     /**
-     * @param beneath of the same ranks
+     * @param beneath the data plane of the same ranks without shared memory
      * @param hosts numbers of the ranks of each host, by place
-     * @param host the number of this one
+     * @param host the number of this host
      */
     CrossingCollectives(
             Rounds rounds, Reducer reducer, DataPlane beneath, Crossing across, List<List<Integer>> hosts, int host) {
@@ -49,7 +51,7 @@ final class CrossingCollectives extends SharedCollectives {
         across.report(to);
     }
 
-    /** The way between the hosts belongs to the communication thread. */
+    /** Always false, because the data plane between the hosts belongs to the communication thread. */
     @Override
     public boolean takesAnyThread(Device device) {
         return false;
@@ -87,7 +89,7 @@ final class CrossingCollectives extends SharedCollectives {
         return bytes >= WORTH_BYTES && movement.hasRoom();
     }
 
-    /** The way between the hosts goes before the back end beneath, as it came after it. */
+    /** The data plane between the hosts is closed before the back end beneath, because it was made after it. */
     @Override
     public void close() {
         across.close();

@@ -19,10 +19,10 @@ import java.util.List;
 import java.util.function.LongFunction;
 
 /**
- * Broadcast, allgather and reduce-scatter over several hosts, round by round: between two hosts every byte goes once, each
- * rank carries its part of them, and inside a host they go through its segment. While the bytes of one round are under way
- * between the hosts, those of the round before are taken and those of the next one packed. As in an allreduce between hosts,
- * 16-bit floats are rounded once in each host and once more where the hosts' sums are added.
+ * Broadcast, allgather and reduce-scatter over several hosts, round by round. Between two hosts every byte goes once,
+ * and each rank carries its part of them; inside a host the bytes go through the segment. While the bytes of one round
+ * are under way between the hosts, the ranks unpack those of the round before and pack those of the next one. As in an
+ * allreduce between hosts, 16-bit floats are rounded once in each host and once more where the hosts' sums are added.
  */
 final class CrossingMovement {
     private final Rounds rounds;
@@ -32,12 +32,12 @@ final class CrossingMovement {
     private final int host;
     private final Converter converter = new Converter();
     private final Reducer reducer;
-    /** What comes from all hosts to be combined here, by parity of the round; made when it is needed. */
+    /** Buffers for the data of all hosts that is combined here, by parity of the round; made when they are needed. */
     private final ByteBuffer[] arrivals = new ByteBuffer[2];
 
     /**
-     * @param hosts numbers of the ranks of each host, by place; as many on each
-     * @param host the number of this one
+     * @param hosts numbers of the ranks of each host, by place; all hosts have the same number of ranks
+     * @param host the number of this host
      */
     CrossingMovement(Rounds rounds, Reducer reducer, Crossing across, List<List<Integer>> hosts, int host) {
         this.rounds = rounds;
@@ -63,7 +63,7 @@ final class CrossingMovement {
         before.await();
     }
 
-    /** Whether an element of every rank has a place in a round. */
+    /** Whether a round has room for at least one element of every rank. */
     boolean hasRoom() {
         return share(DType.FLOAT64) > 0;
     }
@@ -101,7 +101,7 @@ final class CrossingMovement {
         return found;
     }
 
-    /** The root comes into the round last, with what it has. */
+    /** Enters the next round after all other ranks of the host, and puts the root's data into the result. */
     private long show(FlatView source, long from, int count) {
         rounds.next();
         long here = rounds.current();
@@ -206,7 +206,7 @@ final class CrossingMovement {
         rounds.packed();
     }
 
-    /** In the order of the hosts. */
+    /** Adds the parts of all hosts, in the order of the hosts. */
     private void combine(ByteBuffer arrival, int count, Tensor output, long from, Reduction how) {
         int bytes = count * how.wire().bytes();
         List<ByteBuffer> parts = new ArrayList<>();
@@ -219,26 +219,30 @@ final class CrossingMovement {
         end("SHM_REDUCESCATTER", begun);
     }
 
-    /** Into the next round, with nothing on the stage. @return its number */
+    /**
+     * Enters the next round with an empty stage.
+     *
+     * @return the number of the round
+     */
     private long enter() {
         rounds.next();
         rounds.packed();
         return rounds.current();
     }
 
-    /** Until everything that belongs to this host's result of a round is there. */
+    /** Waits until all parts of this host's result of a round have arrived. */
     private void land(long round, Completion crossing) {
         across.await(crossing);
         rounds.reduced(round);
         rounds.await(Counter.REDUCED, round);
     }
 
-    /** What this rank carries of a chunk that all hosts are to have. */
+    /** The slice that this rank carries of a chunk for all hosts. */
     private Slice slice(int count, DType type) {
         return SegmentPass.slice(count, type, segment, 0);
     }
 
-    /** What this rank carries of all ranks' parts. */
+    /** The slice that this rank carries of the parts of all ranks. */
     private Slice column(PieceLayout layout) {
         return new Slice(layout.start(segment.rank(), 0), layout.count(segment.rank()));
     }
@@ -255,7 +259,7 @@ final class CrossingMovement {
         return arrivals[parity];
     }
 
-    /** Elements of every rank's part of a round. */
+    /** Number of elements of every rank's part of a round. */
     private int share(DType type) {
         return segment.stageBytes() / type.bytes() / (segment.ranks() * hosts.size());
     }

@@ -7,21 +7,23 @@ import java.util.List;
  * The ranks that share a segment, each at its place in it.
  *
  * @param ranks their numbers in the job
- * @param host of all of them
+ * @param host the host of all of them
  */
 record HostGroup(List<Integer> ranks, String host, Lives lives) {
 
-    /** Knows whose process has come to its end, in whatever way. */
+    /** Tells which processes have ended, for whatever reason. */
     interface Lives extends AutoCloseable {
-        /** Once true, it stays so. What that rank has written before can be seen then. */
+        /**
+         * Whether the rank at a place has ended; once true, it stays true. What that rank wrote before is visible then.
+         */
         boolean hasEnded(int place);
 
-        /** This rank needs nobody any longer, and the others do not need it. */
+        /** This rank needs the others no longer, and they do not need it. */
         @Override
         void close();
     }
 
-    /** What those find who wait for a rank that has died. */
+    /** The exception for ranks that wait for a rank that has died. */
     ShutdownException without(int place) {
         return new ShutdownException("rank " + ranks.get(place)
                 + " is gone: the kernel has taken back its lock on the memory that ranks " + ranks

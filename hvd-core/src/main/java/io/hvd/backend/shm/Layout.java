@@ -16,19 +16,22 @@ record Layout(int ranks, int stageBytes) {
     private static final int LINE = 128;
     private static final int PAGE = 4096;
 
-    /** What a rank counts. */
+    /** The counters of a rank. */
     enum Counter {
-        /** The latest round that it is in or has been in: what it brings is on its stage. */
+        /** The latest round that the rank is in or has been in, in which its data is on its stage. */
         PACKED,
-        /** The latest round of which its part of the result is there. */
+        /** The latest round for which its part of the result is complete. */
         REDUCED,
-        /** The latest round that it has vetoed. */
+        /** The latest round that the rank has vetoed. */
         VETOED,
         /** The place of a rank that it has found dead, counted from 1. */
         LOST
     }
 
-    /** The rest of a counter's line, in which a few bytes need no line of their own: they come with the counter. */
+    /**
+     * The bytes beside the counter in its line, where a few bytes of data need no line of their own: they come with the
+     * counter.
+     */
     static final int BESIDE_COUNTER = LINE - Long.BYTES;
 
     int counter(Counter counter, int rank, long round) {

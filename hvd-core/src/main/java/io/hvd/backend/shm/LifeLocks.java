@@ -7,15 +7,15 @@ import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 
 /**
- * Locks by which the processes that share a file see that one of them has died: each holds the byte at its place, and the
- * kernel takes it back when the process ends. Nobody ever waits for one.
+ * Locks by which the processes that share a file see that one of them has died: each holds the byte at its place, and
+ * the kernel releases it when the process ends. No process ever waits for a lock.
  *
- * <p>A process loses its locks on a file as soon as it closes any channel to it, so it opens no second one. Ranks that are
- * threads of one process have all ended when it has, or have left.
+ * <p>A process loses its locks on a file as soon as it closes any channel to it, so it opens no second one. Ranks that
+ * are threads of one process have all ended when the process has, or have left.
  */
 final class LifeLocks implements HostGroup.Lives {
     private final FileChannel file;
-    /** Only kept from the garbage collector: the JVM would forget that the byte is its own. */
+    /** Keeps the lock reachable; otherwise the JVM would forget that the byte is its own. */
     private final FileLock own;
 
     private LifeLocks(FileChannel file, FileLock own) {
@@ -24,9 +24,9 @@ final class LifeLocks implements HostGroup.Lives {
     }
 
     /**
-     * Before anybody looks, all hold theirs.
+     * Takes this rank's lock. All ranks do so before one of them looks.
      *
-     * @param file open for reading and writing; from here on closed together with this
+     * @param file open for reading and writing; from here on closed together with this object
      */
     static LifeLocks hold(FileChannel file, int place) throws IOException {
         FileLock own = file.tryLock(place, 1, false);
@@ -36,7 +36,7 @@ final class LifeLocks implements HostGroup.Lives {
         return new LifeLocks(file, own);
     }
 
-    /** Looks by a shared lock, so that those who look at the same time do not take each other for the owner. */
+    /** Looks by a shared lock, so that processes that look at the same time do not take each other for the owner. */
     @Override
     public boolean hasEnded(int place) {
         try (FileLock free = file.tryLock(place, 1, true)) {

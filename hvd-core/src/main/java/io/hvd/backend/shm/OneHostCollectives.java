@@ -10,16 +10,16 @@ import io.hvd.tensor.Tensor;
 import java.util.EnumSet;
 import java.util.List;
 
-/** Ranks of one host, which move all that is much through their segment. */
+/** The data plane of ranks on one host, which move large data through their segment. */
 final class OneHostCollectives extends SharedCollectives {
     private final SharedMovement movement;
     private final boolean ofAll;
     private final Progress progress;
 
     /**
-     * @param beneath of the same ranks
+     * @param beneath the data plane of the same ranks without shared memory
      * @param ofAll whether these are all ranks of the job
-     * @param progress of what goes the way beneath
+     * @param progress of the messages that the back end beneath sends
      */
     OneHostCollectives(Rounds rounds, Reducer reducer, DataPlane beneath, boolean ofAll, Progress progress) {
         super(

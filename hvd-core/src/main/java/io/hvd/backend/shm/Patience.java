@@ -5,28 +5,35 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * How a thread waits for another process. It spins for a moment where that takes no core from anybody, then yields, and
- * after a while sleeps, longer and longer. Where others want the core, whoever yields gets it back after a time slice of
- * milliseconds, but whoever wakes up gets it at once: there it sleeps rather than yield. By one thread at a time.
+ * How a thread waits for another process. It spins for a moment where no other thread needs the core, then yields, and
+ * after a while sleeps, longer and longer. Where other threads want the core, a thread that yields gets it back after a
+ * time slice of milliseconds, but a thread that wakes up gets it at once, so there it sleeps instead of yielding. One
+ * thread at a time uses it.
  */
 final class Patience {
-    /** Longer than a hand-over between two cores takes. */
+    /** The time to spin, which is longer than a hand-over between two cores takes. */
     private static final long SPIN_NANOS = 50_000;
-    /** A look at the clock costs as much as some looks at the memory. */
+    /** Looks at the memory for each look at the clock, which costs as much as some looks at the memory. */
     private static final int LOOKS_PER_CLOCK = 32;
 
     private static final long YIELD_NANOS = 1_000_000;
-    /** A yield that takes so long has given the core to somebody who computes. */
+    /** A yield that takes so long has given the core to a thread that computes. */
     private static final long LOST_CORE_NANOS = 500_000;
-    /** How long the core is taken to be wanted after that. */
+    /** How long the core is taken to be wanted by other threads after that. */
     private static final long CROWDED_NANOS = 20_000_000;
 
     private static final long SHORTEST_SLEEP_NANOS = 20_000;
     private static final long LONGEST_SLEEP_NANOS = 1_000_000;
-    /** Far longer than a wait for somebody who lives, and a fifth of the time in which a death is to be noticed. */
+    /**
+     * After this time the other process is looked for: it is far longer than a wait for a live process, and a fifth of
+     * the time in which a death must be noticed.
+     */
     private static final long DOUBT_NANOS = 20_000_000;
 
-    /** The program's own threads compute while it waits; they do not while one of them does. */
+    /**
+     * The communication thread: while it waits the program's own threads compute, and while one of them waits they do
+     * not.
+     */
     private final Thread communication = Thread.currentThread();
 
     private final int ranks;
@@ -41,7 +48,7 @@ final class Patience {
     private long doubted;
     private long lastLostCore;
 
-    /** What a thread can do with the core that it runs on. */
+    /** The core that a thread runs on. */
     interface Core {
         Core REAL = new Core() {
             @Override
@@ -69,24 +76,24 @@ final class Patience {
 
         void spin();
 
-        /** To whoever wants it. */
+        /** Yields the core to any thread that wants it. */
         void giveWay();
 
         void sleep(long nanos);
     }
 
     /**
-     * Made on the communication thread.
+     * Called on the communication thread.
      *
-     * @param ranks of this host
-     * @param progress moves on what this rank has sent by another way, for which a rank may be waiting that this one waits
-     *     for; called between two sleeps of a long wait
+     * @param ranks number of ranks of this host
+     * @param progress moves on what this rank has sent over the network, which another rank may be waiting for while
+     *     this one waits for it; called between two sleeps of a long wait
      */
     Patience(int ranks, Runnable progress) {
         this(ranks, Processors.ofThisProcess(ranks).ofAll(ranks), progress, Core.REAL);
     }
 
-    /** @param cores of all these ranks together */
+    /** @param cores number of cores of all ranks of this host together */
     Patience(int ranks, int cores, Runnable progress, Core core) {
         this.ranks = ranks;
         this.cores = cores;
@@ -95,12 +102,15 @@ final class Patience {
         this.lastLostCore = core.nanoTime() - CROWDED_NANOS;
     }
 
-    /** @param waits whether the program's own thread computes nothing; without an engine it never does */
+    /**
+     * @param waits tells whether the program's own thread waits and so computes nothing; without an engine it is never
+     *     true
+     */
     void programWaits(BooleanSupplier waits) {
         programWaits = waits;
     }
 
-    /** A new wait. */
+    /** Begins a new wait. */
     void begin() {
         looks = 0;
         begun = 0;
@@ -109,7 +119,7 @@ final class Patience {
         sleep = SHORTEST_SLEEP_NANOS;
     }
 
-    /** @return true if it has become so long, once more, that the other one may be dead */
+    /** @return true each time the wait has become so long again that the other process may be dead */
     boolean pause() {
         if (spins && ++looks % LOOKS_PER_CLOCK != 0) {
             core.spin();

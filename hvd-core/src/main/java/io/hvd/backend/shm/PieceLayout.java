@@ -5,19 +5,19 @@ import java.util.List;
 
 /**
  * The layout of a buffer that holds the pieces of all ranks in one round: first those of the ranks at place 0 of every
- * host, then those at place 1, and so on. What goes between the hosts therefore lies side by side. All numbers count
- * elements.
+ * host, then those at place 1, and so on. The pieces that go between the same ranks of the hosts therefore lie side by
+ * side. All numbers count elements, except where a name says bytes.
  */
 final class PieceLayout {
     private final List<List<Integer>> hosts;
-    /** By place and host, and one more where the last one ends. */
+    /** The first element of each piece by place and host, and one more number for the end of the last piece. */
     private final int[] starts;
 
     /**
-     * @param hosts numbers of the ranks of each host, by place; as many on each
-     * @param pieces of which every rank has one
-     * @param from first element of every piece that is there
-     * @param share the most elements of a piece that are there
+     * @param hosts numbers of the ranks of each host, by place; all hosts have the same number of ranks
+     * @param pieces the pieces of all ranks
+     * @param from the first element of every piece in this round
+     * @param share the most elements of a piece in this round
      */
     PieceLayout(List<List<Integer>> hosts, Pieces pieces, long from, int share) {
         this.hosts = hosts;
@@ -34,7 +34,7 @@ final class PieceLayout {
         return hosts.get(0).size();
     }
 
-    /** The number of the rank there. */
+    /** The number of the rank at a place of a host. */
     int member(int place, int host) {
         return hosts.get(host).get(place);
     }
@@ -47,12 +47,12 @@ final class PieceLayout {
         return starts[at(place, host) + 1] - start(place, host);
     }
 
-    /** The elements of all hosts at a place. */
+    /** Number of elements of all hosts at a place. */
     int count(int place) {
         return starts[at(place + 1, 0)] - start(place, 0);
     }
 
-    /** In bytes, by host. */
+    /** Number of bytes at a place, by host. */
     long[] lengths(int place, int elementBytes) {
         long[] lengths = new long[hosts.size()];
         for (int host = 0; host < lengths.length; host++) {

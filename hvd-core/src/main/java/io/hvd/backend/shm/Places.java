@@ -5,26 +5,26 @@ import java.nio.ByteOrder;
 import java.util.List;
 
 /**
- * Where in the stages and results a round has its bytes. Few of them move on from round to round: what two cores have just
- * passed to each other, and still hold in their first caches, takes up to twice as long to be written anew as what has left
- * those (16 and 32 KiB: 4.6 and 8.7 us instead of 3.5 and 5.6 with two ranks). They come back before they would crowd
- * the second caches.
+ * The places in the stages and results that a round uses. A round of few bytes moves on from place to place: bytes that
+ * two cores have just passed to each other, and still hold in their first-level caches, take up to twice as long to be
+ * written again as bytes that have left these caches (16 and 32 KiB: 4.6 and 8.7 us instead of 3.5 and 5.6 with two
+ * ranks). The places are used again before they would crowd the second-level caches.
  */
 final class Places {
-    /** Fewer bytes than this take as much. */
+    /** The smallest place; fewer bytes take as much. */
     private static final int FEWEST_BYTES = 1 << 10;
-    /** More leave the first cache by themselves. */
+    /** The largest place that moves; more bytes leave the first-level cache by themselves. */
     private static final int MOST_BYTES = 32 << 10;
     /** The part of a stage through which the places move. */
     private static final int WINDOW_BYTES = 64 << 10;
 
     private final Place[] whole;
-    /** By parity, by the power of two that the bytes take, by turn. */
+    /** The moving places: by parity of the round, by the power of two of the bytes, by turn. */
     private final Place[][][] moving = new Place[2][Integer.SIZE][];
 
     private final int stageBytes;
 
-    /** What lies there in one round. */
+    /** The stages and the result of one round. */
     record Place(List<ByteBuffer> stages, ByteBuffer result) {
         private Place part(int first, int bytes) {
             return new Place(
@@ -36,13 +36,13 @@ final class Places {
         }
     }
 
-    /** @param stageBytes of each stage and result */
+    /** @param stageBytes number of bytes of each stage and result */
     Places(Place even, Place odd, int stageBytes) {
         this.whole = new Place[] {even, odd};
         this.stageBytes = stageBytes;
     }
 
-    /** All that there is. */
+    /** The whole stages and the whole result. */
     Place whole(long round) {
         return whole[Layout.parity(round)];
     }

@@ -7,13 +7,13 @@ import java.nio.ByteBuffer;
 import java.util.function.BooleanSupplier;
 
 /**
- * One rank's way through the rounds of a segment. In every round each rank may put something on its stage, and says when
- * it has.
+ * One rank's sequence of rounds through a segment. In every round each rank may write to its stage, and tells the
+ * others when it has done so.
  *
- * <p>There are two stages for each rank and two results, for even and odd rounds: a rank fills its stage for round n + 2
- * when all have said that they are in round n + 1, which each does when it needs the stages of round n no more. Into the
- * result of round n + 2 it writes when all have said that they are in that round: none needs that of round n then. By one
- * thread at a time.
+ * <p>There are two stages for each rank and two results, for even and odd rounds. A rank fills its stage for round n +
+ * 2 when all ranks have said that they are in round n + 1, which each rank says when it no longer needs the stages of
+ * round n. It writes to the result of round n + 2 when all ranks have said that they are in that round, because no rank
+ * needs the result of round n then. One thread at a time uses this class.
  */
 final class Rounds {
     private final Segment segment;
@@ -33,7 +33,7 @@ final class Rounds {
         activities = to;
     }
 
-    /** @param work done while this rank waits for another one; false if there is none */
+    /** @param work is done while this rank waits for another one; it returns false if there is none */
     void meanwhile(BooleanSupplier work) {
         meanwhile = work;
     }
@@ -57,7 +57,11 @@ final class Rounds {
         return segment.place(round).stages().get(segment.rank());
     }
 
-    /** The stage of the next round, which holds no more than so many bytes; all ranks know the number. */
+    /**
+     * Begins the next round, in which no rank writes more than so many bytes; all ranks give the same number.
+     *
+     * @return this rank's stage, to be filled
+     */
     ByteBuffer next(int bytes) {
         begin();
         return segment.place(round, bytes).stages().get(segment.rank());
@@ -68,30 +72,30 @@ final class Rounds {
         await(Counter.PACKED, round - 1);
     }
 
-    /** This rank has filled its stage, or has nothing to put there. */
+    /** Tells the others that this rank has filled its stage, or has nothing to write there. */
     void packed() {
         segment.publish(Counter.PACKED, round);
     }
 
-    /** This rank refuses what the others are about to do. */
+    /** Tells the others that this rank refuses what they are about to do. */
     void veto(long of) {
         segment.publish(Counter.VETOED, of);
     }
 
-    /** This rank's part of the result is there. */
+    /** Tells the others that this rank's part of the result is complete. */
     void reduced(long of) {
         segment.publish(Counter.REDUCED, of);
     }
 
-    /** This rank has come to its last round. */
+    /** Tells the others that this rank has come to its last round. */
     void close() {
         group.lives().close();
     }
 
     /**
-     * Until every rank has come so far.
+     * Waits until every rank's counter has reached a round.
      *
-     * @throws ShutdownException if that will never be, because a rank has died
+     * @throws ShutdownException if this can never happen, because a rank has died
      */
     void await(Counter counter, long of) {
         for (int other = 0; other < segment.ranks(); other++) {
@@ -99,7 +103,7 @@ final class Rounds {
         }
     }
 
-    /** Until this rank has come so far. */
+    /** Waits until one rank's counter has reached a round. */
     void await(Counter counter, int other, long of) {
         if (!segment.hasCome(counter, other, of)) {
             long begun = activities.begin();
@@ -114,11 +118,14 @@ final class Rounds {
         }
     }
 
-    /** A rank that finds another one dead tells the rest, which may be waiting for either of them. */
+    /**
+     * Looks whether the other rank has died. A rank that finds another one dead tells the rest, which may be waiting
+     * for either of them.
+     */
     private void look(Counter counter, int other, long of) {
         boolean ended = group.lives().hasEnded(other);
         if (segment.hasCome(counter, other, of)) {
-            return; // it has ended after that
+            return; // it ended after it had reached the round
         }
         segment.lost().ifPresent(this::lose);
         if (ended) {

@@ -12,8 +12,8 @@ import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
 /**
- * One rank's view of memory that the ranks of a host share. Counters only grow; whoever sees a counter's value sees
- * everything that its rank wrote before. By one thread at a time.
+ * One rank's view of the memory that the ranks of a host share. Counters only grow. A rank that sees a counter's value
+ * sees everything that the counter's rank wrote before. One thread at a time uses it.
  */
 final class Segment {
     private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
@@ -22,10 +22,10 @@ final class Segment {
     private final int rank;
     private final ByteBuffer memory;
     private final Places places;
-    /** By parity. The first rank has the result of so few. */
+    /** Small places beside the counters, by parity of the round; the first rank's holds the result of so few bytes. */
     private final List<Place> besideCounters;
 
-    /** @param memory mapped, zero where nobody has written; lives as long as somebody holds it */
+    /** @param memory mapped memory, zero where no rank has written; it lives as long as it is reachable */
     Segment(Layout layout, int rank, ByteBuffer memory) {
         this.layout = layout;
         this.rank = rank;
@@ -67,27 +67,27 @@ final class Segment {
         return layout.stageBytes();
     }
 
-    /** Stages and result of a round that may need all of them. */
+    /** The stages and the result of a round that may need all of their bytes. */
     Place place(long round) {
         return places.whole(round);
     }
 
-    /** The place for a round in which all ranks know that no stage holds more than so many bytes. */
+    /** The stages and the result of a round in which all ranks know that no stage holds more than so many bytes. */
     Place place(long round, int bytes) {
         return bytes <= Layout.BESIDE_COUNTER ? besideCounters.get(Layout.parity(round)) : places.of(round, bytes);
     }
 
-    /** Tells the others that this rank has come so far. */
+    /** Tells the others that this rank's counter has reached a round. */
     void publish(Counter counter, long round) {
         LONGS.setRelease(memory, layout.counter(counter, rank, round), round);
     }
 
-    /** Whether a rank has come so far. */
+    /** Whether a rank's counter has reached a round. */
     boolean hasCome(Counter counter, int of, long round) {
         return (long) LONGS.getAcquire(memory, layout.counter(counter, of, round)) >= round;
     }
 
-    /** Whether some rank has vetoed this round, after all have come to the point where they would have. */
+    /** Whether some rank has vetoed this round; asked when all ranks have passed the point where they could veto it. */
     boolean isVetoed(long round) {
         for (int other = 0; other < layout.ranks(); other++) {
             if (hasCome(Counter.VETOED, other, round)) {

@@ -4,15 +4,18 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 
-/** Allreduce through a segment: of one host, or of several that have as many ranks each. By one thread at a time. */
+/**
+ * Allreduce through a segment, on one host or on several that have the same number of ranks each. One thread at a time
+ * uses it.
+ */
 interface SegmentAllreduce {
-    /** @return false if somebody has vetoed; nothing is written then */
+    /** @return false if a rank has vetoed; then no output is written */
     boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how);
 
     /**
-     * Takes part in the allreduce into which the others go, so that it fails for all of them.
+     * Takes part in the allreduce that the other ranks have begun, so that it fails for all of them.
      *
-     * @param elements of all its tensors
+     * @param elements number of elements of all its tensors
      */
     void veto(long elements, Reduction how);
 }

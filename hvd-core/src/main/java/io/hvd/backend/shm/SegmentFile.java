@@ -14,22 +14,22 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * The file behind a segment. It has a name only until all ranks have mapped it, so that nothing is left of it however
- * they end; if they are killed in that moment, the next job takes it away.
+ * The file behind a segment. It has a name only until all ranks have mapped it, so nothing is left of it however they
+ * end. If they are killed in between, the next job deletes it.
  */
 final class SegmentFile {
     private static final int BLOCK = 1 << 20;
 
-    /** Far longer than it takes all ranks to map it. */
+    /** The age at which a named file is deleted, far longer than all ranks need to map it. */
     private static final Duration NAMED = Duration.ofMinutes(10);
 
     private SegmentFile() {}
 
     /**
-     * Makes one that is full of zeros: a sparse file on a full disk would be made good at the first touch, by a signal
-     * that ends the process.
+     * Makes a file and fills it with zeros. In a sparse file on a full disk, the first access to a page would end the
+     * process by a signal.
      *
-     * @param folder in memory
+     * @param folder a folder in memory
      */
     static Path create(Path folder, int bytes) throws IOException {
         deleteForgotten(folder);
@@ -63,7 +63,7 @@ final class SegmentFile {
         }
     }
 
-    /** @param bytes that it has */
+    /** @param bytes the length that the file must have */
     static FileChannel open(Path file, int bytes) throws IOException {
         FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
         if (channel.size() != bytes) {

@@ -12,7 +12,10 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** The tensors of one allreduce on their way through a segment: packed, combined slice by slice, taken from the result. */
+/**
+ * The tensors of one allreduce on their way through a segment: a rank packs them, combines its slice, and unpacks the
+ * result.
+ */
 final class SegmentPass {
     private final Rounds rounds;
     private final Segment segment;
@@ -22,12 +25,13 @@ final class SegmentPass {
     private final Reduction how;
     private final int fewBytes;
     /**
-     * Scaled once by the owner of a slice, a result is copied by all. Not where scaling comes after something that all do for
-     * themselves: a conversion, or the way back from a half type, to which every back end rounds first.
+     * Whether the owner of a slice scales the result, which all ranks then copy. This is not possible where a step that
+     * every rank does for itself comes before the scaling: a conversion, or the way back from a half type, to which
+     * every back end rounds first.
      */
     private final boolean ownerScales;
 
-    /** @param fewBytes that a chunk has if it is not divided */
+    /** @param fewBytes a chunk of at most so many bytes is not divided into slices */
     SegmentPass(
             Rounds rounds,
             Converter converter,
@@ -55,7 +59,7 @@ final class SegmentPass {
 
     private static final Slice NO_SLICE = new Slice(0, 0);
 
-    /** This rank's slice of a chunk; a chunk of few bytes is the first rank's. */
+    /** This rank's slice of a chunk; a chunk of few bytes belongs to the first rank as a whole. */
     static Slice slice(int count, DType wire, Segment segment, int fewBytes) {
         if (count * wire.bytes() <= fewBytes) {
             return new Slice(0, segment.rank() == 0 ? count : 0);
@@ -77,17 +81,20 @@ final class SegmentPass {
         return elements() * how.wire().bytes() <= fewBytes;
     }
 
-    /** Elements of the chunk that begins there; 0 at the end. */
+    /** Number of elements of the chunk that begins there; 0 at the end. */
     int chunk(long from) {
         return (int) Math.min(segment.stageBytes() / how.wire().bytes(), elements() - from);
     }
 
-    /** Onto this rank's stage, in the next round. */
+    /** Packs a chunk onto this rank's stage, in the next round. */
     void pack(long from, int count) {
         pack(from, count, NO_SLICE);
     }
 
-    /** Packs all but this rank's own slice, which nobody else reads, and which {@link #finishOwn} takes from the source. */
+    /**
+     * Packs all of a chunk except this rank's own slice, which no other rank reads, and which {@link #finishOwn} takes
+     * from the source.
+     */
     void packForOthers(long from, int count) {
         pack(from, count, slice(count));
     }
@@ -107,24 +114,24 @@ final class SegmentPass {
     }
 
     /**
-     * Combines this rank's slice of what all ranks of this host have packed; its own part is taken from where it comes from,
-     * see {@link #packForOthers}. What comes out goes to the {@link #result} only.
+     * Combines this rank's slice of the stages of all ranks of this host. It reads its own part from the source, see
+     * {@link #packForOthers}, and writes to the {@link #result} only.
      */
     void combineOwn(long round, long from, int count) {
         combine(place(round, count), slice(count), result(round, count), new Mine(from));
     }
 
-    /** Combines this rank's slice where no other host adds to it: it goes to where it belongs here as well. */
+    /** Combines this rank's slice where no other host adds to it, and also writes it to this rank's output. */
     void finishOwn(long round, long from, int count) {
         combine(place(round, count), slice(count), result(round, count), new MineFinished(from));
     }
 
-    /** Combines the whole chunk, after {@link #pack} of all of it; it goes to where it belongs here, and nowhere else. */
+    /** Combines the whole chunk, after {@link #pack} of all of it, and writes it to this rank's output only. */
     void finishAll(long round, long from, int count) {
         combine(place(round, count), new Slice(0, count), null, new MineFinished(from));
     }
 
-    /** Where the result of a round of so many elements lies; the first element there is the chunk's first. */
+    /** The result of a round of so many elements, whose first element is the chunk's first. */
     ByteBuffer result(long round, int count) {
         return place(round, count).result();
     }
@@ -168,7 +175,7 @@ final class SegmentPass {
 
         @Override
         public void write(int first, int count, Object block) {
-            // It is not the result yet.
+            // The slice is not the result yet.
         }
     }
 
@@ -202,7 +209,7 @@ final class SegmentPass {
         unpack(from, count, result(round, count), NO_SLICE, how.scale());
     }
 
-    /** Unpacks what the others have finished; this rank's own slice is there already. */
+    /** Unpacks the slices that the other ranks have finished; this rank's own slice is in the output already. */
     void unpackFinished(long round, long from, int count) {
         unpack(from, count, result(round, count), slice(count), scaleOnTheWayOut());
     }

@@ -14,12 +14,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Sets up the segment that the ranks of a host share: the first of them makes the file, all of them map it, and its name is
- * deleted. From then on each rank holds a lock, by which the others see that it lives. What goes wrong on one rank is told
- * to the ranks of all hosts, and all of them try a smaller segment or do without one. Used on the communication thread.
+ * Sets up the segment that the ranks of a host share: the first of them makes the file, all of them map it, and its
+ * name is deleted. From then on each rank holds a lock, by which the others see that it lives. A rank that fails tells
+ * the ranks of all hosts, and all of them try a smaller segment or do without one. Used on the communication thread.
  */
 final class SegmentSetup {
-    /** What a rank says of its part fits into so many bytes. */
+    /** The most bytes of a rank's message about its part. */
     private static final int WORDS = 512;
 
     private static final byte DONE = 1;
@@ -33,11 +33,11 @@ final class SegmentSetup {
     private final String host;
 
     /**
-     * @param folder in memory, such as /dev/shm
-     * @param beneath of all members
-     * @param members all that found segments together
-     * @param inside those of this host, as many as on every other
-     * @param topology says which rank this is, and where
+     * @param folder a folder in memory, such as /dev/shm
+     * @param beneath the collectives of all members without shared memory
+     * @param members all ranks that set up segments together
+     * @param inside the members of this host, as many as on every other host
+     * @param topology tells this rank's number and host
      */
     SegmentSetup(Path folder, Collectives beneath, List<Integer> members, List<Integer> inside, Topology topology) {
         this.folder = folder;
@@ -48,21 +48,21 @@ final class SegmentSetup {
         this.host = topology.host();
     }
 
-    /** What this rank has of a segment. */
+    /** This rank's view of a segment. */
     record Share(Segment segment, HostGroup group) {}
 
-    /** A segment, or why there is none; on all ranks alike. */
+    /** A segment, or the reason why there is none; either is the same on all ranks. */
     record Result(Optional<Share> share, String note) {}
 
     /**
-     * All ranks call it together.
+     * Sets up a segment; all ranks call it together.
      *
-     * @param wantedBytes of a stage, as the first member sees it; less will do
-     * @param leastBytes of a stage that is still worth it
+     * @param wantedBytes size of a stage that the first member wants; it may become smaller
+     * @param leastBytes the smallest size of a stage that is worth it
      */
     Result found(int wantedBytes, int leastBytes) {
         String note = "";
-        // The ranks of a host may be bound to different numbers of cores.
+        // The ranks of a host may be bound to different numbers of cores, so the first one's size counts.
         int stageBytes =
                 Integer.parseInt(tell(() -> Integer.toString(wantedBytes)).get(0));
         for (int bytes = stageBytes; bytes >= leastBytes; bytes /= 2) {
@@ -75,7 +75,7 @@ final class SegmentSetup {
         return new Result(Optional.empty(), note);
     }
 
-    /** @param failure of any rank; empty if there was none */
+    /** @param failure the failure of any rank; empty if there was none */
     private record Attempt(Share share, String failure) {}
 
     private Attempt attempt(Layout layout) {
@@ -120,7 +120,7 @@ final class SegmentSetup {
         String play() throws IOException;
     }
 
-    /** What each rank says, by rank; words that begin with {@link #FAILED} are complaints. */
+    /** The ranks' messages, by rank; those that begin with {@link #FAILED} are complaints. */
     private List<String> tell(Part mine) {
         byte[] words = new byte[WORDS];
         byte[] text;
@@ -160,7 +160,7 @@ final class SegmentSetup {
         return String.join("; ", failures);
     }
 
-    /** Also of a segment in use. */
+    /** Deletes the file's name, also that of a segment in use. */
     private static void delete(Path file) {
         try {
             if (file != null) {

@@ -1,19 +1,24 @@
 package io.hvd.backend.shm;
 
-/** How much memory the ranks of a host share. */
+/** The size of the memory that the ranks of a host share. */
 public final class SegmentSize {
-    /** What is used of both parities and of the result stays in the caches, and the ranks meet seldom. */
+    /**
+     * The size of a stage on one host: both parities and the result stay in the caches, and the ranks seldom have to
+     * meet.
+     */
     private static final int STAGE_BYTES = 512 << 10;
-    /** Where a slice goes to other hosts: so much that the network has work while the ranks of the host meet. */
+    /**
+     * The size of a stage with several hosts: large enough that the network has work while the ranks of the host meet.
+     */
     private static final int CROSSING_BYTES = 2 << 20;
 
     private static final int MOST_STAGE_BYTES = 4 << 20;
-    /** A smaller one is not worth it. */
+    /** The smallest stage that is worth it. */
     static final int LEAST_STAGE_BYTES = 16 << 10;
 
     private SegmentSize() {}
 
-    /** @param ranks of this host */
+    /** @param ranks number of ranks of this host */
     static int stageBytes(int ranks, boolean oneHost) {
         if (!oneHost) {
             return (int) Math.min(MOST_STAGE_BYTES, (long) CROSSING_BYTES * ranks);
@@ -22,10 +27,10 @@ public final class SegmentSize {
     }
 
     /**
-     * What a segment of the set of all ranks takes, where it can be had.
+     * Bytes of a segment of the set of all ranks, if the host has so much memory.
      *
-     * @param ranks of this host
-     * @param oneHost whether there is no other
+     * @param ranks number of ranks of this host
+     * @param oneHost whether the job has no other host
      */
     public static long bytes(int ranks, boolean oneHost) {
         return Layout.bytes(ranks, stageBytes(ranks, oneHost));

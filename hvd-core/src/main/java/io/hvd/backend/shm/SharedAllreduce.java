@@ -8,15 +8,15 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 
 /**
- * Allreduce chunk by chunk, from the user's memory through a segment and back, known as reducescatter and allgather:
- * every rank reduces its slice of all stages into the result, from which all take the whole. While the others still
- * reduce a chunk, a rank packs the next. All ranks get the same bits, for each slice has one owner, who adds in the order
- * of the ranks. All ranks are on one host.
+ * Allreduce chunk by chunk among ranks of one host, from the user's memory through a segment and back, by the algorithm
+ * known as reducescatter and allgather: every rank reduces its slice of all stages into the result, from which all
+ * ranks copy the whole. While the others still reduce a chunk, a rank packs the next. All ranks get the same bits,
+ * because each slice has one owner, which adds in the order of the ranks.
  *
- * <p>Few bytes take one step instead: every rank adds up for itself what all have packed.
+ * <p>Few bytes take one step instead: every rank adds all stages for itself.
  */
 final class SharedAllreduce implements SegmentAllreduce {
-    /** Up to here one more wait costs more than adding up everything oneself. */
+    /** Up to this size, one more wait costs more than adding all stages on every rank. */
     private static final int FEW_BYTES = 2048;
 
     private final Rounds rounds;
@@ -46,7 +46,10 @@ final class SharedAllreduce implements SegmentAllreduce {
         return true;
     }
 
-    /** As long as it is not known whether all agree, nothing is written and nothing packed. */
+    /**
+     * Asks in the first round whether all ranks agree; until this is known, nothing is written and nothing more is
+     * packed.
+     */
     private boolean inRounds(SegmentPass pass) {
         int count = pass.chunk(0);
         pass.packForOthers(0, count);
@@ -70,7 +73,7 @@ final class SharedAllreduce implements SegmentAllreduce {
         return true;
     }
 
-    /** Whether somebody does not come along in the round that has just begun. */
+    /** Whether a rank vetoes the round that has just begun. */
     private boolean isVetoed() {
         rounds.await(Counter.PACKED, rounds.current());
         return segment.isVetoed(rounds.current());

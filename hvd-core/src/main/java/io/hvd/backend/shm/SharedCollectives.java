@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** What goes through a segment, and what goes the way of the back end beneath. */
+/** Carries out some kinds of operations through a segment, and all others by the back end beneath. */
 abstract class SharedCollectives implements DataPlane {
     private final Set<OpKind> kinds;
     private final Rounds rounds;
@@ -21,8 +21,8 @@ abstract class SharedCollectives implements DataPlane {
     private final DataPlane beneath;
 
     /**
-     * @param kinds that go through the segment
-     * @param beneath of the same ranks
+     * @param kinds the kinds of operations that go through the segment
+     * @param beneath the data plane of the same ranks without shared memory
      */
     SharedCollectives(Set<OpKind> kinds, Rounds rounds, SegmentAllreduce allreduce, DataPlane beneath) {
         this.kinds = kinds;
@@ -62,7 +62,7 @@ abstract class SharedCollectives implements DataPlane {
         beneath.alltoall(input, output, sent, received, longest);
     }
 
-    /** Nothing is built upon shared memory that would begin several at once. */
+    /** No back end that is built upon shared memory begins several collectives at once. */
     @Override
     public BegunCollectives begun() {
         return BegunCollectives.atOnce(this);
@@ -109,7 +109,7 @@ abstract class SharedCollectives implements DataPlane {
         beneath.receive(tensor, from);
     }
 
-    /** Gives back what the segment takes; the back end beneath stays. */
+    /** Releases the segment; the back end beneath stays. */
     void leave() {
         rounds.close();
     }

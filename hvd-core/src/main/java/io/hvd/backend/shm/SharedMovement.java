@@ -14,13 +14,13 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 
-/** Collectives through a segment in which a rank takes from the others' stages what is its own. */
+/** Collectives through a segment in which a rank copies its own parts from the other ranks' stages. */
 final class SharedMovement {
     private final Rounds rounds;
     private final Segment segment;
     private final Converter converter = new Converter();
     private final Reducer reducer;
-    /** Made when it is needed. */
+    /** A buffer that is made when it is needed. */
     private ByteBuffer own;
 
     SharedMovement(Rounds rounds, Reducer reducer) {
@@ -107,10 +107,10 @@ final class SharedMovement {
         }
     }
 
-    /** @param from first element of every piece that is taken, counted from the piece's start */
+    /** @param from the first element of every piece that is taken, counted from the piece's start */
     private record Cut(long from, int share) {}
 
-    /** Every rank's piece has its own place on the stage. */
+    /** Packs the piece for every rank at its own place on the stage. */
     private void packForAll(Tensor input, Pieces pieces, Cut cut, DType wire, double scale) {
         ByteBuffer stage = rounds.next();
         long begun = begin();
@@ -151,7 +151,7 @@ final class SharedMovement {
         rounds.activities().end(activity, begun);
     }
 
-    /** Elements of every rank's place on a stage. */
+    /** Number of elements of every rank's place on a stage. */
     private int share(DType type) {
         return segment.stageBytes() / type.bytes() / segment.ranks();
     }

@@ -11,8 +11,8 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
 /**
- * Makes the data planes of process sets: with a segment on every host where all hosts have as many of the members, and
- * more than one. Communication thread.
+ * Makes the data planes of process sets. They have a segment on every host if all hosts have the same number of
+ * members, and more than one. Only the communication thread uses it.
  */
 final class SharedPlanes {
     private final Backend beneath;
@@ -21,7 +21,7 @@ final class SharedPlanes {
     private final Patience patience;
     private String note = "";
 
-    /** @param folder in memory */
+    /** @param folder a folder in memory */
     SharedPlanes(Backend beneath, Path folder) {
         this.beneath = beneath;
         this.topology = beneath.topology();
@@ -38,13 +38,13 @@ final class SharedPlanes {
         return IntStream.range(0, topology.size()).boxed().toList();
     }
 
-    /** For the line that tells the choice; about the set of all ranks, which is made first. */
+    /** Text about the set of all ranks, which is made first, for the log line that tells the choice. */
     String note() {
         return note;
     }
 
     /**
-     * All members come here together.
+     * Makes a set's data plane; all members call it together.
      *
      * @param ofMembers their data plane without shared memory
      */

@@ -3,21 +3,21 @@ package io.hvd.backend.mpi.bindings;
 import io.hvd.config.HvdConfig.AllreduceAlgorithm;
 
 /**
- * How an allreduce between processes goes: by MPI_Allreduce, or round a ring of our own. It depends on nothing but what
- * all of them know alike, so that all choose the same.
+ * Chooses how an allreduce between processes is done: by MPI_Allreduce, or over hvd's own ring. The choice depends only
+ * on what all ranks know alike, so that all choose the same.
  *
- * @param asked for by the user
- * @param hosts on which the ranks are
+ * @param asked the user's choice
+ * @param hosts number of hosts of the ranks
  */
 record AllreduceChoice(AllreduceAlgorithm asked, int hosts) {
-    /** From here on a ring of two and three hosts was faster than MPI_Allreduce at 1 Gbit/s. */
+    /** The size from which on a ring of two and three hosts was faster than MPI_Allreduce at 1 Gbit/s. */
     private static final long RING_BYTES = 256 << 10;
 
     /**
-     * Whether it goes round the ring.
+     * Whether the allreduce uses the ring.
      *
-     * @param ranks that reduce together
-     * @param bytes of all tensors in the type that travels
+     * @param ranks number of ranks that reduce together
+     * @param bytes number of bytes of all tensors in the type that travels
      */
     boolean goesRound(int ranks, long bytes) {
         return ranks > 1

@@ -5,10 +5,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * A run of elements, cut into a block for each rank; no two differ by more than one element.
+ * A run of elements, cut into one block for each rank; the blocks differ by at most one element.
  *
- * @param data with the elements at its start
- * @param parts how many blocks
+ * @param data a buffer with the elements at its start
+ * @param parts number of blocks
  */
 record Blocks(ByteBuffer data, int elements, DType type, int parts) {
 

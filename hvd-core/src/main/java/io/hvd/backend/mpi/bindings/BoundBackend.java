@@ -21,12 +21,15 @@ import mpi.Intracomm;
 import mpi.MPI;
 import mpi.MPIException;
 
-/** A rank of an MPI job: data over a communicator of its own, control over sockets that idle for free. */
+/**
+ * A rank of an MPI job: data travels over a communicator of its own, control messages over sockets, on which waiting
+ * takes no processor time.
+ */
 final class BoundBackend implements Backend {
-    /** createGroup needs a tag that all members share; {@link BoundSession} uses the one before. */
+    /** The tag that createGroup needs all members to share; {@link BoundSession} uses the one before. */
     private static final int SET_TAG = 4712;
 
-    /** No message has this tag. */
+    /** A tag that no message has. */
     private static final int PROGRESS_TAG = 4713;
 
     private final Intracomm comm;
@@ -43,10 +46,10 @@ final class BoundBackend implements Backend {
     private final MpiCollectives collectives;
     private final Heir heir;
     private final List<SocketControl> further = new ArrayList<>();
-    /** Null as long as nobody has asked for it. */
+    /** The transfers; null until they are asked for. */
     private BoundTransfers transfers;
 
-    /** Gets the place where the ranks meet when this is closed. */
+    /** Receives the final barrier when this back end is closed. */
     interface Heir {
         void take(FinalBarrier finalBarrier, int size) throws MPIException;
     }
@@ -164,9 +167,9 @@ final class BoundBackend implements Backend {
             }
             byte[] all = new byte[Math.addExact(starts[size - 1], lengths[size - 1])];
             comm.allGatherv(mine, mine.length, MPI.BYTE, all, lengths, starts, MPI.BYTE);
-            // Every rank has come here, and so has received what was sent before. A job of one host that has everything
-            // else in
-            // shared memory calls MPI no more from here on, and a stranger at MPI's ports cannot stop it.
+            // Every rank has come here, and so has received all that was sent before. A job on one host that has
+            // everything else in shared memory no longer calls MPI from here on, and a foreign process at MPI's ports
+            // cannot stop it.
             progress.delivered();
             List<byte[]> byRank = new ArrayList<>();
             for (int i = 0; i < size; i++) {
@@ -183,7 +186,7 @@ final class BoundBackend implements Backend {
         return progress;
     }
 
-    /** Looks for a message that nobody sends: MPI moves on whatever it has under way. */
+    /** Looks for a message that no rank sends, so that MPI moves on whatever it has under way. */
     private void callMpi() {
         try {
             comm.iProbe(MPI.ANY_SOURCE, PROGRESS_TAG);
@@ -204,7 +207,7 @@ final class BoundBackend implements Backend {
     @Override
     public void close() {
         try {
-            // Nobody hangs up while another still has to read the last plan.
+            // No rank closes its connection while another one still has to read the last plan.
             finalBarrier.meet();
             heir.take(finalBarrier, size);
             control.close();

@@ -14,9 +14,9 @@ import mpi.Intracomm;
 import mpi.MPI;
 import mpi.MPIException;
 
-/** The process's MPI, from MPI_Init_thread to MPI_Finalize. */
+/** The use of MPI by this process, from MPI_Init_thread to MPI_Finalize. */
 public final class BoundSession implements MpiSession {
-    /** createGroup needs a tag that all members share; nothing else of ours uses it. */
+    /** The tag that createGroup needs all members to share; hvd uses it for nothing else. */
     private static final int GROUP_TAG = 4711;
 
     private final ThreadLevel provided;
@@ -38,7 +38,7 @@ public final class BoundSession implements MpiSession {
         }
     }
 
-    /** The first back end of all ranks of the job leaves its own, for the end of MPI. */
+    /** Keeps the final barrier of the first back end of all ranks of the job, for the end of MPI. */
     private void keep(FinalBarrier ofBackend, int size) throws MPIException {
         if (finalBarrier == null && size == MPI.COMM_WORLD.getSize()) {
             finalBarrier = ofBackend;

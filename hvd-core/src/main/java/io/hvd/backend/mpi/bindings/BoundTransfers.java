@@ -9,7 +9,7 @@ import mpi.MPI;
 import mpi.MPIException;
 import mpi.Request;
 
-/** Transfers over a communicator that has nothing else to carry. */
+/** Transfers over a communicator that is used for nothing else. */
 final class BoundTransfers implements Transfers {
     private final Intracomm comm;
     private final MpiProgress progress;

@@ -5,7 +5,7 @@ import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** Direct buffers of one size that are used again; made when there are none. Communication thread. */
+/** A pool of direct buffers of one size, made when none is free. Only the communication thread uses it. */
 final class BufferPool {
     private final int bytes;
     private final Deque<ByteBuffer> free = new ArrayDeque<>();

@@ -5,18 +5,18 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.FlatView;
 import java.nio.ByteBuffer;
 
-/** What an allreduce carries, taken aboard and put down chunk by chunk. */
+/** The data of an allreduce, which it loads and unloads chunk by chunk. */
 sealed interface Cargo {
-    /** Elements {@code [from, from + count)} at the start of a buffer. */
+    /** Returns a buffer with the elements {@code [from, from + count)} at its start. */
     ByteBuffer load(long from, int count);
 
-    /** They are reduced; the buffer goes back. */
+    /** Takes the reduced elements, and takes back the buffer. */
     void unload(long from, int count, ByteBuffer buffer);
 
-    /** The buffer goes back, and nothing is written. */
+    /** Takes back the buffer and writes nothing. */
     void discard(ByteBuffer buffer);
 
-    /** Tensors that are scaled, converted and copied; there is room for a {@link Veto} behind them. */
+    /** Tensors that are scaled, converted and copied; the buffer has room for a {@link Veto} after them. */
     record Packed(FlatView source, FlatView target, Reduction how, BufferPool buffers, Activities activities)
             implements Cargo {
         @Override
@@ -42,7 +42,11 @@ sealed interface Cargo {
         }
     }
 
-    /** A direct buffer that is reduced where it lies. @param bytes of an element */
+    /**
+     * A direct buffer that is reduced in place.
+     *
+     * @param bytes number of bytes of an element
+     */
     record InPlace(ByteBuffer memory, int bytes) implements Cargo {
         @Override
         public ByteBuffer load(long from, int count) {
@@ -51,12 +55,12 @@ sealed interface Cargo {
 
         @Override
         public void unload(long from, int count, ByteBuffer buffer) {
-            // It lies there already.
+            // The result is in place already.
         }
 
         @Override
         public void discard(ByteBuffer buffer) {
-            // It is the user's.
+            // The buffer belongs to the user.
         }
     }
 }

@@ -8,9 +8,9 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * What one rank has goes to all others, handed on from each to the next one, message by message: no rank sends a byte
- * twice, and while it hands a message on, the next one comes in. The root is done when the last rank is, so that it cannot
- * run ahead of a slow link and fill another rank's memory.
+ * A broadcast along a chain: each rank passes the root's data on to the next one, message by message. No rank sends a
+ * byte twice, and while it sends one message, it receives the next. The root is done when the last rank is, so that it
+ * cannot run ahead of a slow link and fill another rank's memory.
  */
 final class Chain implements Completion {
     private final RingPlace ringPlace;
@@ -20,7 +20,7 @@ final class Chain implements Completion {
     private final Deque<Transfer> receiving = new ArrayDeque<>();
     private final Deque<Transfer> sending = new ArrayDeque<>();
 
-    /** @param buffer full at the root, filled at all others */
+    /** @param buffer holds the data on the root, and receives it on all other ranks */
     Chain(RingPlace ringPlace, ByteBuffer buffer, int root) {
         this.ringPlace = ringPlace;
         this.root = root;
@@ -60,7 +60,7 @@ final class Chain implements Completion {
         }
     }
 
-    /** That everything is there. */
+    /** The message that all data has arrived. */
     private static ByteBuffer word() {
         return ByteBuffer.allocateDirect(1);
     }

@@ -9,9 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One chunk whose blocks go straight to the ranks that own them, and back to everybody when they are reduced. Each rank
- * sends as much as in a ring; but the owner has all values at once and adds them in the order of the ranks, 16-bit floats
- * with a float32 accumulator that is rounded once. In a ring they would be rounded at every rank.
+ * An allreduce of one chunk whose blocks go straight to the ranks that own them, and back to all ranks when they are
+ * reduced. Each rank sends as much as in a ring, but the owner has all values at once and adds them in the order of the
+ * ranks, 16-bit floats with a float32 accumulator that is rounded once. In a ring they would be rounded on every rank.
  */
 final class DirectLap implements Completion {
     private final RingPlace ringPlace;
@@ -24,8 +24,8 @@ final class DirectLap implements Completion {
     private boolean reduced;
 
     /**
-     * @param blocks reduced where they lie
-     * @param scratch for as many blocks as there are ranks
+     * @param blocks the chunk, which is reduced in place
+     * @param scratch has room for as many blocks as there are ranks
      */
     DirectLap(RingPlace ringPlace, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
         this.ringPlace = ringPlace;
@@ -66,7 +66,7 @@ final class DirectLap implements Completion {
         }
     }
 
-    /** Where this rank's block lies as another one has brought it. */
+    /** The place of this rank's block as another rank has sent it. */
     private ByteBuffer arrived(int from) {
         int bytes = blocks.bytes(ringPlace.rank());
         return Blocks.part(scratch, from * bytes, bytes);

@@ -8,16 +8,16 @@ import java.util.Deque;
 import java.util.function.IntFunction;
 
 /**
- * Every rank sends bytes to every other one, all of them at once, in messages that MPI sends without asking first. Who has
- * none for another one sends an empty message: so nobody is done before all have begun, and no rank whose own sends need no
- * answer can run ahead and fill the memory of the others.
+ * An exchange in which every rank sends bytes to every other one, all at the same time, in messages that MPI sends
+ * without asking first. A rank without bytes for another one sends it an empty message. No rank is therefore done
+ * before all have begun, and no rank whose own messages need no answer can run ahead and fill the memory of the others.
  */
 final class Exchange implements Completion {
     private final Deque<Transfer> underWay = new ArrayDeque<>();
 
     /**
-     * @param sent to a rank; as long as what that one has for this rank in {@code received}
-     * @param received from a rank; neither is asked for this rank's own
+     * @param sent the bytes for a rank, as many as that rank has for this one in {@code received}
+     * @param received the place for the bytes from a rank; neither function is called with this rank's own number
      */
     Exchange(RingPlace ringPlace, IntFunction<ByteBuffer> sent, IntFunction<ByteBuffer> received) {
         for (int places = 1; places < ringPlace.size(); places++) {
@@ -32,7 +32,7 @@ final class Exchange implements Completion {
 
     @Override
     public boolean isDone() {
-        // Asking for one moves all of them on.
+        // Asking whether one is done moves all of them on.
         while (!underWay.isEmpty() && underWay.element().isDone()) {
             underWay.remove();
         }

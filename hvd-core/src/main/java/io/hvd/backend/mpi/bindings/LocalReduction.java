@@ -8,12 +8,12 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * MPI_Reduce_local, for which Open MPI has loops for AVX2 and AVX-512. It may come from whatever thread carries an operation
- * out, one at a time. Where MPI runs with MPI_THREAD_FUNNELED the standard has calls come from one thread only; in Open MPI
- * 4.1 this one looks a loop up and runs it, and touches nothing that belongs to the other calls.
+ * Reduces with MPI_Reduce_local, for which Open MPI has loops for AVX2 and AVX-512. Any thread that carries out an
+ * operation may call it, one at a time. Where MPI runs with MPI_THREAD_FUNNELED, the standard allows calls from one
+ * thread only; in Open MPI 4.1 this call looks up a loop and runs it, and touches nothing that other calls use.
  */
 final class LocalReduction implements ReduceKernel {
-    /** As long as factors are kept ready. */
+    /** The number of factors that are kept ready. */
     private static final int RUN = 2048;
 
     private final Operators operators;
@@ -51,7 +51,7 @@ final class LocalReduction implements ReduceKernel {
         }
     }
 
-    /** It is the same one from step to step. */
+    /** Prepares the factors, unless they are those of the last step. */
     private void prepare(DType type, double by) {
         if (type == ofType && by == factor) {
             return;

@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 import mpi.MPI;
 
-/** Collectives that move elements and leave them as they are, over the stage; {@link PipedMovement} has some of them too. */
+/** Collectives that move elements without changing them, over the stage; {@link PipedMovement} has some of them too. */
 final class Movement {
     private static final int TRANSFER_TAG = 7;
 
@@ -87,7 +87,7 @@ final class Movement {
         }
     }
 
-    /** In one round. */
+    /** Does an alltoall in one round. */
     void alltoall(Tensor input, Tensor output, long[] sent, long[] received) {
         DType type = input.dtype();
         int share = stage.share(type);
@@ -159,7 +159,7 @@ final class Movement {
         stage.activities.end(Activities.COPY_OUT, begun);
     }
 
-    /** How many bytes of each rank go in one round, and where they lie on the stage. */
+    /** Number of bytes of each rank in one round, and their places on the stage. */
     private static final class Round {
         final int[] lengths;
         final int[] offsets;
@@ -179,7 +179,7 @@ final class Movement {
                     .toArray();
         }
 
-        /** Where in the tensor a rank's elements of this round begin. */
+        /** The first element of a rank's part of this round, in the tensor. */
         long first(int rank) {
             return pieces.starts()[rank] + from;
         }

@@ -22,25 +22,28 @@ import mpi.MPI;
 import mpi.MPIException;
 
 /**
- * Collectives over one communicator. Host tensors stream through a staging buffer that stays in
- * cache; a single direct buffer that needs neither scaling nor conversion is reduced where it lies.
- * Large allreduces between hosts go round a ring of our own.
+ * Collectives over one communicator. Host tensors stream through a staging buffer that stays in cache; a single direct
+ * buffer that needs neither scaling nor conversion is reduced in place. Large allreduces between hosts use hvd's own
+ * ring.
  */
 final class MpiCollectives implements DataPlane, BegunCollectives {
-    /** Elements, when those that are reduced are not all: who begins several has more than a chunk of them. */
+    /** The number of elements to give where several collectives are begun, which together have more than a chunk. */
     private static final long PART_OF_MUCH = Integer.MAX_VALUE;
 
     /**
-     * All that an exchange sends is under way when it has begun, and between two ranks one tag's messages arrive in order:
-     * the messages of two of them are not mixed up.
+     * The tag of all exchanges. An exchange has started all its messages when it has begun, and between two ranks one
+     * tag's messages arrive in order, so the messages of two exchanges are not mixed up.
      */
     private static final int EXCHANGE_TAG = 8;
-    /** What is handed on may overtake what was begun before: each chain has a tag of its own, behind those of the ring. */
+    /**
+     * The first tag of the chains. A message that is passed on may overtake those that were started before it, so each
+     * chain has a tag of its own, after those of the ring.
+     */
     private static final int FIRST_CHAIN_TAG = 8192;
-    /** More than are ever under way. */
+    /** The number of tags for chains, more than are ever under way. */
     private static final int CHAIN_TAGS = 4096;
 
-    /** Up to here few steps count for more than few bytes. */
+    /** Up to this size, few steps count for more than few bytes. */
     private static final int CHAIN_BYTES = 256 << 10;
 
     private final Stage stage;
@@ -161,7 +164,7 @@ final class MpiCollectives implements DataPlane, BegunCollectives {
         return null;
     }
 
-    /** MPI is used by one thread. */
+    /** Always false, because only one thread uses MPI. */
     @Override
     public boolean takesAnyThread(Device device) {
         return false;
@@ -207,7 +210,10 @@ final class MpiCollectives implements DataPlane, BegunCollectives {
         return all;
     }
 
-    /** One direct buffer that travels as it is, so that it can be reduced where it lies; empty for anything else. */
+    /**
+     * The only tensor's direct buffer if it travels unchanged, so that it can be reduced in place; empty for anything
+     * else.
+     */
     private static Optional<ByteBuffer> plain(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         Tensor only = inputs.get(0);
         boolean plain = inputs.size() == 1
@@ -299,7 +305,7 @@ final class MpiCollectives implements DataPlane, BegunCollectives {
 
     @Override
     public void allgather(Tensor input, Tensor output, long[] elements) {
-        // Each to each, what ranks of one host need alike would come to it once for each of them.
+        // If each rank sent to each, data that all ranks of a host need would come to the host once for each of them.
         boolean sharesHost = choice.hosts() < stage.size;
         if (sharesHost || stage.holds(Pieces.oneBehindTheOther(elements).longest(), input.dtype())) {
             movement.allgather(input, output, elements);
@@ -342,9 +348,9 @@ final class MpiCollectives implements DataPlane, BegunCollectives {
         stage.call("MPI_Comm_free", stage.comm::free);
     }
 
-    /** A call of MPI cannot be left; the end of the process ends it. */
+    /** Does nothing: a call of MPI cannot be left, and the end of the process ends it. */
     @Override
     public void abandon() {
-        // Nothing is under way outside a call that somebody would wait for.
+        // No work goes on after a call that a thread would wait for.
     }
 }

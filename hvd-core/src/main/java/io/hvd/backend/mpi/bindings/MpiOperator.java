@@ -12,7 +12,7 @@ import mpi.MPI;
 import mpi.MPIException;
 import mpi.Op;
 
-/** The candidates of {@link Operators} in MPI's words. */
+/** Calls MPI for the candidates of {@link Operators}. */
 final class MpiOperator implements Operators.Local {
     static Datatype datatype(DType type) {
         return switch (type) {

@@ -4,11 +4,11 @@ import io.hvd.spi.Progress;
 import java.util.function.LongSupplier;
 
 /**
- * When a thread that sleeps outside MPI must call into it again. An MPI implementation may return from a call that sends
- * while the last of the message still waits in its own queue for room in a socket, and only another call of the same process
- * moves it on (MPI-4.0, section 3.5, on progress). The receiver would wait for as long as this process computes. The first
- * call comes soon after MPI has sent something; each further one after twice the time, up to a limit at which it costs
- * nothing. Made on the communication thread.
+ * Tells when a thread that sleeps outside MPI must call into it again. An MPI implementation may return from a call
+ * that sends while the last of the message still waits in its own queue for room in a socket, and only another call of
+ * the same process moves it on (MPI-4.0, section 3.5, on progress). Without it the receiver would wait for as long as
+ * this process computes. The first call comes soon after MPI has sent something, and each further one after twice the
+ * time, up to a limit at which it costs nothing. It is made on the communication thread.
  */
 final class MpiProgress implements Progress {
     static final long FIRST_NANOS = 1_000_000;
@@ -23,7 +23,7 @@ final class MpiProgress implements Progress {
     private long due;
 
     /**
-     * @param mpiCall lets MPI do what is due, and waits for nothing
+     * @param mpiCall lets MPI do what is due, and does not wait
      * @param clock in nanoseconds
      */
     MpiProgress(Runnable mpiCall, LongSupplier clock) {
@@ -41,7 +41,7 @@ final class MpiProgress implements Progress {
         pending = false;
     }
 
-    /** MPI is given something to send. */
+    /** MPI has been given something to send. */
     void sent() {
         pending = true;
         fresh = true;

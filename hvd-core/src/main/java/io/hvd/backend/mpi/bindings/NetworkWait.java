@@ -4,13 +4,16 @@ import io.hvd.config.Processors;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * How a thread waits for what comes over the network. For a moment it looks again and again: at once where no other thread
- * of this host wants its core, else after whoever does. Then it rests between two looks: the sockets go on for longer than
- * that, and whoever is always ready to run is taken off a core that others want, while whoever wakes up gets it. By one
- * thread at a time.
+ * How a thread waits for data from the network. For a moment it looks again and again: without a pause where no other
+ * thread of this host wants its core, else after it has yielded. Then it sleeps between two looks, because sockets work
+ * on for longer than that. The system takes a thread that is always ready to run off a core that others want, but gives
+ * the core to a thread that wakes up. One thread at a time uses this class.
  */
 final class NetworkWait {
-    /** On a fast network what is awaited is there by then; to rest takes longer than it says, by the system's timer. */
+    /**
+     * The time before the first sleep: on a fast network the data has come by then, and by the system's timer a sleep
+     * takes longer than asked.
+     */
     private static final long LOOK_NANOS = 50_000;
 
     private static final long REST_NANOS = 20_000;
@@ -19,7 +22,7 @@ final class NetworkWait {
     private final Core core;
     private long begun;
 
-    /** What a thread can do with the core that it runs on. */
+    /** The core that a thread runs on. */
     interface Core {
         Core REAL = new Core() {
             @Override
@@ -40,30 +43,30 @@ final class NetworkWait {
 
         long nanoTime();
 
-        /** To whoever wants it. */
+        /** Yields the core to any thread that wants it. */
         void giveWay();
 
         void rest(long nanos);
     }
 
-    /** @param spins whether nobody else wants the core */
+    /** @param spins whether no other thread wants the core */
     NetworkWait(boolean spins, Core core) {
         this.spins = spins;
         this.core = core;
     }
 
-    /** @param localSize ranks of this host, each with a thread that communicates and one that computes */
+    /** @param localSize number of ranks of this host, each with a thread that communicates and one that computes */
     static NetworkWait of(int localSize) {
         boolean spins = 2 * localSize <= Processors.ofThisProcess(localSize).ofAll(localSize);
         return new NetworkWait(spins, Core.REAL);
     }
 
-    /** A new wait. */
+    /** Begins a new wait. */
     void begin() {
         begun = core.nanoTime();
     }
 
-    /** Nothing has come yet. */
+    /** Waits a little, because nothing has come yet. */
     void pause() {
         if (core.nanoTime() - begun > LOOK_NANOS) {
             core.rest(REST_NANOS);

@@ -11,16 +11,19 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Compares what MPI's operators make of some hundred elements with what hvd's own reduction makes of them: every two of
- * some extreme values and random ones, in numbers around the widths of vectors, at the border of a vector and beside it.
- * Every NaN is as good as another.
+ * Compares the results of MPI's operators on some hundred elements with those of hvd's own reduction: for all pairs of
+ * some extreme and some random values, in numbers of elements around the widths of vectors, at the border of a vector
+ * and beside it. All NaNs count as equal.
  */
 final class OperatorProof implements Operators.Judge {
-    /** The last but one has vectors of every width, and a rest of them. */
+    /** Numbers of elements; the last but one has vectors of every width, and a rest of them. */
     private static final int[] COUNTS = {1, 7, 31, 64, 127, 300};
 
     private static final int MOST = 300;
-    /** A pair of values comes again after so many; no power of two, so that it comes to every place in a vector. */
+    /**
+     * The number of elements after which a pair of values comes again; it is no power of two, so that each pair comes
+     * to every place in a vector.
+     */
     private static final int PERIOD = 51;
 
     private static final double[] EXTREME_FLOATS = {
@@ -46,7 +49,7 @@ final class OperatorProof implements Operators.Judge {
         return true;
     }
 
-    /** @param before elements between a border and the first one */
+    /** @param before number of elements between a border and the first one */
     private boolean isRight(Operator operator, int count, int before) {
         DType type = operator.type();
         ByteBuffer operand = copy(values(type, false), type, count, before);

@@ -11,14 +11,14 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * The reductions that MPI may carry out, because its operator comes to the bits that hvd's own reduction comes to. The
- * same on all ranks, whatever their processors and builds of Open MPI: all of them do the same.
+ * The reductions that MPI may carry out, because its operator gives the same bits as hvd's own reduction. They are the
+ * same on all ranks, whatever their processors and builds of Open MPI.
  */
 final class Operators {
     /**
-     * What is asked of MPI at all. Its standard leaves open what a sum does that overflows, and a minimum with NaN: Open
-     * MPI's op/avx saturates integers of 8 and 16 bits in whole vectors and lets them wrap around in the rest. It has no
-     * 16-bit float, and its Java bindings have no signed byte.
+     * The reductions that MPI is tested for. Its standard does not say what a sum does that overflows, nor a minimum
+     * with NaN: Open MPI's op/avx saturates integers of 8 and 16 bits in whole vectors and lets them wrap around in the
+     * rest. MPI has no 16-bit float, and its Java bindings have no signed byte.
      */
     static final List<Operator> CANDIDATES = candidates();
 
@@ -36,9 +36,9 @@ final class Operators {
         }
     }
 
-    /** MPI_Reduce_local, with what MPI_Allreduce combines elements with too. */
+    /** MPI_Reduce_local, which combines elements with the same loops as MPI_Allreduce. */
     interface Local {
-        /** Combines the first elements of both into the second. */
+        /** Combines the first {@code count} elements of both buffers into the second. */
         void reduce(Operator operator, ByteBuffer operand, ByteBuffer result, int count);
     }
 
@@ -68,9 +68,9 @@ final class Operators {
     }
 
     /**
-     * Those that are right on all ranks. All ranks come here together.
+     * The operators that are right on all ranks; all ranks call this together.
      *
-     * @param exchange gives every rank everybody's bytes
+     * @param exchange gives every rank the bytes of all ranks
      */
     static Operators agreed(Judge judge, Function<byte[], List<byte[]>> exchange) {
         long right = 0;
@@ -98,7 +98,7 @@ final class Operators {
         return trusted.contains(operator);
     }
 
-    /** Candidates that hvd reduces itself, since MPI does not on some rank as it should. */
+    /** The candidates that hvd reduces itself, because MPI is wrong on some rank. */
     List<Operator> refused() {
         List<Operator> refused = new ArrayList<>(CANDIDATES);
         refused.removeAll(trusted);

@@ -6,15 +6,18 @@ import java.util.Deque;
 import java.util.function.Function;
 
 /**
- * Rounds of exchanges between all ranks, several of them under way: while one is packed or unpacked, the others keep the
- * wire busy. All ranks go through the same rounds in the same order. A round is over when this rank has heard from every
- * other one, so no rank gets further ahead of another than there are rounds under way, and what a slow one has not asked
- * for yet takes no more of its memory than a stage.
+ * Rounds of exchanges between all ranks, several of them under way: while one is packed or unpacked, the others keep
+ * the network busy. All ranks go through the same rounds in the same order. A round is over when this rank has heard
+ * from every other one. No rank therefore gets further ahead of another than there are rounds under way, and data that
+ * a slow rank has not asked for yet takes no more of its memory than a stage.
  */
 final class Pipeline {
-    /** Fewer would leave the wire with nothing while one is unpacked and the next one packed. */
+    /**
+     * The least number of rounds under way; with fewer the network would have no work while one is unpacked and the
+     * next one packed.
+     */
     private static final int LEAST_AT_ONCE = 4;
-    /** What the sockets hold while neither rank is on a core. */
+    /** The largest number of rounds under way: as much as the sockets hold while neither rank is on a core. */
     private static final int MOST_AT_ONCE = 32;
 
     private final Stage stage;
@@ -25,12 +28,12 @@ final class Pipeline {
         this.wait = wait;
     }
 
-    /** What is under way in a round, and what is done with it when it is there. */
+    /** The exchange that is under way in a round, and the work to do when it is done. */
     record Leg(Exchange exchange, Runnable taking) {}
 
     /**
-     * @param longest piece between any two ranks, in elements
-     * @param activity while nothing has arrived
+     * @param longest number of elements of the largest piece between any two ranks
+     * @param activity the name of the time in which nothing has arrived
      * @param setOut packs a round and begins its exchange
      */
     void run(DType type, long longest, String activity, Function<PipedRound, Leg> setOut) {

@@ -12,24 +12,25 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Allreduce over messages, chunk by chunk, with several chunks under way: while one is packed, summed up or waits for a
- * neighbour, the others keep the wire busy. All ranks get the same bits, for each block of a chunk is completed by one of
- * them.
+ * Allreduce over messages, chunk by chunk, with several chunks under way: while one is packed, added or waits for a
+ * neighbour, the others keep the network busy. All ranks get the same bits, because each block of a chunk is completed
+ * by one of them.
  *
- * <p>All ranks begin the same chunks in the same order, whose number is the tag of their messages. Communication thread.
+ * <p>All ranks begin the same chunks in the same order, and the chunk's number is the tag of its messages. Only the
+ * communication thread uses this class.
  */
 final class RingAllreduce {
-    /** Chunks under way: what the sockets hold while neither rank is on a core. */
+    /** The largest number of chunks under way: as much as the sockets hold while neither rank is on a core. */
     private static final int MOST_AT_ONCE = 32;
 
     private static final int STAGES_AT_ONCE = 4;
 
-    /** With a ballot the first chunk goes alone: while it does, the wire has nothing else to carry. */
+    /** The size of the first chunk where ranks may veto: it goes alone, while the network has nothing else to carry. */
     private static final int BALLOT_BYTES = 16 << 10;
 
-    /** The first are taken by other transfers. */
+    /** The first tag of the chunks; other transfers use smaller ones. */
     private static final int FIRST_TAG = 16;
-    /** More than are ever under way. */
+    /** The number of tags, more than chunks are ever under way. */
     private static final int TAGS = 4096;
 
     private static final int SPARE_BYTES_PER_RANK = 8;
@@ -47,7 +48,7 @@ final class RingAllreduce {
     private Activities activities = Activities.UNHEARD;
     private long begun;
 
-    /** @param mostBytes of a chunk */
+    /** @param mostBytes the largest size of a chunk in bytes */
     RingAllreduce(Transfers transfers, NetworkWait wait, int rank, int size, int mostBytes) {
         this.transfers = transfers;
         this.wait = wait;
@@ -63,7 +64,7 @@ final class RingAllreduce {
         activities = to;
     }
 
-    /** Tensors that do not lie as they travel. */
+    /** Makes the cargo of tensors that have to be packed. */
     Cargo packed(FlatView source, FlatView target, Reduction how) {
         return new Cargo.Packed(source, target, how, buffers, activities);
     }
@@ -72,7 +73,11 @@ final class RingAllreduce {
         run(cargo, 0, elements, how);
     }
 
-    /** Runs as above, unless a rank calls {@link #veto} instead. @return false then; nothing is unloaded */
+    /**
+     * Runs an allreduce, unless a rank calls {@link #veto} instead.
+     *
+     * @return false if a rank has vetoed; then nothing is unloaded
+     */
     boolean runUnlessVetoed(Cargo cargo, long elements, Reduction how) {
         int first = ballot(elements, how);
         ByteBuffer data = cargo.load(0, first);
@@ -91,7 +96,7 @@ final class RingAllreduce {
         buffers.give(data);
     }
 
-    /** Begins to reduce what lies there; it moves on when it is asked. */
+    /** Begins to reduce a buffer in place; it moves on whenever it is asked whether it is done. */
     Completion begin(ByteBuffer data, int count, Reduction how) {
         Cargo cargo = new Cargo.InPlace(data, how.wire().bytes());
         Deque<Chunk> underWay = new ArrayDeque<>();
@@ -126,7 +131,7 @@ final class RingAllreduce {
         buffers.give(oldest.scratch());
     }
 
-    /** Until the oldest one is there. */
+    /** Waits until the oldest chunk is done. */
     private void await(Deque<Chunk> underWay) {
         long since = activities.begin();
         wait.begin();

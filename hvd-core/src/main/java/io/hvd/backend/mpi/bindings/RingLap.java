@@ -10,7 +10,7 @@ import java.util.List;
 /**
  * One chunk goes round the ring of ranks, twice. In each step a rank sends a block to the next one and takes one from the
  * one before: the first time round it adds its own values to what it gets, until every block has come to a rank that
- * has it complete; the second time round the complete ones go to everybody. A rank sends 2(n-1)/n of the chunk, the
+ * has it complete; the second time round the complete ones go to all ranks. A rank sends 2(n-1)/n of the chunk, the
  * least there is.
  *
  * <pre>

@@ -11,7 +11,7 @@ import java.nio.ByteBuffer;
  */
 record RingPlace(Transfers transfers, int rank, int size, int tag) {
 
-    /** The rank that comes so many places before this one in the ring. */
+    /** The rank that is so many places before this one in the ring. */
     int before(int places) {
         return Math.floorMod(rank - places, size);
     }

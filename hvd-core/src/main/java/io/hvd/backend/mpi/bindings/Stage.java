@@ -19,10 +19,10 @@ final class Stage {
     final int rank;
     final int size;
     final ByteBuffer front;
-    /** For what MPI cannot do in place. */
+    /** The second buffer, for operations that MPI cannot do in place. */
     final ByteBuffer back;
 
-    /** Hears of every MPI call and every copy. */
+    /** Receives every MPI call and every copy. */
     Activities activities = Activities.UNHEARD;
 
     private final MpiProgress progress;
@@ -32,7 +32,7 @@ final class Stage {
         this(comm, comm.getRank(), comm.getSize(), stageBytes, progress);
     }
 
-    /** @param comm null where nothing is asked of MPI, as is {@code progress} */
+    /** @param comm null where MPI is not called; {@code progress} is null then as well */
     Stage(Intracomm comm, int rank, int size, int stageBytes, MpiProgress progress) {
         this.progress = progress;
         this.comm = comm;
@@ -43,17 +43,17 @@ final class Stage {
         this.back = direct(stageBytes + SPARE_BYTES_PER_RANK * (size + 1));
     }
 
-    /** Elements that go through at once. */
+    /** Number of elements that the stage holds at once. */
     int chunk(DType type) {
         return bytes / type.bytes();
     }
 
-    /** Elements that each rank may have on the stage when all of them lie there side by side. */
+    /** Number of elements that each rank may have on the stage when those of all ranks lie there side by side. */
     int share(DType type) {
         return Math.max(1, chunk(type) / size);
     }
 
-    /** Whether so many elements for each rank go through at once. */
+    /** Whether the stage holds so many elements for each rank at once. */
     boolean holds(long longest, DType type) {
         return longest <= share(type);
     }
@@ -79,13 +79,13 @@ final class Stage {
         }
     }
 
-    /** Horovod's word for an MPI call: in capitals, and the same with counts per rank. */
+    /** Horovod's name for an MPI call, in capitals; a call with counts per rank has the same name. */
     private static String activity(String call) {
         boolean counted = call.endsWith("v") && !call.equals("MPI_Recv");
         return (counted ? call.substring(0, call.length() - 1) : call).toUpperCase(Locale.ROOT);
     }
 
-    /** A copy between tensors and stage. */
+    /** Carries out a copy between tensors and stage, and records it. */
     void copy(String name, Runnable copy) {
         long begun = activities.begin();
         copy.run();

@@ -8,11 +8,14 @@ import java.util.List;
 import mpi.MPI;
 
 /**
- * Reduces what lies on the stage: by MPI where its operator is as good as ours, else by moving the slices with MPI
- * and adding them up here, in rank order, 16-bit floats with a float32 accumulator.
+ * Reduces the data on the stage: with MPI where its operator gives the same bits as hvd's. Elsewhere it moves the
+ * slices with MPI and adds them here, in rank order, 16-bit floats with a float32 accumulator.
  */
 final class StageReduction {
-    /** This rank adds up what all have sent it. Horovod leaves that to MPI and has no word for it. */
+    /**
+     * The name of the time in which this rank adds what all ranks have sent it. Horovod leaves that to MPI and has no
+     * name for it.
+     */
     private static final String REDUCE = "REDUCE";
 
     private final Stage stage;
@@ -24,7 +27,7 @@ final class StageReduction {
         this.operators = operators;
     }
 
-    /** Whether MPI reduces these elements where they lie. */
+    /** Whether MPI reduces these elements in place. */
     boolean isNative(Reduction how) {
         return operators.take(how);
     }
@@ -46,7 +49,9 @@ final class StageReduction {
         }
     }
 
-    /** Each rank collects its slice of all ranks, reduces it, and hands it to all. Sends 2(n-1)/n of the data. */
+    /**
+     * Each rank collects its slice from all ranks, reduces it, and sends it to all. A rank sends 2(n-1)/n of the data.
+     */
     private void allreduceSlices(ByteBuffer buffer, int count, Reduction how) {
         int slice = (count + stage.size - 1) / stage.size;
         int bytes = slice * how.wire().bytes();
@@ -55,7 +60,10 @@ final class StageReduction {
         stage.call("MPI_Allgather", () -> stage.comm.allGather(buffer, bytes, MPI.BYTE));
     }
 
-    /** The front holds a slice for every rank; afterwards its first slice is the reduced one of this rank. */
+    /**
+     * Reduces this rank's slice. The front holds a slice for every rank; afterwards its first slice is this rank's
+     * reduced one.
+     */
     void reduceOwnSlice(int slice, Reduction how) {
         int bytes = slice * how.wire().bytes();
         stage.call(
@@ -63,7 +71,7 @@ final class StageReduction {
         reduceBack(slice, how, Stage.part(stage.front, 0, bytes));
     }
 
-    /** The front's first elements are reduced into the same place on the root. */
+    /** Reduces the front's first elements into the same place on the root. */
     void reduceTo(int root, int count, Reduction how) {
         int bytes = count * how.wire().bytes();
         stage.call(
@@ -82,7 +90,7 @@ final class StageReduction {
         reduce(parts, slice, how, target);
     }
 
-    /** What the ranks have brought, in their order. */
+    /** Reduces the parts of the ranks, in rank order. */
     void reduce(List<ByteBuffer> parts, int count, Reduction how, ByteBuffer target) {
         long begun = stage.activities.begin();
         reducer.reduce(how.op(), how.wire(), parts, 0, count, target);

@@ -27,7 +27,7 @@ final class StagedAllreduce {
         stream(inputs, outputs, how, false);
     }
 
-    /** @return false if a rank calls {@link #veto} instead; nothing is written then */
+    /** @return false if a rank calls {@link #veto} instead; then no output is written */
     boolean runUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         return stream(inputs, outputs, how, true);
     }
@@ -38,7 +38,9 @@ final class StagedAllreduce {
         reduction.allreduce(stage.front, count + veto.elements(how.wire()), how);
     }
 
-    /** In the same slices as a staged tensor: another rank may hold this one in an array. */
+    /**
+     * Reduces a buffer in place, in the same slices as a staged tensor: another rank may have its tensor in an array.
+     */
     void runInPlace(ByteBuffer buffer, long elements, Reduction how) {
         int chunk = stage.chunk(how.wire());
         int bytes = how.wire().bytes();
@@ -48,7 +50,7 @@ final class StagedAllreduce {
         }
     }
 
-    /** Chunk by chunk over the stage; with a ballot, the first chunk has the veto behind it. */
+    /** Reduces chunk by chunk over the stage; with a ballot, the veto follows the first chunk's elements. */
     private boolean stream(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean ballot) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
         FlatView target = source.of(outputs);

@@ -4,20 +4,23 @@ import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
-/** How far MPI lets threads call it, from little to much, as MPI_Init_thread knows it. */
+/** The levels of MPI_Init_thread, from the lowest to the highest: which threads may call MPI. */
 enum ThreadLevel {
     SINGLE,
     FUNNELED,
     SERIALIZED,
     MULTIPLE;
 
-    /** One thread makes all calls, beside the user's; {@code HOROVOD_MPI_THREADS_DISABLE} asks for less. */
+    /**
+     * The level that hvd asks for: one thread makes all calls, beside the user's threads; {@code
+     * HOROVOD_MPI_THREADS_DISABLE} asks for less.
+     */
     static ThreadLevel wantedBy(HvdConfig config) {
         return config.mpiThreadsDisabled() ? SINGLE : FUNNELED;
     }
 
     /**
-     * Refuses an MPI that somebody else has initialised in a way that does not do.
+     * Refuses an MPI that other code has initialised in a way that does not suffice.
      *
      * @param mainThread whether the calling thread is the one that initialised MPI
      */

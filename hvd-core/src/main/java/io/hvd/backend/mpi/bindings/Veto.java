@@ -5,9 +5,9 @@ import io.hvd.tensor.DType;
 import java.nio.ByteBuffer;
 
 /**
- * An element that travels behind the others in an allreduce and comes back changed if a single rank
- * objected. For a sum and a maximum, 0 means yes and 1 no; for a product and a minimum it is the other
- * way round. Where the sum of so many ranks could wrap around to 0, they share several elements.
+ * An element that travels behind the others in an allreduce and comes back changed if any rank vetoes. For a sum and a
+ * maximum, 0 means consent and 1 a veto; for a product and a minimum it is the other way round. Where the sum of so
+ * many ranks could wrap around to 0, the ranks use several elements.
  */
 final class Veto {
     private static final int HALF_ONE = 0x3c00;
@@ -25,12 +25,12 @@ final class Veto {
         return (size - 1) / sharing(wire) + 1;
     }
 
-    /** Ranks whose sum of ones is not 0. */
+    /** The number of ranks that may use one element, because the sum of so many ones is not 0. */
     private static int sharing(DType wire) {
         return wire.isFloating() || wire.bytes() > Short.BYTES ? Integer.MAX_VALUE : (1 << 8 * wire.bytes()) - 1;
     }
 
-    /** @param first of its elements */
+    /** @param first the first of its elements */
     void write(ByteBuffer stage, int first, Reduction how, boolean raised) {
         for (int i = 0; i < elements(how.wire()); i++) {
             boolean mine = i == rank / sharing(how.wire());
