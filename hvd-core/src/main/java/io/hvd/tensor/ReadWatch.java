@@ -1,9 +1,9 @@
 package io.hvd.tensor;
 
-/** Whether anybody has asked for a tensor's elements; when the tensor is garbage and nobody has, it says so. */
+/** Notes whether any code has asked for a tensor's elements, and makes a report when an unread tensor is garbage. */
 final class ReadWatch implements Runnable {
     private final Runnable onNeverRead;
-    /** Set by the user's threads, read by the cleaner's. */
+    /** Set by threads of the program, read by the cleaner's thread. */
     private volatile boolean read;
 
     ReadWatch(Runnable onNeverRead) {

@@ -5,9 +5,9 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * Combines the same range of several staging buffers, in their order, so that whoever owns a range
- * gets one well-defined result to hand to everybody. Half types are accumulated in float32 and
- * rounded once. Not thread-safe: one per thread.
+ * Combines one range of several staging buffers, in their order, so that the rank that owns the range has one
+ * well-defined result for all ranks. Half types are accumulated in float32 and rounded once. A reducer is not
+ * thread-safe; each thread needs its own.
  */
 public final class Reducer {
     private static final int BLOCK = 2048;
@@ -69,8 +69,8 @@ public final class Reducer {
         void read(int first, int count, Object block);
 
         /**
-         * Where the first of these elements lie in a direct buffer that gets what comes out too, so that they may be added
-         * to: as many of them as lie together; null if they do not.
+         * Where the first of these elements lie in a direct buffer that gets what comes out too, so that they may be
+         * added to: as many of them as lie together; null if they do not.
          */
         ByteBuffer inPlace(int first, int count);
 
