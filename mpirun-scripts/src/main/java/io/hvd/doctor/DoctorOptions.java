@@ -58,8 +58,8 @@ final class DoctorOptions {
     }
 
     static String help() {
-        StringBuilder text = new StringBuilder(
-                "usage: hvd-doctor [flags]\n\n" + "Looks for whatever keeps a job of hvd from starting or from running well.\n\n");
+        StringBuilder text = new StringBuilder("usage: hvd-doctor [flags]\n\n"
+                + "Looks for whatever keeps a job of hvd from starting or from running well.\n\n");
         for (Option option : options().getOptions()) {
             if (option.getDescription() != null) {
                 text.append(String.format("  %-34s %s%n", spelled(option), option.getDescription()));
@@ -67,7 +67,8 @@ final class DoctorOptions {
         }
         return text.append("\nThe areas are ")
                 .append(words())
-                .append(".\nThe exit code is 0 if there is no error, 1 if there is one, 2 if a flag cannot be understood.\n")
+                .append(
+                        ".\nThe exit code is 0 if there is no error, 1 if there is one, 2 if a flag cannot be understood.\n")
                 .toString();
     }
 
@@ -88,19 +89,31 @@ final class DoctorOptions {
 
     private static Options options() {
         return new Options()
-                .addOption(valued("H", "hosts", "a:2,b:2", "Hosts and the number of slots on each. The default is this machine."))
+                .addOption(valued(
+                        "H", "hosts", "a:2,b:2", "Hosts and the number of slots on each. The default is this machine."))
                 .addOption(valued(null, "hostfile", "FILE", "File that names one host per line, as in: host slots=N"))
-                .addOption(valued("np", "num-proc", "N", "Number of ranks. The default is all slots, or all cores of this machine."))
+                .addOption(valued(
+                        "np",
+                        "num-proc",
+                        "N",
+                        "Number of ranks. The default is all slots, or all cores of this machine."))
                 .addOption(valued("p", "ssh-port", "PORT", "Port of the ssh server on the hosts."))
                 .addOption(valued("i", "ssh-identity-file", "FILE", "Private key with which ssh logs in to the hosts."))
                 .addOption(valued(null, "network-interfaces", "eth0,eth1", "Network interfaces to use."))
-                .addOption(valued(null, "heap", "SIZE", "Heap of a rank (-Xmx), as in 4g. The default is the JVM's own choice."))
-                .addOption(valued(null, "native", "SIZE", "Memory of a rank outside the heap and hvd's buffers. The default is 1g."))
+                .addOption(valued(
+                        null, "heap", "SIZE", "Heap of a rank (-Xmx), as in 4g. The default is the JVM's own choice."))
+                .addOption(valued(
+                        null,
+                        "native",
+                        "SIZE",
+                        "Memory of a rank outside the heap and hvd's buffers. The default is 1g."))
                 .addOption(valued(null, "only", "AREA,AREA", "Examine only these areas, and whether the hosts answer."))
                 .addOption(plain("self-test", "Also run an allreduce of two ranks under horovodrun."))
                 .addOption(plain("json", "Print the report as one JSON object."))
-                .addOption(
-                        Option.builder("h").longOpt("help").desc("Print this help.").get())
+                .addOption(Option.builder("h")
+                        .longOpt("help")
+                        .desc("Print this help.")
+                        .get())
                 .addOption(valued(null, "facts", "PATH", null));
     }
 

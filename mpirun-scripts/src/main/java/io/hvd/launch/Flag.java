@@ -22,9 +22,15 @@ enum Flag {
     // the mpirun line
     NETWORK_INTERFACES("--network-interfaces eth0,eth1", "Network interfaces to use."),
     NETWORK_INTERFACE("--network-interface eth0", "One network interface to use. The flag may be repeated."),
-    TCP("--tcp", "Use TCP only, even where there is a faster network. This applies to NCCL too.", sets("NCCL_IB_DISABLE", "1")),
+    TCP(
+            "--tcp",
+            "Use TCP only, even where there is a faster network. This applies to NCCL too.",
+            sets("NCCL_IB_DISABLE", "1")),
     BINDING_ARGS("--binding-args \"...\"", "Arguments for mpirun that replace --bind-to none --map-by slot."),
-    MPI_ARGS("--mpi-args \"...\"", "Further arguments for mpirun. They win over those that horovodrun sets.", "library_options.mpi_args"),
+    MPI_ARGS(
+            "--mpi-args \"...\"",
+            "Further arguments for mpirun. They win over those that horovodrun sets.",
+            "library_options.mpi_args"),
     MPI_THREADS_DISABLE(
             "--mpi-threads-disable",
             "Ask MPI for MPI_THREAD_SINGLE.",
@@ -38,9 +44,11 @@ enum Flag {
     MPI("--mpi", "Start the ranks with MPI. This is always so; the flag changes nothing."),
 
     // output
-    OUTPUT_FILENAME("--output-filename DIR", "Also write the output of each rank to DIR/rank.N/stdout and stderr on its host."),
+    OUTPUT_FILENAME(
+            "--output-filename DIR", "Also write the output of each rank to DIR/rank.N/stdout and stderr on its host."),
     PREFIX_TIMESTAMP(
-            "-prefix-timestamp, --prefix-output-with-timestamp", "Begin each line of output with its time, rank and stream."),
+            "-prefix-timestamp, --prefix-output-with-timestamp",
+            "Begin each line of output with its time, rank and stream."),
     VERBOSE(
             "--verbose",
             "Print the mpirun line with its reasons, then run it. Every rank reports where it runs.",
@@ -61,7 +69,10 @@ enum Flag {
             sets(Setting.LOG_HIDE_TIME.variable(), "1"),
             "logging.hide_timestamp"),
     TIMELINE_FILENAME(
-            "--timeline-filename FILE", "Write a timeline of all ranks to FILE.", sets(Setting.TIMELINE), "timeline.filename"),
+            "--timeline-filename FILE",
+            "Write a timeline of all ranks to FILE.",
+            sets(Setting.TIMELINE),
+            "timeline.filename"),
     TIMELINE_MARK_CYCLES(
             "--timeline-mark-cycles",
             "Mark the engine's cycles in the timeline.",
@@ -115,7 +126,10 @@ enum Flag {
             sets(Setting.TORUS_ALLREDUCE.variable(), "1"),
             "params.torus_allreduce"),
     NO_TORUS_ALLREDUCE(
-            "--no-torus-allreduce", "Turn off --torus-allreduce.", sets(Setting.TORUS_ALLREDUCE.variable(), "0"), "!params.torus_allreduce"),
+            "--no-torus-allreduce",
+            "Turn off --torus-allreduce.",
+            sets(Setting.TORUS_ALLREDUCE.variable(), "0"),
+            "!params.torus_allreduce"),
     NUM_NCCL_STREAMS(
             "--num-nccl-streams N",
             "This flag has no effect: NCCL works on one stream.",
@@ -128,10 +142,17 @@ enum Flag {
             "library_options.thread_affinity"),
 
     // autotune
-    AUTOTUNE("--autotune", "Ask for autotuning. hvd accepts this flag and tunes nothing yet.", sets(Setting.AUTOTUNE.variable(), "1"), "autotune.enabled"),
+    AUTOTUNE(
+            "--autotune",
+            "Ask for autotuning. hvd accepts this flag and tunes nothing yet.",
+            sets(Setting.AUTOTUNE.variable(), "1"),
+            "autotune.enabled"),
     NO_AUTOTUNE("--no-autotune", "Turn off --autotune.", sets(Setting.AUTOTUNE.variable(), "0"), "!autotune.enabled"),
     AUTOTUNE_LOG_FILE(
-            "--autotune-log-file FILE", "CSV file for the settings that autotuning tries.", sets(Setting.AUTOTUNE_LOG), "autotune.log_file"),
+            "--autotune-log-file FILE",
+            "CSV file for the settings that autotuning tries.",
+            sets(Setting.AUTOTUNE_LOG),
+            "autotune.log_file"),
     AUTOTUNE_WARMUP_SAMPLES(
             "--autotune-warmup-samples N",
             "Number of first samples that autotuning discards.",
@@ -160,7 +181,10 @@ enum Flag {
             sets(Setting.STALL_CHECK_DISABLE.variable(), "0"),
             "stall_check.enabled"),
     NO_STALL_CHECK(
-            "--no-stall-check", "Turn off --stall-check.", sets(Setting.STALL_CHECK_DISABLE.variable(), "1"), "!stall_check.enabled"),
+            "--no-stall-check",
+            "Turn off --stall-check.",
+            sets(Setting.STALL_CHECK_DISABLE.variable(), "1"),
+            "!stall_check.enabled"),
     STALL_WARNING(
             "--stall-check-warning-time-seconds S",
             "Seconds of waiting after which the missing ranks are reported.",
@@ -190,7 +214,9 @@ enum Flag {
     JSRUN("--jsrun", new Refused("mpirun starts the ranks, in an LSF job too; leave the flag out")),
 
     // horovodrun itself
-    CONFIG_FILE("--config-file FILE", "YAML file with values for these flags. Flags on the command line win over the file."),
+    CONFIG_FILE(
+            "--config-file FILE",
+            "YAML file with values for these flags. Flags on the command line win over the file."),
     DRY_RUN("--dry-run", "Print the mpirun line with its reasons. Nothing is started and no host is contacted."),
     CHECK_BUILD("-cb, --check-build", "Print which features this installation has."),
     VERSION("-v, --version", "Print the version."),

@@ -16,7 +16,8 @@ final class HelpText {
         return text.append("\nThese are the keys of a config file, by section: ")
                 .append(keys())
                 .append(".\n\nFlags stand before the command; everything from the command on belongs to it.\n")
-                .append("The exit code is that of the process that failed first, or 128 plus the number of the signal that killed it.")
+                .append(
+                        "The exit code is that of the process that failed first, or 128 plus the number of the signal that killed it.")
                 .append(" It is 2 if nothing was started.\n")
                 .toString();
     }
