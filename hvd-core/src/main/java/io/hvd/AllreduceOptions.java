@@ -3,15 +3,17 @@ package io.hvd;
 import io.hvd.tensor.ReduceOp;
 
 /**
- * How an allreduce treats its elements. All ranks must say the same.
+ * Options of a reduction. All ranks must pass the same options for one operation.
  *
- * @param prescale factor applied before the ranks are combined
- * @param postscale factor applied to the result
+ * @param op the operation that combines the ranks' elements
+ * @param prescale factor by which each rank's elements are multiplied before they are combined
+ * @param postscale factor by which the result is multiplied
+ * @param compression type in which the elements travel
  */
 public record AllreduceOptions(ReduceOp op, double prescale, double postscale, Compression compression) {
     private static final AllreduceOptions AVERAGE = of(ReduceOp.AVERAGE);
 
-    /** The default: average over the ranks, nothing scaled, nothing compressed. */
+    /** The default: the average over the ranks, without scaling and without compression. */
     public static AllreduceOptions average() {
         return AVERAGE;
     }

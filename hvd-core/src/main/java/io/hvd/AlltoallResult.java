@@ -3,9 +3,9 @@ package io.hvd;
 import io.hvd.tensor.Tensor;
 
 /**
- * What an alltoall brings to a rank.
+ * The rows that an alltoall gives to a rank.
  *
- * @param output the pieces received, in rank order, along the first dimension
- * @param receivedSplits number of rows from each rank
+ * @param output the rows received from all ranks, in rank order, concatenated along the first dimension
+ * @param receivedSplits the number of rows received from each rank, in rank order
  */
 public record AlltoallResult(Tensor output, int[] receivedSplits) {}

@@ -4,9 +4,9 @@ import io.hvd.tensor.DType;
 
 /**
  * The type in which floating-point elements travel; the tensor itself keeps its own. Integers and
- * tensors that are no wider than the wire type are never converted. Nor are tensors in host memory
- * where all ranks are on one host: reading memory is faster there than converting. One line of the log
- * says so, and {@code HVD_COMPRESS_ON_ONE_HOST=1} has them converted all the same.
+ * tensors that are no wider than the wire type are never converted. If all ranks are on one host, tensors in host
+ * memory are not converted either, because reading memory is faster than converting. One line of the log says so, and
+ * {@code HVD_COMPRESS_ON_ONE_HOST=1} has them converted nevertheless.
  */
 public enum Compression {
     NONE,

@@ -8,11 +8,11 @@ import io.hvd.job.UnreadResults;
 import io.hvd.tensor.Tensor;
 import java.util.concurrent.CompletionException;
 
-/** A collective on its way. Its tensors belong to hvd until {@link #synchronize()} returns. */
+/** A collective in progress. Its tensors belong to hvd until {@link #synchronize()} returns. */
 public final class Handle {
     private final PendingOp op;
     private final Engine engine;
-    /** Null where the result need not be read: it is a tensor of the caller's. */
+    /** Null if the program need not read the result, because the result is one of its own tensors. */
     private final UnreadResults unread;
 
     private volatile boolean expected;
@@ -28,12 +28,15 @@ public final class Handle {
         return op.name();
     }
 
-    /** True when {@link #synchronize()} would not wait; in contrast to {@link #poll()} it hurries nothing on, for statistics. */
+    /** True if {@link #synchronize()} would not wait. Unlike {@link #poll()} it does not hurry the operation. */
     public boolean isDone() {
         return op.isDone();
     }
 
-    /** True when {@link #synchronize()} would not wait. Whoever polls is taken to wait: what is not announced yet is announced. */
+    /**
+     * True if {@link #synchronize()} would not wait. If the operation is not yet announced to the other ranks, it is
+     * now.
+     */
     public boolean poll() {
         if (!op.isDone()) {
             engine.hurry(op);
@@ -48,7 +51,7 @@ public final class Handle {
     /**
      * Waits for the result.
      *
-     * @return the output tensor; null where this rank gets none, as after a barrier
+     * @return the output tensor; null if this rank gets none, for instance after a barrier
      * @throws io.hvd.error.RankMismatchException if the ranks asked for different things under this name
      * @throws io.hvd.error.ShutdownException if a rank has closed, failed or vanished
      */
@@ -69,12 +72,12 @@ public final class Handle {
                 outcome.received().stream().mapToInt(Math::toIntExact).toArray());
     }
 
-    /** Waits for the number that a join or a new process set brings. */
+    /** Waits for the result of a join, a rank, or of a new process set, its number. */
     int number() {
         return outcome().number();
     }
 
-    /** What the program submits from here on may need the result. */
+    /** Tells the engine that operations which the program submits from now on may need the result. */
     private void observe(boolean waits) {
         if (!observed) {
             observed = true;
@@ -97,7 +100,11 @@ public final class Handle {
         }
     }
 
-    /** Calls back on hvd's thread, or on one that waits for a result, when the result is there or the operation has failed; must not wait. */
+    /**
+     * Runs an action when the result is there or the operation has failed.
+     *
+     * @param action must not wait: it runs on hvd's thread, or on a thread that waits for a result
+     */
     public void whenDone(Runnable action) {
         op.whenDone(() -> {
             observe(false);

@@ -10,35 +10,40 @@ import io.hvd.tensor.Device;
 import java.util.List;
 
 /**
- * The way in. It holds no logic of its own: it finds the current context, the one bound to this
- * thread (or to the thread that started it) if there is one, else the process's.
+ * Joins a job and finds the current context. The current context is the one bound to this thread, or to the thread
+ * that started this thread; if there is none, it is the context of the process.
+ *
+ * <p>Methods that need a context throw a {@link NotInitialisedException} before {@link #init()} and after the context
+ * has been closed.
  */
 public final class Hvd {
     private static final InheritableThreadLocal<HvdContext> BOUND = new InheritableThreadLocal<>();
     private static final ProcessJob JOB = new ProcessJob();
-    /** The latest context of this process; null before the first. */
+    /** The latest context of this process; null before the first {@link #init()}. */
     private static volatile HvdContext process;
 
     private Hvd() {}
 
     /**
-     * Joins the job that mpirun or srun started; without one, this process is a job of one rank.
-     * Calling it again returns the same context.
+     * Joins the job that mpirun or srun started. Without a launcher, this process is a job of one rank. A further call
+     * returns the open context.
+     *
+     * @throws HvdException if the ranks do not find each other, or their settings are wrong or differ
      */
     public static HvdContext init() {
         return init(InitOptions.standard());
     }
 
     /**
-     * Joins with some of the world's ranks only; every one of them makes the same call, the others none.
+     * Joins a job of only some of the world's ranks. Each of these ranks makes this call; the other ranks make none.
      *
-     * @param ranks world ranks in their new order; empty means all
+     * @param ranks world ranks in their new order; an empty list means all ranks
      */
     public static HvdContext init(List<Integer> ranks) {
         return init(InitOptions.standard().withRanks(ranks));
     }
 
-    /** Joins with some of the world's ranks, or with process sets from the start. */
+    /** Joins the job with options, such as a choice of ranks or process sets that exist from the start. */
     public static synchronized HvdContext init(InitOptions options) {
         HvdContext current = currentOrNull();
         if (current != null && current.isOpen()) {
@@ -51,20 +56,25 @@ public final class Hvd {
 
     /**
      * Runs {@code size} ranks as threads of this JVM and waits for all of them. Inside the body,
-     * {@code Hvd.rank()} and the like answer for the rank of the thread.
+     * {@code Hvd.rank()} and similar methods answer for the rank of the thread.
      *
-     * <p>Where mpirun or srun has started several processes, they are one job: each calls this with the same
-     * size, thread t of process p is rank p * size + t, and a body that throws ends all processes. With
-     * {@code HVD_BACKEND=local} each process is a job of its own all the same.
+     * <p>If mpirun or srun has started several processes, all of them are one job. Each process calls this method with
+     * the same size, thread t of process p is rank p * size + t, and a body that throws ends all processes. With
+     * {@code HVD_BACKEND=local} each process is a separate job.
      *
-     * @return the results of this JVM's bodies by rank
+     * @return the results of this JVM's bodies, in the order of their ranks
      * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed
      */
     public static <R> List<R> spawn(int size, RankBody<R> body) {
         return spawn(size, InitOptions.standard(), body);
     }
 
-    /** Runs ranks as threads, with process sets. @param options of all ranks; they cannot be some of a larger job's */
+    /**
+     * Runs ranks as threads, with options.
+     *
+     * @param options options of all ranks; they must not choose some of the ranks
+     * @throws HvdException as {@link #spawn(int, RankBody)} does, and if the options choose some of the ranks
+     */
     public static <R> List<R> spawn(int size, InitOptions options, RankBody<R> body) {
         if (!options.ranks().isEmpty()) {
             throw new HvdException(
@@ -74,7 +84,7 @@ public final class Hvd {
         return JOB.spawn(size, options.processSets(), onRank(options, body));
     }
 
-    /** Binds the rank's thread, which ends after this, to the rank's context. */
+    /** Binds the thread of a rank to the rank's context; the thread ends after the body. */
     static <R> RankProgram<R> onRank(InitOptions options, RankBody<R> body) {
         return membership -> {
             HvdContext context = new HvdContext(membership, options);
@@ -83,7 +93,7 @@ public final class Hvd {
         };
     }
 
-    /** Leaves the job in order but lets {@link #init()} be called again; every rank must call it. */
+    /** Leaves the job in order, so that {@link #init()} may be called again. Every rank must call it. */
     public static void shutdown() {
         HvdContext current = currentOrNull();
         if (current != null) {
@@ -92,12 +102,13 @@ public final class Hvd {
     }
 
     /**
-     * Tells the launcher why this process is about to end with an exit code of its own, so that horovodrun's last screen
-     * begins with the reason instead of the code; for ends without an exception, such as a mistake in the program's
-     * flags. Callable at any time, before init too; one rank that speaks for all is enough, before the others end.
-     * Without horovodrun it does nothing.
+     * Tells the launcher why this process is about to end with an exit code of its own, so that horovodrun's last
+     * screen begins with the reason instead of the code. Use it for an end without an exception, for instance after a
+     * mistake in the program's flags. It may be called at any time, even before {@link #init()}. It is enough if one
+     * rank calls it, before the other ranks end. Without horovodrun it does nothing.
      *
-     * @param reason in a sentence
+     * @param reason a sentence for the user
+     * @param exitCode the exit code with which the process is about to end
      */
     public static void recordFailure(String reason, int exitCode) {
         HvdContext current = currentOrNull();
@@ -109,7 +120,7 @@ public final class Hvd {
         return current != null && current.isOpen();
     }
 
-    /** What can be used here; callable at any time. */
+    /** Says what hvd can use on this machine. It may be called at any time. */
     public static Capabilities capabilities() {
         HvdContext current = currentOrNull();
         return Capabilities.look(current == null ? "" : current.backend());

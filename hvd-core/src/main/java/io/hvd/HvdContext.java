@@ -15,8 +15,8 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.stream.IntStream;
 
 /**
- * One rank's membership in a job: who it is, where it runs, and the set of all ranks with its
- * collectives. Made by {@link Hvd#init()} or {@link Hvd#spawn}; any thread may use it.
+ * One rank's membership in a job: its number, the place where it runs, and the set of all ranks with its collectives.
+ * {@link Hvd#init()} and {@link Hvd#spawn} make it; any thread may use it.
  */
 public final class HvdContext extends ProcessSet implements AutoCloseable {
     private final Topology topology;
@@ -34,13 +34,13 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         membership.processSets().forEach(this::register);
     }
 
-    /** This process's number in the job, 0 to {@link #size()} - 1. */
+    /** This rank's number in the job, from 0 to {@link #size()} - 1. */
     @Override
     public int rank() {
         return topology.rank();
     }
 
-    /** This rank's number among those of its host. */
+    /** This rank's number among the ranks of its host. */
     public int localRank() {
         return topology.localRank();
     }
@@ -60,12 +60,12 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         return topology.crossSize();
     }
 
-    /** Whether all hosts have the same number of ranks. */
+    /** Says whether all hosts have the same number of ranks. */
     public boolean isHomogeneous() {
         return topology.homogeneous();
     }
 
-    /** Host name of every rank, by rank. */
+    /** The host names of all ranks, in the order of the ranks. */
     public List<String> hosts() {
         return topology.hosts();
     }
@@ -75,12 +75,12 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         return devices().isEmpty() ? Device.CPU : devices().get(0);
     }
 
-    /** The GPUs of this rank, as many as {@code HVD_GPUS_PER_RANK} says; none if it computes on the CPU. */
+    /** The GPUs of this rank, as many as {@code HVD_GPUS_PER_RANK} says; empty if the rank computes on the CPU. */
     public List<Device> devices() {
         return membership().devices();
     }
 
-    /** The back end and why it was chosen, in a few words. */
+    /** Says in a few words which back end is in use and why it was chosen. */
     public String backend() {
         return membership().description();
     }
@@ -90,24 +90,26 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     }
 
     /**
-     * Known long work of this rank: the others' waiting for it neither warns nor counts until it ends or
-     * its budget is used up. To be closed when the work is done.
+     * Announces long work of this rank, such as an evaluation. Until the phase is closed or its time is used up, other
+     * ranks that wait for this one give no warning, and their waiting does not count towards a hang. Close the phase
+     * when the work is done.
      *
-     * @param what named in the report if it takes longer after all
+     * @param what the name of the work, for the report if it takes longer than expected
+     * @param atMost the longest time that the work is expected to take
      */
     public Phase phase(String what, Duration atMost) {
         return membership().phase(what, atMost)::run;
     }
 
-    /** All process sets by number, this one included as number 0. */
+    /** All process sets by number; the set of all ranks has number 0. */
     public Map<Integer, ProcessSet> processSets() {
         return Map.copyOf(sets);
     }
 
     /**
-     * A process set by number.
+     * Finds a process set by its number.
      *
-     * @throws HvdException if there is none
+     * @throws HvdException if there is no set of this number
      */
     public ProcessSet processSet(int id) {
         ProcessSet set = sets.get(id);
@@ -120,12 +122,12 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     }
 
     /**
-     * Registers a process set; all ranks of the job call it with the same ranks, members or not, and wait
-     * for each other. Needs {@link InitOptions#withDynamicProcessSets()} or
-     * {@code HOROVOD_DYNAMIC_PROCESS_SETS=1}; sets that are known from the start
-     * are given to {@link Hvd#init(InitOptions)}.
+     * Registers a process set. All ranks of the job, members or not, must call it with the same ranks, and wait for
+     * each other. It needs {@link InitOptions#withDynamicProcessSets()} or {@code HOROVOD_DYNAMIC_PROCESS_SETS=1}. Pass
+     * sets that are known from the start to {@link Hvd#init(InitOptions)}.
      *
-     * @throws HvdException if a rank is named twice or does not exist, or the same set is there already
+     * @param ranks global ranks of the members
+     * @throws HvdException if a rank is named twice or does not exist, or a set of these ranks exists already
      */
     public ProcessSet addProcessSet(List<Integer> ranks) {
         requireDynamicSets("addProcessSet");
@@ -137,7 +139,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         return set;
     }
 
-    /** Takes a process set away; all ranks of the job call it. What it is still doing fails. */
+    /** Removes a process set. All ranks of the job must call it. Operations of the set that are not complete fail. */
     public void removeProcessSet(ProcessSet set) {
         requireDynamicSets("removeProcessSet");
         Request request = new Request.RemoveProcessSet(calls().nameOr(null, "remove_process_set"), set.id());
@@ -147,14 +149,13 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     }
 
     /**
-     * Starts to record what all ranks do, from this call on; every rank calls it. Needs
-     * {@code HOROVOD_TIMELINE=DYNAMIC}; a timeline of the whole run needs only the file's name in that
-     * variable instead.
+     * Starts a timeline of all ranks from this call on. Every rank must call it. It needs {@code
+     * HOROVOD_TIMELINE=DYNAMIC}; for a timeline of the whole run, put the name of the file into that variable instead.
      *
-     * @param file in Chrome's trace format, replaced if it exists; rank 0's counts. If it cannot be opened,
-     *     an error is logged and the training goes on
-     * @param markCycles shows whenever an engine turned to its queue
-     * @throws HvdException if the variable has another value, or a timeline is being written already
+     * @param file file in Chrome's trace format, which rank 0 writes; an existing file is replaced. If rank 0 cannot
+     *     open it, an error is logged and the training goes on
+     * @param markCycles whether the timeline shows each cycle of the engines
+     * @throws HvdException if the variable has another value, or a timeline is already being written
      */
     public void startTimeline(Path file, boolean markCycles) {
         Timeline timeline = dynamicTimeline("startTimeline(" + file + ")");
@@ -164,8 +165,8 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     }
 
     /**
-     * Ends what {@link #startTimeline} has started; every rank calls it. Rank 0 comes back when the file is
-     * complete, and has printed where the steps' time went.
+     * Ends the timeline that {@link #startTimeline} has started. Every rank must call it. On rank 0 it returns when the
+     * file is complete and the summary of the steps has been printed.
      */
     public void stopTimeline() {
         Timeline timeline = dynamicTimeline("stopTimeline()");
@@ -187,15 +188,15 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
     }
 
     /**
-     * Leaves the job; every rank must come here. Waits until all have, then ends MPI. Operations that
-     * are still pending fail.
+     * Leaves the job. Every rank must call it; it waits until all ranks have, then ends MPI. Operations that are still
+     * pending fail.
      */
     @Override
     public void close() {
         membership().close(true);
     }
 
-    /** Like {@link #close()}, but MPI stays, so that {@link Hvd#init()} may be called again. */
+    /** Leaves the job as {@link #close()} does, but keeps MPI, so that {@link Hvd#init()} may be called again. */
     public void shutdown() {
         membership().close(false);
     }

@@ -3,14 +3,14 @@ package io.hvd;
 import java.util.List;
 
 /**
- * How to join a job; every rank says the same.
+ * Options for joining a job. Every rank must pass the same options.
  *
- * @param ranks world ranks that take part, in their new order; empty means all
- * @param processSets global ranks of process sets that are there from the start, numbered from 1; see
+ * @param ranks world ranks that take part, in their new order; an empty list means all ranks
+ * @param processSets global ranks of each process set that exists from the start; the sets are numbered from 1, see
  *     {@link HvdContext#processSet(int)}
- * @param dynamicProcessSets whether {@link HvdContext#addProcessSet} is to be allowed, as
- *     {@code HOROVOD_DYNAMIC_PROCESS_SETS=1} allows it too
- * @param gpusPerRank GPUs of each rank, or 0 for as many as {@code HVD_GPUS_PER_RANK} says
+ * @param dynamicProcessSets whether {@link HvdContext#addProcessSet} is allowed; {@code HOROVOD_DYNAMIC_PROCESS_SETS=1}
+ *     allows it too
+ * @param gpusPerRank number of GPUs of each rank, or 0 for the number that {@code HVD_GPUS_PER_RANK} says
  */
 public record InitOptions(
         List<Integer> ranks, List<List<Integer>> processSets, boolean dynamicProcessSets, int gpusPerRank) {
@@ -22,7 +22,7 @@ public record InitOptions(
         processSets = processSets.stream().map(List::copyOf).toList();
     }
 
-    /** All ranks, and no process set but the one of all ranks. */
+    /** Options for a job of all ranks, with no process set but the set of all ranks. */
     public static InitOptions standard() {
         return new InitOptions(List.of(), List.of(), false, 0);
     }
@@ -39,7 +39,9 @@ public record InitOptions(
         return new InitOptions(ranks, processSets, true, gpusPerRank);
     }
 
-    /** For a model that is spread over several GPUs: local rank n has the visible GPUs from n * {@code gpus} on. */
+    /**
+     * Gives each rank several GPUs: local rank n has {@code gpus} visible GPUs, beginning with number n * {@code gpus}.
+     */
     public InitOptions withGpusPerRank(int gpus) {
         return new InitOptions(ranks, processSets, dynamicProcessSets, gpus);
     }

@@ -4,8 +4,8 @@ import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Turns objects into bytes for other ranks and back. There is no codec for just any object: what may
- * be read from the wire is always declared.
+ * Turns objects into bytes for other ranks, and bytes into objects. There is no codec for arbitrary objects: a program
+ * always declares which classes may be read.
  */
 public interface ObjectCodec<T> {
     byte[] encode(T value);
@@ -45,10 +45,11 @@ public interface ObjectCodec<T> {
      * claim larger arrays than they could hold are refused before memory is taken for them. Objects may be nested
      * {@value SerializableCodec#DEEPEST} deep, since Java follows them by recursion: put a longer chain into a list.
      *
-     * <p>What cannot be encoded, or is no such object, is an {@link IllegalArgumentException}, whatever the bytes are.
+     * <p>An object that cannot be encoded, and bytes that hold no object of these classes, whatever they are, cause an
+     * {@link IllegalArgumentException}.
      *
-     * @param type class of the object itself
-     * @param parts classes of what it holds
+     * @param type the class of the object itself
+     * @param parts the classes of the objects that it holds
      */
     static <T extends Serializable> ObjectCodec<T> serializable(Class<T> type, Class<?>... parts) {
         return new SerializableCodec<>(type, parts);

@@ -1,6 +1,9 @@
 package io.hvd;
 
-/** Known long work of one rank, from {@link HvdContext#phase} to {@link #close()}, which any thread may call, more than once. */
+/**
+ * Announced long work of one rank, which begins with {@link HvdContext#phase}. Any thread may close it, even
+ * repeatedly.
+ */
 @FunctionalInterface
 public interface Phase extends AutoCloseable {
     @Override

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletionException;
 
 /**
- * An allreduce of tensors that travel again and again, made by {@link ProcessSet#prepareAllreduce}. It is to
+ * An allreduce of tensors that are reduced again and again, made by {@link ProcessSet#prepareAllreduce}. It is to
  * {@link ProcessSet#allreduceInPlaceAsync} what a persistent collective of MPI 4.0 ({@code MPI_Allreduce_init}, {@code
  * MPI_Start}, {@code MPI_Wait}) is to {@code MPI_Iallreduce}.
  *
@@ -24,14 +24,14 @@ import java.util.concurrent.CompletionException;
  * }
  * }</pre>
  *
- * <p>One thread at a time starts it; any number may wait. Between {@link #start()} and the end of {@link #await()} the
- * tensors belong to hvd.
+ * <p>Only one thread at a time may start it; any number of threads may wait. Between {@link #start()} and the end of
+ * {@link #await()} the tensors belong to hvd.
  */
 public final class PreparedAllreduce implements AutoCloseable {
     private final CollectiveCalls calls;
     private final Engine engine;
     private final PreparedOps prepared;
-    /** A list of this one alone, as a start takes it. */
+    /** The list that {@link #start()} passes on; it holds only {@link #prepared}. */
     private final List<PreparedOps> itself;
 
     private final long bytes;
@@ -45,17 +45,17 @@ public final class PreparedAllreduce implements AutoCloseable {
         this.bytes = prepared.bytes();
     }
 
-    /** In the order in which the tensors were prepared. */
+    /** The names of the tensors, in the order in which they were prepared. */
     public List<String> names() {
         return prepared.names();
     }
 
     /**
-     * Starts it, and returns at once.
+     * Starts the allreduce and returns at once.
      *
-     * @throws io.hvd.error.DuplicateNameException if its last start, or another operation of one of these names, is still in
-     *     progress on this rank; then nothing has started
-     * @throws HvdException if it has been closed, or the context or the process set is no more
+     * @throws io.hvd.error.DuplicateNameException if its last start, or another operation of one of these names, is
+     *     still in progress on this rank; nothing has then started
+     * @throws HvdException if it has been closed, the context is closed, or the process set has been removed
      */
     public void start() {
         requireOpen();
@@ -63,8 +63,8 @@ public final class PreparedAllreduce implements AutoCloseable {
     }
 
     /**
-     * Starts several of one process set together, as {@code MPI_Startall} does; otherwise like {@link #start()}. They are
-     * announced to the other ranks in one message, so they can travel as one.
+     * Starts several prepared allreduces of one process set together, as {@code MPI_Startall} does. They are announced
+     * to the other ranks in one message, so they can travel as one. Errors are those of {@link #start()}.
      */
     public static void startAll(List<PreparedAllreduce> all) {
         if (all.isEmpty()) {
@@ -94,8 +94,8 @@ public final class PreparedAllreduce implements AutoCloseable {
     /**
      * Waits until all tensors have been reduced. Returns at once if it has never been started.
      *
-     * @throws HvdException the first failure of the last start, a refusal included; all tensors have been given up or reduced
-     *     by then
+     * @throws HvdException the first failure of the last start, including a refusal; by then every tensor is reduced or
+     *     has failed
      */
     public void await() {
         engine.await(prepared);
@@ -109,22 +109,22 @@ public final class PreparedAllreduce implements AutoCloseable {
         }
     }
 
-    /** True when {@link #await()} would not wait; it hurries nothing on. */
+    /** True if {@link #await()} would not wait. This call does not hurry the operations. */
     public boolean isDone() {
         return prepared.isDone();
     }
 
-    /** Bytes of all its tensors. */
+    /** The total size of the tensors, in bytes. */
     public long bytes() {
         return bytes;
     }
 
-    /** Bytes of the tensors that have been reduced since the start. */
+    /** The size of the tensors that have been reduced since the start, in bytes. */
     public long bytesDone() {
         return prepared.bytesDone();
     }
 
-    /** Waits for what is under way, however it ends, and gives back what was made for it. */
+    /** Waits until the operations of the last start have ended or failed, and releases their resources. */
     @Override
     public void close() {
         if (!closed) {

@@ -16,22 +16,25 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Some of a job's ranks and the collectives among them. {@link HvdContext} is the set of all ranks;
- * others come from {@link InitOptions} and {@link HvdContext#addProcessSet}. Any thread may use it.
+ * Some of a job's ranks, with the collectives among them. {@link HvdContext} is the set of all ranks; other sets are
+ * made by {@link InitOptions} and {@link HvdContext#addProcessSet}. Any thread may use a set.
  *
- * <p>Operations are matched over the ranks by their name, so the ranks may submit them in any order;
- * the same name in two sets is two operations. If the ranks ask for different things under one name,
- * that operation fails on all of them with a {@link io.hvd.error.RankMismatchException} and the set
- * stays usable. Without a name ({@code null}) the operations of a kind are counted on each rank, so
- * the ranks must then call them in the same order.
+ * <p>hvd matches the operations of the ranks by name, so the ranks may submit them in any order. One name in two sets
+ * means two operations. If the ranks ask for different things under one name, that operation fails on all of them with
+ * a {@link io.hvd.error.RankMismatchException}, and the set stays usable. If the name is {@code null}, each rank counts
+ * its operations of that kind, so the ranks must call them in one order.
  *
- * <p>Roots and peers are global ranks, also inside a set. A rank that is no member gets an error from
- * every collective, before anything travels.
+ * <p>Every method ending in {@code Async} starts its operation and returns a {@link Handle} at once; until the handle
+ * is done, the tensors must not be touched.
+ *
+ * <p>Roots and peers are global ranks, even inside a set. A rank that is not a member gets an {@link HvdException} from
+ * every collective before any data is sent. An argument that cannot be right is an {@link HvdException} on this rank
+ * alone.
  */
 public class ProcessSet {
     /**
-     * The name of all joins. A rank joins once at a time, and how often it has done other things before differs between
-     * ranks.
+     * The name of all joins. Joins are not counted, because the ranks have called different numbers of operations
+     * before; a rank joins only once at a time.
      */
     private static final String JOIN = "join.noname";
 
@@ -60,37 +63,47 @@ public class ProcessSet {
         return new WireTypes(membership.topology(), ranks, membership.config().compressOnOneHost());
     }
 
-    /** 0 for the set of all ranks. */
+    /** The number of this set; the set of all ranks has number 0. */
     public final int id() {
         return id;
     }
 
-    /** Global ranks of the members, ascending. */
+    /** The global ranks of the members, in ascending order. */
     public final List<Integer> ranks() {
         return ranks;
     }
 
-    /** Whether this rank is a member. */
+    /** Says whether this rank is a member. */
     public final boolean included() {
         return ranks.contains(globalRank);
     }
 
-    /** This rank's number within the set, 0 to {@link #size()} - 1. */
+    /**
+     * This rank's number within the set, from 0 to {@link #size()} - 1.
+     *
+     * @throws HvdException if this rank is not a member
+     */
     public int rank() {
         calls.requireMember(() -> "rank()");
         return ranks.indexOf(globalRank);
     }
 
-    /** Number of members. */
+    /** The number of members. */
     public final int size() {
         return ranks.size();
     }
 
-    /** Averages over the ranks; the input stays as it is. */
+    /**
+     * Averages a tensor over the ranks. The input is left unchanged.
+     *
+     * @param tensor has one shape and type on all ranks
+     * @return a new tensor of that shape and type
+     */
     public Tensor allreduce(String name, Tensor tensor) {
         return allreduce(name, tensor, AllreduceOptions.average());
     }
 
+    /** Reduces a tensor over the ranks into a new tensor of the same shape and type, and waits for the result. */
     public Tensor allreduce(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.allreducing(name, tensor, options, true).synchronize();
     }
@@ -100,7 +113,7 @@ public class ProcessSet {
         return reductions.allreducing(name, tensor, options, false);
     }
 
-    /** Overwrites the tensor with the result, and returns it. */
+    /** Reduces a tensor over the ranks, overwrites it with the result, and returns it. */
     public Tensor allreduceInPlace(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.allreducing(name, tensor, tensor, options, true).synchronize();
     }
@@ -111,46 +124,50 @@ public class ProcessSet {
     }
 
     /**
-     * Starts in-place allreduces that are announced together, at once, so that they can travel as one; if a name is
-     * taken, none of them starts.
+     * Starts in-place allreduces and announces them to the other ranks in one message, so that they can travel as one.
      *
-     * @param tensors by name
-     * @return one handle per tensor, in the map's order
+     * @param tensors the tensors by name
+     * @return one handle for each tensor, in the map's order
+     * @throws io.hvd.error.DuplicateNameException if an operation of one of these names is in progress on this rank;
+     *     none of the allreduces has then started
      */
     public List<Handle> allreduceInPlaceAsync(Map<String, Tensor> tensors, AllreduceOptions options) {
         return reductions.allreducing(tensors, options);
     }
 
     /**
-     * Prepares an in-place allreduce of tensors that travel again and again, such as a bucket of gradients, as
-     * {@code MPI_Allreduce_init} does: what a call needs is made once, so that starting it makes no object per tensor and
-     * looks nothing up. The ranks find the tensors by name, as those of the other allreduces, so they may prepare them in
-     * other groups or call {@link #allreduceInPlace} for some of them.
+     * Prepares an in-place allreduce of tensors that are reduced again and again, such as a bucket of gradients. Like
+     * {@code MPI_Allreduce_init}, it makes the objects of a call only once, so that a start makes no object per tensor
+     * and looks nothing up. The ranks match these tensors by name as in any other allreduce, so they may group them
+     * differently, or call {@link #allreduceInPlace} for some of them.
      *
-     * @param names the same on every rank for the same tensors, none of them twice
-     * @param tensors one for each name, which every start reads and overwrites
+     * @param names one distinct name for each tensor; a tensor has one name on all ranks
+     * @param tensors the tensors that every start reads and overwrites
+     * @throws HvdException if a name occurs twice, or the lists differ in length
      */
     public PreparedAllreduce prepareAllreduce(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
         return reductions.preparing(names, tensors, options);
     }
 
     /**
-     * Averages or otherwise reduces tensors that belong together: they travel as one when all ranks have
-     * submitted all of them, and if one of them is refused, all are.
+     * Reduces tensors that belong together. They travel as one when all ranks have submitted all of them. If one of
+     * them is refused, all are.
      *
-     * @param name of the group; the tensors are called {@code name.0}, {@code name.1} and so on
+     * @param name name of the group; the tensors are called {@code name.0}, {@code name.1} and so on
+     * @param tensors tensors on one device
+     * @return new tensors in the order of {@code tensors}
      */
     public List<Tensor> groupedAllreduce(String name, List<Tensor> tensors, AllreduceOptions options) {
         return CollectiveCalls.synchronize(groupedAllreduceAsync(name, tensors, options));
     }
 
-    /** Starts it; one handle per tensor, in their order. */
+    /** Starts a grouped allreduce and returns one handle for each tensor, in their order. */
     public List<Handle> groupedAllreduceAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
         List<Tensor> outputs = tensors.stream().map(CollectiveCalls::outputLike).toList();
         return reductions.grouped(name, OpKind.ALLREDUCE, tensors, outputs, options);
     }
 
-    /** Overwrites the tensors. */
+    /** Reduces tensors that belong together, and overwrites them with the results. */
     public void groupedAllreduceInPlace(String name, List<Tensor> tensors, AllreduceOptions options) {
         CollectiveCalls.synchronize(groupedAllreduceInPlaceAsync(name, tensors, options));
     }
@@ -160,8 +177,10 @@ public class ProcessSet {
     }
 
     /**
-     * Concatenates the ranks' tensors along the first dimension, which may differ between ranks.
+     * Concatenates the ranks' tensors along the first dimension, in the order of the ranks. Only the first dimension
+     * may differ between ranks.
      *
+     * @return the concatenation, as a new tensor on every rank
      * @throws HvdException if the tensor is a scalar
      */
     public Tensor allgather(String name, Tensor tensor) {
@@ -172,7 +191,7 @@ public class ProcessSet {
         return movements.allgathering(name, tensor, false);
     }
 
-    /** Allgathers of tensors that belong together; none runs before all of them can. */
+    /** Gathers several tensors as {@link #allgather} does; no one of them runs before all of them can. */
     public List<Tensor> groupedAllgather(String name, List<Tensor> tensors) {
         return CollectiveCalls.synchronize(groupedAllgatherAsync(name, tensors));
     }
@@ -181,7 +200,12 @@ public class ProcessSet {
         return movements.groupedAllgathering(name, tensors);
     }
 
-    /** The root's tensor, in a new tensor on every rank. */
+    /**
+     * Copies the root's tensor into a new tensor on every rank.
+     *
+     * @param tensor has one shape and type on all ranks; only the root's elements are read
+     * @param root global rank of the root
+     */
     public Tensor broadcast(String name, Tensor tensor, int root) {
         return movements
                 .broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, true)
@@ -192,7 +216,7 @@ public class ProcessSet {
         return movements.broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, false);
     }
 
-    /** Overwrites the tensor with the root's, and returns it. */
+    /** Overwrites the tensor with the root's tensor, and returns it. */
     public Tensor broadcastInPlace(String name, Tensor tensor, int root) {
         return movements.broadcasting(name, tensor, tensor, root, true).synchronize();
     }
@@ -202,7 +226,7 @@ public class ProcessSet {
     }
 
     /**
-     * Gives every rank an equal part of the tensor's rows.
+     * Sends an equal part of the tensor's rows to every rank; the ranks receive the parts in rank order.
      *
      * @throws HvdException if the number of rows is not a multiple of {@link #size()}
      */
@@ -215,9 +239,9 @@ public class ProcessSet {
     }
 
     /**
-     * Gives every rank a part of the tensor's rows.
+     * Sends a part of the tensor's rows to every rank; the parts may differ in length.
      *
-     * @param splits number of rows for each rank; one per member, together at most the first dimension
+     * @param splits the number of rows for each member; their sum is at most the tensor's first dimension
      */
     public AlltoallResult alltoall(String name, Tensor tensor, int... splits) {
         return alltoallAsync(name, tensor, splits).received();
@@ -228,10 +252,12 @@ public class ProcessSet {
     }
 
     /**
-     * Reduces over the ranks and leaves each its share of the rows; the first ranks get one more where
-     * they do not go up.
+     * Reduces a tensor over the ranks and gives each rank its share of the rows of the result. If the number of rows is
+     * not a multiple of {@link #size()}, the first ranks get one row more than the others.
      *
-     * @param options SUM or AVERAGE
+     * @param options the operation must be SUM or AVERAGE
+     * @return this rank's rows, as a new tensor
+     * @throws HvdException if the tensor is a scalar or the operation is another one
      */
     public Tensor reducescatter(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.scattering(name, tensor, options, true).synchronize();
@@ -241,7 +267,7 @@ public class ProcessSet {
         return reductions.scattering(name, tensor, options, false);
     }
 
-    /** Reducescatters of tensors that belong together; none runs before all of them can. */
+    /** Reduces several tensors as {@link #reducescatter} does; no one of them runs before all of them can. */
     public List<Tensor> groupedReducescatter(String name, List<Tensor> tensors, AllreduceOptions options) {
         return CollectiveCalls.synchronize(groupedReducescatterAsync(name, tensors, options));
     }
@@ -250,7 +276,7 @@ public class ProcessSet {
         return reductions.groupedScattering(name, tensors, options);
     }
 
-    /** Reduces to one rank, which gets a new tensor; the others get null. */
+    /** Reduces a tensor to the root, which gets the result as a new tensor; the other ranks get null. */
     public Tensor reduce(String name, Tensor tensor, AllreduceOptions options, int root) {
         return reductions.reducing(name, tensor, options, root, true).synchronize();
     }
@@ -259,7 +285,7 @@ public class ProcessSet {
         return reductions.reducing(name, tensor, options, root, false);
     }
 
-    /** Concatenates the ranks' tensors on one rank; the others get null. */
+    /** Concatenates the ranks' tensors along the first dimension on the root; the other ranks get null. */
     public Tensor gather(String name, Tensor tensor, int root) {
         return movements.gathering(name, tensor, root, true).synchronize();
     }
@@ -269,9 +295,10 @@ public class ProcessSet {
     }
 
     /**
-     * Gives each rank its share of the root's rows; the first ranks get one more where they do not go up.
+     * Gives each rank its share of the rows of the root's tensor, as a new tensor. If the number of rows is not a
+     * multiple of {@link #size()}, the first ranks get one row more than the others.
      *
-     * @param tensor looked at on the root only; null elsewhere
+     * @param tensor the tensor of the root; it may be null on the other ranks
      */
     public Tensor scatter(String name, Tensor tensor, int root) {
         return movements.scattering(name, tensor, root, true).synchronize();
@@ -281,7 +308,9 @@ public class ProcessSet {
         return movements.scattering(name, tensor, root, false);
     }
 
-    /** Sends a tensor to another rank, which calls {@link #receive} with the same tag; returns when it is there. */
+    /**
+     * Sends a tensor to another rank, which must call {@link #receive} with this tag, and waits until it has arrived.
+     */
     public void send(Tensor tensor, int to, int tag) {
         sendAsync(tensor, to, tag).synchronize();
     }
@@ -290,7 +319,7 @@ public class ProcessSet {
         return movements.sending(tensor, to, tag);
     }
 
-    /** Overwrites a tensor with the one that another rank sends; its type and shape must be the same. */
+    /** Waits for the tensor that another rank sends, and overwrites a tensor of the same type and shape with it. */
     public Tensor receive(Tensor tensor, int from, int tag) {
         return receiveAsync(tensor, from, tag).synchronize();
     }
@@ -299,7 +328,7 @@ public class ProcessSet {
         return movements.receiving(tensor, from, tag);
     }
 
-    /** Returns when every member has come here. */
+    /** Waits until every member has called it. */
     public void barrier() {
         barrierAsync().synchronize();
     }
@@ -309,11 +338,12 @@ public class ProcessSet {
     }
 
     /**
-     * A barrier that does not wait for ever. The limit holds as long as this rank and rank 0 have nothing
-     * else under way that waits for the missing ranks.
+     * Waits until every member has called it, but not for ever. The limit holds only while no other operation of this
+     * rank or of rank 0 waits for the missing ranks.
      *
-     * @throws io.hvd.error.BarrierTimeoutException on all ranks, also on those that come later, if some have not
-     *     come within the time after the first; it names all of them
+     * @param atMost the limit, at least a millisecond, counted from the first rank's call
+     * @throws io.hvd.error.BarrierTimeoutException on all ranks, including those that call later, if some ranks have
+     *     not called within the limit; it names all of the missing ranks
      */
     public void monitoredBarrier(Duration atMost) {
         if (atMost.toMillis() < 1) {
@@ -324,29 +354,31 @@ public class ProcessSet {
     }
 
     /**
-     * This rank has run out of data: until all have, the others reduce without it. Other collectives
-     * than allreduce and barrier fail meanwhile. Averages go on being divided by the number of all ranks.
+     * Tells the other ranks that this rank has run out of data, and waits until all ranks have called it. Until then
+     * the other ranks reduce without this one, and averages are still divided by the number of all ranks. Collectives
+     * other than allreduce and barrier fail meanwhile.
      *
-     * @return the last rank that joined, which has seen the most data
+     * @return the rank that joined last, which has seen the most data
      */
     public int join() {
         return join(JoinDivisor.INITIAL);
     }
 
-    /** @param divisor what averages are divided by meanwhile; the same on every rank */
+    /** @param divisor says by which number averages are divided meanwhile; every rank must pass the same one */
     public int join(JoinDivisor divisor) {
         try {
             return calls.submit(new Request.Join(JOIN, divisor)).number();
         } finally {
-            // The ranks have called a different number of operations; from here on they count alike again.
+            // the ranks have called different numbers of operations, so all of them start counting again
             calls.countAnew();
         }
     }
 
     /**
-     * Gives every rank the root's object: first its size, then its bytes.
+     * Gives every rank the root's object. Two broadcasts carry it: one of its size, one of its bytes.
      *
-     * @param value looked at on the root only
+     * @param value the object of the root; it is ignored on the other ranks
+     * @return the root's object as decoded from its bytes, on the root too
      */
     public <T> T broadcastObject(String name, T value, ObjectCodec<T> codec, int root) {
         String base = calls.nameOr(name, "broadcast_object");
@@ -358,7 +390,7 @@ public class ProcessSet {
         return codec.decode(bytes);
     }
 
-    /** Gives every rank everybody's object, by rank. */
+    /** Gives every rank the objects of all ranks, in the order of the ranks. */
     public <T> List<T> allgatherObject(String name, T value, ObjectCodec<T> codec) {
         String base = calls.nameOr(name, "allgather_object");
         byte[] mine = codec.encode(value);
@@ -379,7 +411,7 @@ public class ProcessSet {
      * Overwrites every rank's parameters with the root's, after checking that all ranks have the same
      * parameters: number, names, types and shapes.
      *
-     * @param parameters by name; buffers such as running statistics belong in it too
+     * @param parameters the parameters by name; include buffers such as running statistics
      * @throws HvdException that names the first parameter that differs, and the ranks
      */
     public void broadcastParameters(Map<String, Tensor> parameters, int root) {
@@ -393,28 +425,28 @@ public class ProcessSet {
     }
 
     /**
-     * A training step of this rank has ended here; the timeline's verdict is about such steps.
-     * {@code DistributedOptimizer.step()} calls it; call it yourself only in a training without one.
+     * Marks the end of a training step of this rank; the timeline's verdict is about these steps.
+     * {@code DistributedOptimizer.step()} calls it, so call it only in a program without such an optimizer.
      */
     public final void markStep() {
         membership.recorder().step();
     }
 
-    /** Whether {@link #broadcastParameters} has been called. */
+    /** Says whether {@link #broadcastParameters} has been called. */
     public final boolean parametersBroadcast() {
         return parametersBroadcast;
     }
 
-    /** How often optimizers compare the ranks' parameters, in steps; 0 for never. */
+    /** The number of steps after which optimizers compare the ranks' parameters; 0 means never. */
     public final int divergenceSteps() {
         return membership.config().divergenceSteps();
     }
 
     /**
-     * Makes sure that something is the same on all members, such as a seed or the size of a data set.
+     * Checks that values, such as a seed or the size of a data set, do not differ between the members.
      *
-     * @param values by what they are called in the message
-     * @throws HvdException on all members, with every difference as value and ranks
+     * @param values the values by the names that the error message uses
+     * @throws HvdException on all members if a value differs; it lists each value with its ranks
      */
     public void requireSame(Map<String, String> values) {
         RankFacts mine = new RankFacts(new TreeMap<>(values));
@@ -433,7 +465,7 @@ public class ProcessSet {
         return membership;
     }
 
-    /** The way in for operations that are not for users of a set. */
+    /** Submits operations that are not part of the public API of a set. */
     CollectiveCalls calls() {
         return calls;
     }

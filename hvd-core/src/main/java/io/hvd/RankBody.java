@@ -1,6 +1,6 @@
 package io.hvd;
 
-/** What one rank of {@link Hvd#spawn} does. */
+/** The program of each rank of {@link Hvd#spawn}. */
 @FunctionalInterface
 public interface RankBody<R> {
     R run(HvdContext hvd) throws Exception;

@@ -5,7 +5,7 @@ package io.hvd.config;
  *
  * @param fusionThresholdBytes most that a fused operation holds; 0 switches fusion off
  * @param groupFusion whether the operations of a group travel as one whatever their size
- * @param cycleNanos that an operation nobody waits for may be held back
+ * @param cycleNanos nanoseconds for which an operation may be held back if no thread waits for it
  * @param cacheCapacity names remembered; 0 switches the cache off
  * @param staticPlanSteps identical steps before a static plan; 0 for never
  * @param dynamicProcessSets whether process sets may come and go while the job runs
@@ -36,7 +36,9 @@ public record EngineSettings(
                 reader.flag(Setting.STRICT));
     }
 
-    /** These settings with a fusion threshold for hosts that all have {@code localSize} ranks; see {@link #roundedUp}. */
+    /**
+     * These settings with a fusion threshold for hosts that all have {@code localSize} ranks; see {@link #roundedUp}.
+     */
     public EngineSettings forRanksPerHost(int localSize) {
         return new EngineSettings(
                 roundedUp(fusionThresholdBytes, localSize),

@@ -16,7 +16,7 @@ record ForeignLauncher(String numberName, String number, String countName, int c
     private static final List<List<String>> VARIABLES =
             List.of(List.of("RANK", "WORLD_SIZE"), List.of("HOROVOD_RANK", "HOROVOD_SIZE"));
 
-    /** Empty where nobody says so, or of one process only. */
+    /** Empty if no variable names a launcher, or it has started one process only. */
     static Optional<ForeignLauncher> of(Map<String, String> environment) {
         return VARIABLES.stream()
                 .filter(names -> environment.containsKey(names.get(1)))

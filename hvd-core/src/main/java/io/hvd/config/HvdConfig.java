@@ -56,7 +56,7 @@ public record HvdConfig(
 
     /** How an allreduce goes from process to process. */
     public enum AllreduceAlgorithm {
-        /** By size, number of ranks and hosts. */
+        /** hvd chooses by the size of the tensor and the number of ranks and hosts. */
         AUTO,
         /** Open MPI decides. */
         MPI,
@@ -79,7 +79,7 @@ public record HvdConfig(
         return from(System.getenv());
     }
 
-    /** What the launcher says and nothing else, for a process whose settings cannot be read. */
+    /** Reads only the settings that the launcher makes, for a process whose settings are wrong. */
     public static HvdConfig ofLauncherOnly(Map<String, String> environment) {
         Map<String, String> launchers = new HashMap<>(environment);
         launchers
@@ -94,7 +94,7 @@ public record HvdConfig(
      * Reads the settings out of a map of environment variables.
      *
      * @throws io.hvd.error.HvdException if a value is bad, or if a variable begins with {@code HOROVOD_} or
-     *     {@code HVD_} and nobody knows it
+     *     {@code HVD_} and is unknown
      */
     public static HvdConfig from(Map<String, String> environment) {
         List<String> notes = new ArrayList<>(OtherVariables.check(environment));
@@ -184,7 +184,10 @@ public record HvdConfig(
         return launcherRank.isPresent();
     }
 
-    /** Why this process must not go on as a job of its own; empty if it may, or need not since a launcher of MPI's is there. */
+    /**
+     * Why this process must not go on as a job of its own; empty if it may, or need not since a launcher of MPI's is
+     * there.
+     */
     public Optional<String> whyNotAlone() {
         return startedByLauncher()
                 ? Optional.empty()

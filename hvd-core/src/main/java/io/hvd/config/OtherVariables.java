@@ -70,7 +70,7 @@ final class OtherVariables {
     private OtherVariables() {}
 
     /**
-     * Looks at every variable whose name begins as ours and Horovod's do.
+     * Checks every variable whose name begins with a prefix of hvd's or Horovod's.
      *
      * @return a sentence for each one that is set to no effect, in the order of their names
      * @throws HvdException if one is unknown or asks for what hvd cannot do

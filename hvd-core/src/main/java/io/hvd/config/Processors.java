@@ -60,7 +60,9 @@ public record Processors(int available, boolean told, boolean bound) {
                 .toList();
     }
 
-    /** Then nobody can be apart, and looking at all processes of the host is spared. */
+    /**
+     * If the mask has all processors, no rank has processors of its own, and the host's processes need not be examined.
+     */
     private static boolean isEverything(BitSet mask) {
         try {
             BitSet missing = parse(Files.readString(ONLINE).strip());

@@ -3,7 +3,7 @@ package io.hvd.config;
 import static io.hvd.config.Setting.Scope.JOB;
 import static io.hvd.config.Setting.Scope.RANK;
 
-/** Every environment variable that hvd reads; the README's table is made from this list. */
+/** Every environment variable that hvd reads. The README's table of settings is made from this list. */
 public enum Setting {
     BACKEND(
             "HVD_BACKEND",
@@ -33,7 +33,7 @@ public enum Setting {
             "HOROVOD_CYCLE_TIME",
             "1.0",
             JOB,
-            "milliseconds that an operation nobody waits for may be held back for fusion"),
+            "milliseconds for which an operation may be held back for fusion if no thread waits for it"),
     CACHE_CAPACITY(
             "HOROVOD_CACHE_CAPACITY",
             "1024",
@@ -155,11 +155,11 @@ public enum Setting {
             JOB,
             "noise that tuning expects of its samples, from 0 to 1; tunes nothing yet");
 
-    /** On which ranks a setting must have one and the same value. */
+    /** Says whether a setting may differ between ranks. */
     public enum Scope {
-        /** All ranks of the job. */
+        /** All ranks of the job must have one value. */
         JOB,
-        /** Each rank has its own. */
+        /** Each rank may have a value of its own. */
         RANK
     }
 

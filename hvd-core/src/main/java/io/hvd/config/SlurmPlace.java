@@ -29,7 +29,7 @@ public record SlurmPlace(
 
     private static final Pattern GPU_BINDING = Pattern.compile("single:|per_task|map_gpu:|mask_gpu:");
 
-    /** One trains, one communicates. */
+    /** One thread trains, one communicates. */
     private static final int BUSY_THREADS_PER_RANK = 2;
 
     /**

@@ -26,7 +26,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What one rank leaves behind when it fails, so that the launcher can show the first cause last.
+ * A record that a rank writes when it fails, so that the launcher can show the first cause last.
  *
  * <p>A rank writes it into the directory named by {@link #DIRECTORY_VARIABLE}, which the launcher
  * makes and deletes; the launcher reads all of them once mpirun has ended. On disk it is one
@@ -51,13 +51,13 @@ public record FailureRecord(
         boolean consequence,
         int exitCode) {
 
-    /** The exit code is not known: the program called System.exit, or somebody else ends the process. */
+    /** The exit code is not known: the program called System.exit, or another process ends this one. */
     public static final int UNKNOWN = -1;
 
     /** Environment variable by which the launcher tells its ranks where to write; unset without a launcher. */
     public static final String DIRECTORY_VARIABLE = "HVD_FAILURE_DIR";
 
-    /** What is beyond is cut off, so that no record is larger than a few screens. */
+    /** Longer text is cut off, so that no record is larger than a few screens. */
     private static final int LONGEST_REASON = 4_000;
 
     private static final int LONGEST_STACK = 16_000;
@@ -129,7 +129,7 @@ public record FailureRecord(
         return List.copyOf(records);
     }
 
-    /** Which ranks have left a complete record, going by the files' names. */
+    /** The ranks that have left a complete record, according to the names of the files. */
     public static Set<Integer> ranksIn(Path directory) {
         Set<Integer> ranks = new TreeSet<>();
         String[] names = directory.toFile().list();
@@ -142,7 +142,7 @@ public record FailureRecord(
         return ranks;
     }
 
-    /** As it stands in a file, or travels to the launcher's host. */
+    /** The bytes of the record, as they stand in a file or are sent to the launcher's host. */
     public String encode() {
         var fields = new Properties();
         fields.setProperty("time", time.toString());
@@ -182,7 +182,7 @@ public record FailureRecord(
             fields.load(in);
             return "true".equals(fields.getProperty("end")) ? Optional.of(of(fields)) : Optional.empty();
         } catch (IOException | IllegalArgumentException | DateTimeException e) {
-            return Optional.empty(); // not ours, or not whole
+            return Optional.empty(); // the file is no record of hvd's, or is incomplete
         }
     }
 

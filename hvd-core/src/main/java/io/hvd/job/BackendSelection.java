@@ -10,7 +10,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.BackendProvider;
 
-/** Chooses the back end of this process by the settings and by who has started it. */
+/** Chooses the back end of this process by the settings and by the launcher that started it. */
 final class BackendSelection {
     private BackendSelection() {}
 
@@ -39,7 +39,7 @@ final class BackendSelection {
         return config.backend() != BackendChoice.LOCAL && config.startedWithOthers();
     }
 
-    /** Processes that nobody has made ranks would each train alone, and nobody would notice. */
+    /** Refuses processes of a launcher that does not make them ranks, since each would silently train alone. */
     private static void requireLauncher(HvdConfig config) {
         config.whyNotAlone().ifPresent(why -> {
             throw new HvdException(ErrorId.INIT_FAILED, why);

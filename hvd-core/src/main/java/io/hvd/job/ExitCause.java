@@ -7,12 +7,12 @@ import java.util.stream.Collectors;
 /**
  * Why this process is ending, read off the threads' stacks inside an exit hook.
  *
- * @param sentence what happened, such as who called System.exit and where
+ * @param sentence what happened, for instance which thread called System.exit and at which line
  * @param thread name of the thread that brought it about
  * @param stack its stack, or empty
- * @param byReturn true if the last thread has ended: nobody has called exit, and no signal came. The exit code is zero then,
- *     unless the main thread has thrown
- * @param signal true for SIGTERM, SIGINT and the like: somebody else decided
+ * @param byReturn true if the last thread has ended, without a call of exit and without a signal. The exit code is then
+ *     zero, unless the main thread has thrown
+ * @param signal true for SIGTERM, SIGINT and similar signals, which come from outside this process
  */
 record ExitCause(String sentence, String thread, String stack, boolean byReturn, boolean signal) {
 

@@ -48,9 +48,9 @@ final class ExitHook {
     }
 
     /**
-     * Somebody else ends this process: mpirun, because a rank has failed, or the user. In the first
-     * case this rank leaves its record and stays until all on this host have: the first one to end
-     * wakes mpirun, which then kills the others.
+     * Handles a signal from outside: from mpirun, because a rank has failed, or from the user. In the first case this
+     * rank leaves its record and stays until all ranks of this host have left theirs: when the first process ends,
+     * mpirun wakes up and kills the others.
      */
     private void endedBySignal(Membership member) {
         String heard = member.awaitFailure();
@@ -60,7 +60,9 @@ final class ExitHook {
         }
     }
 
-    /** A thread inside MPI does not hear of a rank's death, and neither does the engine; nobody is told of a host's. */
+    /**
+     * Asks the monitor, because a thread inside MPI, and so the engine, is not told of the death of a rank or a host.
+     */
     private static String whoIsMissing(Membership member) {
         Collection<Integer> lost = member.monitor().dead();
         if (!lost.isEmpty()) {

@@ -12,11 +12,12 @@ final class FailureExit {
     private final Limits limits;
 
     /**
-     * @param speakMillis for a thread that was waiting for the failed rank and says more than the guard can
-     * @param recordsMillis for the records of this host's ranks. mpirun itself gives a second or two; whoever leaves
-     *     earlier, under whatever launcher, may end a rank that is still writing
-     * @param leaveMillis for mpirun to end this process, once for each of two calls. If it does not, the survivors end
-     *     themselves: later, so that the exit code is the first one's
+     * @param speakMillis time for a thread that was waiting for the failed rank, whose message says more than the
+     *     guard's
+     * @param recordsMillis time for the records of this host's ranks. mpirun itself gives a second or two; under any
+     *     launcher, a rank that leaves earlier may cause the end of a rank that is still writing
+     * @param leaveMillis time for mpirun to end this process, once for each of two calls. If mpirun does not, the
+     *     survivors end themselves later, so that the exit code is that of the failed rank
      */
     record Limits(long speakMillis, long recordsMillis, long leaveMillis) {
         static final Limits STANDARD = new Limits(60, 3_000, 500);
@@ -29,10 +30,10 @@ final class FailureExit {
         /** The other ranks of this host whose processes run. */
         List<Integer> living();
 
-        /** As {@link Membership#threadsSpeak()}. */
+        /** See {@link Membership#threadsSpeak()}. */
         boolean threadsSpeak();
 
-        /** As {@link LauncherLimit#begin}: if the launcher does not end after its ranks, it is ended. */
+        /** Has the launcher ended if it does not end after its ranks; see {@link LauncherLimit#begin}. */
         void limitLauncher(boolean first);
 
         /** Makes ready to wake mpirun from its sleeps; empty where it is not the parent. */
@@ -99,7 +100,7 @@ final class FailureExit {
         }
     }
 
-    /** For a rank that has failed itself: whoever ends first has mpirun end the others, which may still write. */
+    /** Called on the failed rank: when the first process ends, mpirun ends the others, which may still be writing. */
     void awaitOthers(JobView job) {
         try {
             limitLauncher(job);

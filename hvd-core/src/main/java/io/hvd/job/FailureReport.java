@@ -23,7 +23,7 @@ import java.util.function.Supplier;
 final class FailureReport {
     private static final long POLL_MILLIS = 10;
     private static final long PRINT_MILLIS = 100;
-    /** In which the other ranks of a host that does not see the folder can send their records. */
+    /** Time for the other ranks of a host that does not see the folder to send their records. */
     private static final long SEND_MILLIS = 300;
 
     private static final int NOT_NUMBERED = -1;
@@ -41,7 +41,7 @@ final class FailureReport {
         this.rank = config.launcherRank().orElse(NOT_NUMBERED);
     }
 
-    /** Until then it is the rank that the launcher gave. */
+    /** Uses the rank of the job in further reports; until this call, they use the rank that the launcher gave. */
     void speakFor(Topology topology) {
         rank = topology.rank();
         host = topology.host();
@@ -92,8 +92,8 @@ final class FailureReport {
     }
 
     /**
-     * Does once, without a trace, what a failure takes, so that its classes are loaded: that takes seventy times as long as
-     * a record itself, which is more than a busy machine gives a survivor before mpirun ends it.
+     * Does once, without a trace, what a failure takes, so that its classes are loaded: that takes seventy times as
+     * long as a record itself, which is more than a busy machine gives a survivor before mpirun ends it.
      */
     void rehearse() {
         try {
@@ -109,11 +109,11 @@ final class FailureReport {
                         .send(LauncherAddress.FAILURE, record.encode().getBytes(StandardCharsets.UTF_8));
             }
         } catch (IOException | IllegalArgumentException e) {
-            // Nobody has answered, or the folder is gone with its job; should there be a failure, it is said then.
+            // the launcher has not answered, or the folder was deleted with its job; a failure is reported later
         }
     }
 
-    /** For the launcher only, where stderr has been told already. */
+    /** Leaves a record for the launcher only, since the failure is already on stderr. */
     void quietly(String why, String thread, boolean consequence) {
         begun.set(true);
         leaveRecord(why, thread, "", consequence, FailureRecord.UNKNOWN);
@@ -147,7 +147,7 @@ final class FailureReport {
         return complete;
     }
 
-    /** For the launcher only: the processes of all ranks end well, without the end of MPI. */
+    /** Tells the launcher only that the processes of all ranks end well, although MPI has not been finalized. */
     void goodEnd() {
         try {
             if (folder().isPresent()) {

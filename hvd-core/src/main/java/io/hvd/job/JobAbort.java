@@ -7,12 +7,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Ends a job that cannot go on: tells the other ranks, gives them the time to leave their records, and aborts. Any thread. */
+/**
+ * Ends a job that cannot go on: tells the other ranks, gives them the time to leave their records, and aborts. Any
+ * thread.
+ */
 final class JobAbort {
     static final int EXIT_CODE = 1;
 
     private static final long TELL_MILLIS = 500;
-    /** In which the engine hears of what a thread has run into. */
+    /** Time for the engine to learn of a thread's failure. */
     private static final long HEAR_MILLIS = 1_000;
     /** More than a rank takes to leave after another one's failure, at the end of which the process ends. */
     private static final long LEAVE_MILLIS = 10_000;
@@ -28,7 +31,10 @@ final class JobAbort {
         this.exit = new FailureExit(report, FailureExit.Limits.STANDARD);
     }
 
-    /** This rank's own failure, which has been reported: ends all ranks, and this process in any case. Only the first one counts. */
+    /**
+     * This rank's own failure, which has been reported: ends all ranks, and this process in any case. Only the first
+     * one counts.
+     */
     void failed(Membership member, String why) {
         if (failing.compareAndSet(false, true)) {
             tell(member, why);
@@ -42,7 +48,10 @@ final class JobAbort {
         exit.awaitOthers(new MemberView(member));
     }
 
-    /** The engine has learned that the job cannot go on. If nobody ends this process, it ends itself. */
+    /**
+     * Leaves a job that cannot go on, as the engine has learned. If the launcher does not end this process, it ends
+     * itself.
+     */
     void leave(Membership member, String why) {
         Thread last = daemon(
                 () -> {
@@ -54,7 +63,9 @@ final class JobAbort {
         leaving.complete(last);
     }
 
-    /** Waits until this process is ended for another rank's failure. If it left first, its exit code would be the job's. */
+    /**
+     * Waits until this process is ended for another rank's failure. If it left first, its exit code would be the job's.
+     */
     void awaitLeaving() {
         try {
             leaving.get(HEAR_MILLIS, TimeUnit.MILLISECONDS).join(LEAVE_MILLIS);
@@ -65,7 +76,10 @@ final class JobAbort {
         }
     }
 
-    /** The process ends already: leaves the record of another rank's failure, and stays until all of this host have left theirs. */
+    /**
+     * The process ends already: leaves the record of another rank's failure, and stays until all of this host have left
+     * theirs.
+     */
     void sayWhy(Membership member, String why) {
         exit.sayWhy(new MemberView(member), why);
     }

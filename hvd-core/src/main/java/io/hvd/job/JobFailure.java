@@ -5,11 +5,11 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Why the job cannot go on, in the words of whoever finds out first. Any thread. */
+/** The reason why the job cannot go on, as the first thread that finds it puts it. Any thread may use it. */
 final class JobFailure {
     private final CompletableFuture<String> words = new CompletableFuture<>();
 
-    /** @return false if somebody has been faster */
+    /** @return false if another thread has given a reason before */
     boolean is(String why) {
         return words.complete(why);
     }

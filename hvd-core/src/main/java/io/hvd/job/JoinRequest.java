@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * What a rank needs in order to join: through whom, with which settings, and who hears of its end.
+ * What a rank needs in order to join: the provider of its back end, its settings, and the receiver of the job's events.
  *
  * @param peers finds the other ranks' monitors
  */

@@ -10,23 +10,23 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A limit for the launcher's own end. Open MPI's mpirun may wait for ever for a host whose cable is cut, or for a stranger
- * at one of its ports, after all ranks of its host have ended. A shell that belongs to nobody outlives them, and ends it
- * if it is still there after a time that a sound mpirun never needs.
+ * A limit for the launcher's own end. Open MPI's mpirun may wait for ever for a host whose cable is cut, or for a
+ * stranger at one of its ports, after all ranks of its host have ended. A shell that outlives the ranks ends mpirun if
+ * it still runs after a time that a sound mpirun never needs.
  */
 final class LauncherLimit {
     /** Long enough for the pause of two seconds and more that mpirun makes between its signals to the ranks. */
     static final Duration STANDARD = Duration.ofSeconds(10);
 
-    /** How much later the other ranks of a host do it, should the first one not be able to. */
+    /** How much later each further rank of a host does it, in case the ranks before it cannot. */
     private static final Duration APART = Duration.ofSeconds(3);
 
     /**
      * Its words are the launcher's process, the limit in tenths of a second, the folder in which the launcher keeps the
      * files of its session, and from when the limit counts. A process is known by its number and its start time: in
-     * {@code /proc/PID/stat} the state is the first and the start time the twentieth word after the name, which may contain
-     * blanks itself. It counts from {@code now}, or from when the {@code ranks} have ended, on several hosts or on this {@code
-     * host} alone.
+     * {@code /proc/PID/stat} the state is the first and the start time the twentieth word after the name, which may
+     * contain blanks itself. It counts from {@code now}, or from when the {@code ranks} have ended, on several hosts or
+     * on this {@code host} alone.
      */
     private static final String SCRIPT = """
             trap '' HUP INT TERM
@@ -129,8 +129,8 @@ final class LauncherLimit {
     private LauncherLimit() {}
 
     /**
-     * For a job that has failed. Begins now; what this rank still does counts. Where no shell can be started there is no
-     * limit.
+     * For a job that has failed. Begins now; what this rank still does counts. Where no shell can be started there is
+     * no limit.
      *
      * @param first whether this is the first rank of its host that lives
      */
@@ -140,11 +140,13 @@ final class LauncherLimit {
     }
 
     /**
-     * For a job that has ended well: begins when all processes that the launcher has started on this host have ended and
-     * are still there as zombies, which a sound launcher takes notice of at once. As long as one lives, such as a program
-     * of another kind in the same job, there is no limit; nor where the launcher waits for whoever reads its output.
+     * For a job that has ended well: begins when all processes that the launcher has started on this host have ended
+     * and are still there as zombies, which a sound launcher takes notice of at once. As long as one lives, such as a
+     * program of another kind in the same job, there is no limit. There is none either while the launcher waits for the
+     * reader of its output.
      *
-     * @param ofOneHost whether all ranks are on this host: then a launcher that has taken notice and stays is ended, too
+     * @param ofOneHost whether all ranks are on this host: then a launcher that has taken notice and stays is ended,
+     *     too
      */
     static void beginAfterTheRanks(boolean ofOneHost) {
         MpiLauncher.launcherOfOneJob()

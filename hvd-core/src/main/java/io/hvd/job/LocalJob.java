@@ -40,7 +40,7 @@ final class LocalJob implements SpawnedJob {
 
     @Override
     public void begin(Membership membership) {
-        // Nobody else need know.
+        // there is no other process to tell
     }
 
     @Override
@@ -53,7 +53,7 @@ final class LocalJob implements SpawnedJob {
         membership.abort(1, "rank " + thread + " threw " + cause);
     }
 
-    /** Once for each reporter. */
+    /** Keeps the report of a hang, but only the first of each reporter. */
     private synchronized void keep(HangReport hang) {
         if (reporters.add(hang.reporter())) {
             failures.addHang(
@@ -62,14 +62,16 @@ final class LocalJob implements SpawnedJob {
         }
     }
 
-    /** A rank whose communication has failed, or that hangs, will not come to any meeting, whatever its body does next. */
+    /**
+     * Ends the job of a rank that hangs or whose communication has failed, because it will reach no further collective.
+     */
     private final class EndOfAll implements JobEvents {
         @Override
         public void failed(Membership member, String why) {
             member.abort(1, why);
         }
 
-        /** All ranks are told, in any order. The report is kept before anybody is freed: that may be the end of spawn. */
+        /** Called for all ranks, in any order. It keeps the report before it frees a rank, since spawn may end then. */
         @Override
         public void hung(Membership member, HangReport hang) {
             keep(hang);

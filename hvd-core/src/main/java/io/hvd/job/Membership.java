@@ -21,7 +21,7 @@ import java.util.stream.IntStream;
 
 /** A rank's place in a job from joining to leaving: its back end, its engine and its end. Any thread may use it. */
 public final class Membership {
-    /** In which the engine hears of a death as well, unless it sits inside MPI. It knows more than the monitor. */
+    /** Time for the engine to notice a death too, unless it is inside MPI; it knows more about it than the monitor. */
     private static final long ENGINE_FIRST_MILLIS = 30;
 
     private final HvdConfig config;
@@ -59,7 +59,7 @@ public final class Membership {
         return topology.homogeneous() ? asked.forRanksPerHost(topology.localSize()) : asked;
     }
 
-    /** Those who wait are about to hear it from the engine. */
+    /** Gives up the job for a reason that the engine is about to pass on to the waiting threads. */
     private void engineGivesUp(String why) {
         threadsSpeak = engine.isAwaited();
         giveUp(why);
@@ -137,7 +137,7 @@ public final class Membership {
         return engine;
     }
 
-    /** As {@link #open(String)}; the kind is put into words only where they are needed. */
+    /** Does what {@link #open(String)} does, but makes the name of the call only for an error. */
     public Engine open(OpKind call) {
         if (!open) {
             throw new NotInitialisedException(call.toString());
@@ -200,27 +200,30 @@ public final class Membership {
         return failure.await(ENGINE_FIRST_MILLIS);
     }
 
-    /** Whether threads that have waited for a result are about to throw, each with more to say than the failure itself. */
+    /**
+     * Whether threads that have waited for a result are about to throw, each with more to say than the failure itself.
+     */
     boolean threadsSpeak() {
         return threadsSpeak;
     }
 
-    /** Knows the other ranks' processes. */
+    /** The monitor, which watches the processes of the other ranks. */
     Monitor monitor() {
         return monitor;
     }
 
     /**
-     * Known long work of this rank, for which the others wait without a warning and beyond the limit.
+     * Announces long work of this rank, for which the other ranks wait without a warning and beyond the limit.
      *
-     * @param atMost budget; from its end on the others' whole wait counts
-     * @return to be run when the work is done; running it again does nothing
+     * @param what name of the work, for the report of a hang
+     * @param atMost budget; once it is used up, the whole wait of the other ranks counts
+     * @return an action to run when the work is done; running it again does nothing
      */
     public Runnable phase(String what, Duration atMost) {
         return monitor.phase(what, atMost);
     }
 
-    /** Leaves in order, once; {@code last} also ends what outlives a context. */
+    /** Leaves the job in order, once. @param last whether to end MPI too, which outlives a context otherwise */
     public synchronized void close(boolean last) {
         if (!open) {
             return;
@@ -239,7 +242,7 @@ public final class Membership {
         return IntStream.range(0, topology().size()).boxed().toList();
     }
 
-    /** Where a rank is given up but its process lives on. */
+    /** Closes the monitor of a rank that is given up while its process goes on. */
     void stopWatching() {
         monitor.close();
     }

@@ -12,9 +12,9 @@ import java.util.function.LongConsumer;
 
 /** Ends MPI after the last job of this process, and goes on without it where it does not return in time. */
 final class MpiFinalization {
-    /** For MPI_Finalize, from when every rank is about to call it; it takes a fraction of a second. */
+    /** Time for MPI_Finalize, counted from when every rank is about to call it. It takes a fraction of a second. */
     private static final long LIMIT_MILLIS = 10_000;
-    /** And so much more for each rank of a large job. */
+    /** Additional time for each rank of a large job. */
     private static final long LIMIT_MILLIS_PER_RANK = 10;
 
     private final BackendProvider provider;
@@ -37,7 +37,8 @@ final class MpiFinalization {
 
     /**
      * Ends MPI on the thread that started it. A rank that still works is waited for; once all have come here, MPI has a
-     * limit, for a foreign connection to one of Open MPI's ports can hold it up for ever. Only the first call does anything.
+     * limit, for a foreign connection to one of Open MPI's ports can hold it up for ever. Only the first call does
+     * anything.
      *
      * @param onHeldUp told the limit in milliseconds if it has passed
      */

@@ -11,9 +11,11 @@ import java.util.function.BooleanSupplier;
 
 /** The end of a process whose rank has left its job in order: the end of MPI, and a limit for the launcher. */
 final class OrderlyExit {
-    /** How often a rank that waits for the others in MPI_Finalize looks whether they still live. */
+    /** How often a rank that waits in MPI_Finalize checks whether the other ranks still live. */
     private static final long LOOK_MILLIS = 500;
-    /** For the end of MPI once a rank of this host is gone: it may have been through before this one. */
+    /**
+     * Time for the end of MPI once a rank of this host is gone, since that rank may have finalized MPI before this one.
+     */
     private static final long FINISH_MILLIS = 5_000;
 
     private final FailureReport report;
@@ -24,7 +26,7 @@ final class OrderlyExit {
         this.hasThrown = hasThrown;
     }
 
-    /** In the exit hook. */
+    /** Runs in the exit hook. */
     void run(Membership member) {
         finishWhatShutdownLeft(member);
         boolean well = ExitCause.find().byReturn() && !hasThrown.getAsBoolean();
@@ -39,8 +41,8 @@ final class OrderlyExit {
 
     /**
      * After shutdown() on all ranks MPI is still up. Its end waits for every rank's, and one that works on alone, as on
-     * its last checkpoint, may take its time; only the death of a rank is a reason not to wait. The launcher notices that of
-     * a rank on another host. Once the last rank has come, there is a limit.
+     * its last checkpoint, may take its time; only the death of a rank is a reason not to wait. The launcher notices
+     * that of a rank on another host. Once the last rank has come, there is a limit.
      */
     private static void finishWhatShutdownLeft(Membership member) {
         FutureTask<Void> finish = new FutureTask<>(member::finish, null);
@@ -76,8 +78,8 @@ final class OrderlyExit {
     }
 
     /**
-     * Open MPI 4.1 takes a process that ends without MPI_Finalize for a failure, but not MPI_Abort with code zero. That may
-     * be held up as well, which is no reason to stay.
+     * Open MPI 4.1 takes a process that ends without MPI_Finalize for a failure, but not MPI_Abort with code zero. That
+     * may be held up as well, which is no reason to stay.
      */
     private void endWellWithoutMpi(Membership member) {
         Thread abort = JobAbort.daemon(

@@ -53,7 +53,7 @@ public final class RankThreads {
         for (int i = 0; i < size; i++) {
             int rank = i;
             Thread thread = new Thread(() -> results.set(rank, runRank(rank, program)), "hvd-rank-" + rank);
-            // Waited for all the same, but not for ever if it hangs.
+            // the JVM may end while this thread hangs; otherwise the caller waits for it
             thread.setDaemon(true);
             threads.add(thread);
             thread.start();

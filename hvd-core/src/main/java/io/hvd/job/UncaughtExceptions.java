@@ -6,15 +6,15 @@ import java.io.StringWriter;
 import java.util.Objects;
 import java.util.stream.Stream;
 
-/** What becomes of an exception that a thread of this process has thrown and nobody has caught: it ends the job. */
+/** Ends the job when a thread of this process ends by an uncaught exception. */
 final class UncaughtExceptions {
     private static final int RESERVE_BYTES = 1 << 20;
 
     private final FailureReport report;
     private final JobAbort abort;
-    /** Let go when a thread has thrown: with a full heap nothing could be said about it otherwise. */
+    /** Memory that is freed when a thread has thrown, so that the failure can be reported even with a full heap. */
     private volatile byte[] reserve = new byte[RESERVE_BYTES];
-    /** A thread has ended by an exception; the process's exit code may tell of it. */
+    /** True if a thread has ended by an exception, which may show in the process's exit code. */
     private volatile boolean hasThrown;
     /** What init threw; null if it did not. */
     private volatile Throwable notJoined;

@@ -9,13 +9,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns of results that nobody looks at: {@code hvd.allreduce("loss", loss)} as a statement leaves the
- * local loss what it was. The first result of each name is watched, since finding the line and watching cost
- * more than a small allreduce; each line of a program is named once.
+ * Warns of results that the program never reads: {@code hvd.allreduce("loss", loss)} as a statement leaves the local
+ * loss unchanged. Only the first result of each name is watched, since finding the line and watching cost more than a
+ * small allreduce. Each line of a program is named once.
  */
 public final class UnreadResults {
     private static final Logger LOG = LoggerFactory.getLogger(UnreadResults.class);
-    /** Operations without a name have a new one each time, and are not to fill the memory. */
+    /** Limits the memory for names: an operation without a name gets a new name each time. */
     static final int MOST_NAMES = 4096;
 
     /** Made with its thread when the first result has to be watched. */

@@ -3,7 +3,7 @@ package io.hvd.tensor;
 /** Records whether a tensor's elements have been read, and reports a tensor that becomes garbage unread. */
 final class ReadWatch implements Runnable {
     private final Runnable onNeverRead;
-    /** Set by the user's threads, read by the cleaner's. */
+    /** Set by threads of the program, read by the cleaner's thread. */
     private volatile boolean read;
 
     ReadWatch(Runnable onNeverRead) {

@@ -7,19 +7,19 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A shape and an element type over memory that belongs to the caller. No data is copied when a tensor is made: an
- * in-place collective changes the user's own array, buffer or GPU memory.
+ * A shape and an element type over memory that belongs to the program. Making a tensor copies nothing: an in-place
+ * collective changes the program's own array, buffer or GPU memory.
  */
 public final class Tensor {
-    /** The longest array that every virtual machine can allocate; the language would allow a few elements more. */
+    /** Length of an array that every JVM can allocate; the language would allow a few elements more. */
     private static final int LONGEST_ARRAY = Integer.MAX_VALUE - 8;
 
     private final DType dtype;
     private final Shape shape;
     private final Memory memory;
-    /** Null unless this tensor is expected to be read; set before the tensor is handed over. */
+    /** Null unless {@link #expectReading} has been called; set before the tensor is handed over. */
     private ReadWatch watch;
-    /** Keeps the memory's owner reachable, so that the garbage collector leaves it alone. */
+    /** An object that must live as long as this tensor; the field is never read. */
     private Object memoryOwner;
 
     private Tensor(DType dtype, Shape shape, Memory memory) {
@@ -76,15 +76,16 @@ public final class Tensor {
     }
 
     /**
-     * A tensor over a whole Java array.
+     * Makes a tensor over a whole Java array.
      *
-     * @param array of the kind that {@link DType#arrayType()} names, with exactly the shape's number of elements
+     * @param array an array of the kind that {@link DType#arrayType()} names, with exactly the shape's number of
+     *     elements
      */
     public static Tensor wrap(Object array, DType dtype, Shape shape) {
         return wrap(array, 0, Array.getLength(array), dtype, shape);
     }
 
-    /** A tensor over a part of a Java array. */
+    /** Makes a tensor over a part of a Java array. */
     public static Tensor wrap(Object array, int offset, int length, DType dtype, Shape shape) {
         if (array.getClass() != dtype.arrayType()) {
             throw new IllegalArgumentException("a " + dtype + " tensor lies on a "
@@ -94,16 +95,16 @@ public final class Tensor {
         return new Tensor(dtype, shape, new HeapMemory(array, offset, length));
     }
 
-    /** A tensor over the bytes between position and limit of a direct buffer, in native byte order. */
+    /** Makes a tensor over the bytes between position and limit of a direct buffer, in native byte order. */
     public static Tensor wrap(ByteBuffer buffer, DType dtype, Shape shape) {
         return new Tensor(dtype, shape, new BufferMemory(buffer));
     }
 
     /**
-     * A tensor over what lies between position and limit of several direct buffers, one behind the other,
-     * in native byte order; for more bytes than one buffer can hold.
+     * Makes a tensor over the bytes between position and limit of several direct buffers, one after the other, in
+     * native byte order. It may be larger than one buffer can be.
      *
-     * @param buffers of whole elements each
+     * @param buffers direct buffers, each of which holds whole elements
      */
     public static Tensor wrap(List<ByteBuffer> buffers, DType dtype, Shape shape) {
         if (buffers.size() == 1) {
@@ -118,7 +119,7 @@ public final class Tensor {
     }
 
     /**
-     * A tensor over GPU memory.
+     * Makes a tensor over GPU memory.
      *
      * @param address device address of the first element
      * @param stream CUDA stream on which the work that fills the memory is queued; 0 is the default stream
@@ -127,7 +128,7 @@ public final class Tensor {
         return new Tensor(dtype, shape, new DeviceMemory(address, bytes(dtype, shape), device, stream));
     }
 
-    /** A new tensor of zeros: on the heap, or outside of it if no Java array can be as long. */
+    /** Makes a tensor of zeros in new memory: on the heap, or outside the heap if no Java array can be as long. */
     public static Tensor zeros(DType dtype, Shape shape) {
         return zeros(dtype, shape, LONGEST_ARRAY);
     }
@@ -157,8 +158,8 @@ public final class Tensor {
     }
 
     /**
-     * Keeps an object from becoming garbage as long as this tensor is none, because its end would be the
-     * end of the memory: a direct buffer that native code has made knows nothing of the object that frees it.
+     * Keeps an object reachable as long as this tensor is. Use it for an object whose cleaner frees the tensor's
+     * memory: a direct buffer that native code has made does not refer to that object.
      *
      * @return this tensor
      */
@@ -168,13 +169,13 @@ public final class Tensor {
     }
 
     /**
-     * Reports a tensor that becomes garbage without anybody having asked for its memory or its elements, as
-     * the result of a collective does that the caller forgot to take. To be called once, before the tensor
-     * is handed to whoever is to read it; passing it to another operation is reading too.
+     * Reports this tensor if it becomes garbage before any code has asked for its memory or its elements, as happens to
+     * the result of a collective that the program ignores. Call it once, before the tensor is handed over. Passing the
+     * tensor to another operation counts as reading.
      *
-     * @param cleaner its thread runs the report, at most once
-     * @param onNeverRead must not refer to this tensor, which would then never become garbage
-     * @throws IllegalStateException if somebody expects it already
+     * @param cleaner the cleaner whose thread runs the report, at most once
+     * @param onNeverRead the report; it must not refer to this tensor, which would then never become garbage
+     * @throws IllegalStateException if it has been called before
      */
     public void expectReading(Cleaner cleaner, Runnable onNeverRead) {
         if (watch != null) {
@@ -202,7 +203,7 @@ public final class Tensor {
         return memory.bytes();
     }
 
-    /** The host memory, for code that cannot reach a GPU's. */
+    /** The memory of a tensor on the host, for code that cannot reach GPU memory. */
     public HostMemory hostMemory() {
         if (memory() instanceof HostMemory host) {
             return host;
@@ -211,7 +212,7 @@ public final class Tensor {
     }
 
     /**
-     * The elements as floats, converted from whatever type they have.
+     * Converts the elements, whatever their type is, to an array of floats.
      *
      * @throws IllegalStateException if there are more than a Java array can hold
      */
@@ -241,7 +242,7 @@ public final class Tensor {
     }
 
     /**
-     * A copy of the elements in a Java array of the type's own kind.
+     * Copies the elements to a Java array of the kind that {@link DType#arrayType()} names.
      *
      * @throws IllegalStateException if there are more than a Java array can hold
      */
@@ -268,7 +269,10 @@ public final class Tensor {
         return toFloatArray()[0];
     }
 
-    /** Overwrites the elements with those of a tensor of the same type and size, which must not overlap this one. */
+    /**
+     * Overwrites the elements with those of a tensor of the same type and size, whose memory must not overlap this
+     * one's.
+     */
     public void copyFrom(Tensor source) {
         Objects.requireNonNull(source);
         if (source.dtype != dtype || source.elements() != elements()) {

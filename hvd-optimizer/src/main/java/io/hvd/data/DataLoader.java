@@ -23,13 +23,14 @@ import java.util.function.Function;
  *
  * <p><b>Threads.</b> One worker reads and collates a whole batch, so {@link Dataset#get} and {@code collate} run on
  * several workers at once; without workers they run on the iterating thread, inside {@code next()}. Workers do not see
- * what is bound to the iterating thread, such as a pointer scope of JavaCPP. {@link #iterator()} and iteration belong to
- * one thread; {@link #close()} may come from any.
+ * what is bound to the iterating thread, such as a pointer scope of JavaCPP. {@link #iterator()} and iteration belong
+ * to one thread; {@link #close()} may come from any.
  *
  * <p><b>Memory.</b> {@code collate} may build native tensors. A batch that {@code next()} has returned is the caller's,
- * to close or to keep; no scope of a worker ends its life. A batch that nobody took, because the epoch ended early, is
- * closed by the loader if it is {@link AutoCloseable}. At most {@code prefetch} finished or half-finished batches exist
- * besides those the caller holds, and for a moment after an early end those that the workers were busy with.
+ * to close or to keep; no scope of a worker ends its life. A batch that the program has not taken, because the epoch
+ * ended early, is closed by the loader if it is {@link AutoCloseable}. At most {@code prefetch} finished or
+ * half-finished batches exist besides those the caller holds, and for a moment after an early end those that the
+ * workers were busy with.
  *
  * <p><b>Failures.</b> What the data set or {@code collate} throws reaches the caller as {@link DataLoaderException} at
  * the failing batch, after all batches before it, and ends the epoch. The loader stays usable.
@@ -124,7 +125,7 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
         closed = true;
     }
 
-    /** Outside the lock, because it closes batches that nobody took. */
+    /** Runs outside the lock, because it closes batches that the program has not taken. */
     private void endCurrent(String reason) {
         Epoch<B> ending = current();
         if (ending != null) {
@@ -179,7 +180,9 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
             return this;
         }
 
-        /** Batches in flight ahead of the caller, at least 1; 2 per worker unless set. Means nothing without workers. */
+        /**
+         * Batches in flight ahead of the caller, at least 1; 2 per worker unless set. Means nothing without workers.
+         */
         public Builder<S, B> prefetch(int prefetch) {
             this.prefetch = atLeast(1, "prefetch", prefetch);
             return this;

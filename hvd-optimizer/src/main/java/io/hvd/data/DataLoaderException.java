@@ -36,7 +36,7 @@ public final class DataLoaderException extends RuntimeException {
         return new DataLoaderException("interrupted while waiting for batch " + batch, batch, NO_SAMPLE, cause);
     }
 
-    /** What failed on a worker, with the stack of the thread that calls this. */
+    /** The failure of a worker, with the stack of the thread that calls this method. */
     static DataLoaderException onCallersThread(int batch, Throwable failure) {
         if (failure instanceof DataLoaderException known) {
             return new DataLoaderException(known.getMessage(), known.batch, known.sampleIndex, known.getCause());
@@ -49,7 +49,9 @@ public final class DataLoaderException extends RuntimeException {
         return batch;
     }
 
-    /** The index, in the data set, of the sample that could not be read; empty where it was not one sample's failure. */
+    /**
+     * The index, in the data set, of the sample that could not be read; empty where it was not one sample's failure.
+     */
     public OptionalInt sampleIndex() {
         return sampleIndex == NO_SAMPLE ? OptionalInt.empty() : OptionalInt.of(sampleIndex);
     }

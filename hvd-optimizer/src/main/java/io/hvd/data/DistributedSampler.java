@@ -131,7 +131,7 @@ public final class DistributedSampler implements Sampler {
             return this;
         }
 
-        /** The seed, which must be the same on every rank. */
+        /** Sets the seed, which must be the same on every rank. */
         public Builder seed(long seed) {
             this.seed = seed;
             return this;

@@ -42,8 +42,8 @@ public final class Epoch<B> implements Iterator<B>, AutoCloseable {
     }
 
     /**
-     * Whether batches are left. False after {@link #close} and after a failure; an epoch that the loader ended says true,
-     * so that the loop goes on to {@link #next} and learns why.
+     * Whether batches are left. False after {@link #close} and after a failure; an epoch that the loader ended says
+     * true, so that the loop goes on to {@link #next} and learns why.
      */
     @Override
     public synchronized boolean hasNext() {
@@ -72,13 +72,13 @@ public final class Epoch<B> implements Iterator<B>, AutoCloseable {
         return !inFlight.isEmpty() && inFlight.getFirst().isMade();
     }
 
-    /** Ends the epoch: batches nobody took are dropped, and closed if they are {@link AutoCloseable}. */
+    /** Ends the epoch. Batches that were not taken are dropped, and closed if they are {@link AutoCloseable}. */
     @Override
     public void close() {
         end(null);
     }
 
-    /** Ends the epoch on somebody else's behalf; who still iterates is told the reason. */
+    /** Ends the epoch while another thread may still iterate over it; that thread is told the reason. */
     void end(String reason) {
         List<PendingBatch<B>> untaken;
         synchronized (this) {
@@ -99,7 +99,7 @@ public final class Epoch<B> implements Iterator<B>, AutoCloseable {
         }
     }
 
-    /** Where no thread can be started, the batch would stand in the queue for ever: the epoch is over then. */
+    /** Ends the epoch if no thread can be started, since the batch would otherwise stay in the queue for ever. */
     private void submit(PendingBatch<B> batch) {
         try {
             executor.execute(batch);
@@ -141,7 +141,7 @@ public final class Epoch<B> implements Iterator<B>, AutoCloseable {
         }
     }
 
-    /** From here on the batch is the caller's: ending the epoch does not find it in the queue any more. */
+    /** Takes a batch out of the queue. It then belongs to the caller, and the end of the epoch does not close it. */
     private synchronized void deliver(PendingBatch<B> head) {
         if (inFlight.peekFirst() != head) {
             throw endedWhileWaiting();

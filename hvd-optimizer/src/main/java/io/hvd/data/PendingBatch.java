@@ -8,8 +8,8 @@ import org.slf4j.LoggerFactory;
 /**
  * A batch on its way from a worker to the caller.
  *
- * <p>Its future settles once: with the batch, with a failure, or abandoned. Whoever loses the race disposes of the
- * batch, so one that holds native memory is either the caller's or closed here, never both and never neither.
+ * <p>Its future settles once: with the batch, with a failure, or abandoned. The thread that settles it too late
+ * closes the batch, so a batch that holds native memory either belongs to the caller or is closed here.
  */
 final class PendingBatch<B> implements Runnable {
 
@@ -53,7 +53,7 @@ final class PendingBatch<B> implements Runnable {
         return result.get();
     }
 
-    /** Nobody will take this batch any more; its worker stops before the next sample. */
+    /** Abandons the batch, which will not be taken any more; its worker stops before the next sample. */
     void abandon() {
         result.cancel(false);
         if (!result.isCompletedExceptionally()) {

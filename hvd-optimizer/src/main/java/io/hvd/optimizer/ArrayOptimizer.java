@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 
-/** What SGD and Adam on plain arrays share: parameters, learning rate and the layout of their state. */
+/** The common part of SGD and Adam on plain arrays: parameters, learning rate and the layout of their state. */
 abstract sealed class ArrayOptimizer implements Optimizer permits Sgd, Adam {
     private final ArrayParameters parameters;
     private double learningRate;

@@ -21,23 +21,22 @@ import org.slf4j.LoggerFactory;
 /**
  * Averages the gradients of all ranks before every step of the optimizer that it wraps.
  *
- * <p>Where the wrapped optimizer is a {@link GradientSource}, the allreduce of a group of gradients
- * starts as soon as backward has computed them and runs beside the rest of backward. Otherwise all of
- * them start in {@link #synchronize()}. With one rank, or on a rank outside of its process set, it
- * behaves as the wrapped optimizer.
+ * <p>If the wrapped optimizer is a {@link GradientSource}, the allreduce of a group of gradients starts as soon as
+ * backward has computed them, and runs beside the rest of backward. Otherwise all allreduces start in
+ * {@link #synchronize()}. With one rank, or on a rank outside its process set, it behaves as the wrapped optimizer.
  *
- * <p>Used by one thread at a time; backward may run on another one.
+ * <p>Only one thread at a time may use it; backward may run on another thread.
  */
 public final class DistributedOptimizer implements Optimizer {
     private static final Logger LOG = LoggerFactory.getLogger(DistributedOptimizer.class);
 
     private final Optimizer inner;
-    /** Null where the wrapped optimizer does not announce its gradients. */
+    /** Null if the wrapped optimizer does not announce its gradients. */
     private final GradientSource source;
 
     private final ProcessSet set;
     private final List<Parameter> parameters;
-    /** By the parameter's name, its place among the parameters. */
+    /** The index of each parameter in {@link #parameters}, by its name. */
     private final Map<String, Integer> places = new HashMap<>();
 
     private final GradientExchange exchange;
@@ -70,7 +69,9 @@ public final class DistributedOptimizer implements Optimizer {
         }
     }
 
-    /** Wraps for the current context. */
+    /**
+     * Begins to wrap an optimizer; unless the builder is told otherwise, gradients are averaged in the current context.
+     */
     public static Builder wrap(Optimizer inner) {
         return new Builder(inner);
     }
@@ -81,8 +82,10 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     /**
-     * Waits until every gradient is the average over the ranks. Call it before the step only to look
-     * at or change averaged gradients, for instance to clip them; see {@link #skipSynchronize()}.
+     * Waits until every gradient is the average over the ranks. Call it before the step only to read or change averaged
+     * gradients, for instance to clip them; see {@link #skipSynchronize()}.
+     *
+     * @throws HvdException if an allreduce has failed
      */
     public void synchronize() {
         if (alone) {
@@ -100,7 +103,9 @@ public final class DistributedOptimizer implements Optimizer {
         synchronizedAlready = true;
     }
 
-    /** Where {@link #parameters()} promises them, so that a single rank can clip like many. */
+    /**
+     * Puts the gradients where {@link #parameters()} promises them, so that a single rank can clip as several ranks do.
+     */
     private void gatherOwn() {
         if (inner instanceof GradientSource own) {
             for (int i = 0; i < parameters.size(); i++) {
@@ -110,7 +115,7 @@ public final class DistributedOptimizer implements Optimizer {
         }
     }
 
-    /** Averages the gradients, unless told to skip that, and steps the wrapped optimizer. */
+    /** Averages the gradients, unless {@link #skipSynchronize()} is in effect, and steps the wrapped optimizer. */
     @Override
     public void step() {
         if (!skipping && !alone) {
@@ -136,7 +141,7 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     /**
-     * Until it is closed, {@link #step()} takes the gradients as {@link #synchronize()} left them.
+     * Has {@link #step()} use the gradients as {@link #synchronize()} left them, until the returned object is closed.
      *
      * <pre>{@code
      * optimizer.synchronize();
@@ -145,6 +150,8 @@ public final class DistributedOptimizer implements Optimizer {
      *     optimizer.step();
      * }
      * }</pre>
+     *
+     * @throws HvdException if {@link #synchronize()} has not been called since the last step
      */
     public SkipSynchronize skipSynchronize() {
         if (!synchronizedAlready && !alone) {
@@ -164,9 +171,9 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     /**
-     * Forgets the gradients and the backward passes that led to them.
+     * Clears the gradients and forgets the backward passes that led to them.
      *
-     * @throws HvdException between backward and step, when gradients are on their way to other ranks
+     * @throws HvdException between backward and step, while gradients are being averaged
      */
     @Override
     public void zeroGradients() {
@@ -188,8 +195,11 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     /**
-     * For trainers with their own backward: the gradient of a parameter is complete and lies in its
-     * place, so its allreduce may start. Not needed with LibTorch, whose gradients announce themselves.
+     * Says that the gradient of a parameter is complete and in its array, so that its allreduce may start. Only a
+     * trainer with its own backward calls it; with LibTorch, a hook of each gradient does the same.
+     *
+     * @param name name of the parameter
+     * @throws HvdException if there is no such parameter
      */
     public void gradientReady(String name) {
         Integer place = places.get(name);
@@ -199,7 +209,11 @@ public final class DistributedOptimizer implements Optimizer {
         gradientReady(place);
     }
 
-    /** As the other one, without a look-up: the parameter's place in {@link #parameters()}. */
+    /**
+     * Does the same as {@link #gradientReady(String)}, without looking up a name.
+     *
+     * @param parameter index of the parameter in {@link #parameters()}
+     */
     public void gradientReady(int parameter) {
         Objects.checkIndex(parameter, parameters.size());
         if (!alone && exchange.passed(parameter)) {
@@ -207,7 +221,11 @@ public final class DistributedOptimizer implements Optimizer {
         }
     }
 
-    /** Local backward passes before each step; only between steps. */
+    /**
+     * Sets the number of local backward passes before each step.
+     *
+     * @throws HvdException if it is called between backward and step
+     */
     public void backwardPassesPerStep(int count) {
         OptimizerCheck.requirePasses(count);
         if (!exchange.isBetweenSteps()) {
@@ -218,19 +236,27 @@ public final class DistributedOptimizer implements Optimizer {
         exchange.passesPerStep(count);
     }
 
-    /** Every rank gets the root's parameters, after a check that all ranks have the same ones. */
+    /**
+     * Overwrites the parameters of every rank with those of the root.
+     *
+     * @param root global rank of the root
+     * @throws HvdException if the ranks differ in the number, names, types or shapes of their parameters
+     */
     public void broadcastParameters(int root) {
         Map<String, Tensor> values = new LinkedHashMap<>();
         parameters.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
         set.broadcastParameters(values, root);
     }
 
-    /** A rank that is alone has what the root has, on GPUs too, which not every back end reaches. */
+    /** A single rank need not broadcast its parameters; on a GPU, its back end might not even be able to. */
     private boolean travels(Parameter parameter) {
         return set.size() > 1 || parameter.value().device().isCpu();
     }
 
-    /** Every rank gets the root's optimizer state: momentum and other buffers, counters, learning rate. */
+    /**
+     * Overwrites the optimizer state of every rank (momentum and other buffers, counters, learning rate) with the
+     * root's.
+     */
     public void broadcastOptimizerState(int root) {
         boolean isRoot = set.ranks().get(set.rank()) == root;
         byte[] mine = isRoot ? inner.saveState() : null;
@@ -240,7 +266,7 @@ public final class DistributedOptimizer implements Optimizer {
         }
     }
 
-    /** How the last step's communication went. */
+    /** Figures about the communication of the last step. */
     public StepStats lastStep() {
         return lastStep;
     }
@@ -260,7 +286,7 @@ public final class DistributedOptimizer implements Optimizer {
         return inner.saveState();
     }
 
-    /** Takes over the state; gradients on their way are waited for and dropped. */
+    /** Takes over the state. Gradients that are still being averaged are waited for and dropped. */
     @Override
     public void loadState(byte[] state) {
         exchange.awaitAll(System.nanoTime());
@@ -268,7 +294,7 @@ public final class DistributedOptimizer implements Optimizer {
         inner.loadState(state);
     }
 
-    /** Settings of a {@link DistributedOptimizer}; all ranks must choose the same. */
+    /** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
     public static final class Builder {
         private final Optimizer inner;
         private ProcessSet set;
@@ -285,70 +311,75 @@ public final class DistributedOptimizer implements Optimizer {
             this.inner = Objects.requireNonNull(inner, "optimizer");
         }
 
-        /** The job to average over; by default the current one. */
+        /** Averages over all ranks of this context; the default is the current context. */
         public Builder context(HvdContext context) {
             this.set = context;
             return this;
         }
 
         /**
-         * Averages over some of the ranks. On the others, {@link DistributedOptimizer#synchronize()} does
-         * nothing and {@link DistributedOptimizer#step()} takes this rank's own gradients.
+         * Averages over some of the ranks. On the other ranks, {@link DistributedOptimizer#synchronize()} exchanges
+         * nothing and {@link DistributedOptimizer#step()} uses the rank's own gradients.
          */
         public Builder processSet(ProcessSet ranks) {
             this.set = ranks;
             return this;
         }
 
-        /** The type in which floating-point gradients travel. Not applied with one rank. */
+        /** Sets the type in which floating-point gradients travel. It has no effect with one rank. */
         public Builder compression(Compression kind) {
             this.compression = kind;
             return this;
         }
 
-        /** AVERAGE (the default) or SUM. */
+        /** Sets the operation that combines gradients, AVERAGE (the default) or SUM. */
         public Builder op(ReduceOp reduceOp) {
             this.op = reduceOp;
             return this;
         }
 
         /**
-         * Splits the division of an average: 1/factor before the sum, factor/size after it. A factor of
-         * size cannot overflow in float16, a factor of 1 cannot underflow.
+         * Splits the division of an average: gradients are multiplied by 1/factor before the sum and by factor/size
+         * after it. A factor equal to size avoids overflow in float16; a factor of 1 avoids underflow.
          */
         public Builder gradientPredivideFactor(double factor) {
             this.predivide = factor;
             return this;
         }
 
-        /** Backward passes whose gradients are combined on this rank before they travel. */
+        /**
+         * Sets the number of backward passes whose gradients this rank combines before they travel; the default is 1.
+         */
         public Builder backwardPassesPerStep(int count) {
             OptimizerCheck.requirePasses(count);
             this.passesPerStep = count;
             return this;
         }
 
-        /** How the gradients of these passes are combined. */
+        /** Sets how the gradients of these passes are combined; the default is SUM. */
         public Builder localReduction(LocalReduction reduction) {
             this.localReduction = reduction;
             return this;
         }
 
-        /** Bytes at which a group of gradients is sent off; by default a quarter of all, at most 25 MiB. */
+        /**
+         * Sets the size in bytes of a group of gradients; the default is a quarter of all gradients, but at most 25
+         * MiB.
+         */
         public Builder bucketBytes(long bytes) {
             this.bucketBytes = bytes;
             return this;
         }
 
-        /** A prefix that keeps the gradients of several optimizers apart. */
+        /** Sets a prefix of the gradients' names, which keeps the gradients of several optimizers apart. */
         public Builder scope(String prefix) {
             this.scope = prefix + ".";
             return this;
         }
 
         /**
-         * Steps after which the ranks compare their parameters; if they differ, the step throws on all of
-         * them. By default {@code HVD_DIVERGENCE_STEPS}; 0 for never.
+         * Sets the number of steps after which the ranks compare their parameters. If these differ, the step throws on
+         * all ranks. The default is {@code HVD_DIVERGENCE_STEPS}; 0 means never.
          */
         public Builder compareParametersEvery(int steps) {
             if (steps < 0) {

@@ -5,7 +5,7 @@ package io.hvd.optimizer;
  * before backward ends. Parameters are named by their index in {@link Optimizer#parameters()}.
  */
 public interface GradientSource {
-    /** From now on the listener is told of every gradient, on the thread that runs backward. */
+    /** Has every further gradient announced to the listener, on the thread that runs backward. */
     void listen(Listener listener);
 
     /**
@@ -15,12 +15,12 @@ public interface GradientSource {
     void stage(int parameter);
 
     /**
-     * All averages have come, or are queued: makes {@link Parameter#gradient()} of every parameter the gradient that the
-     * step will use, for whatever the caller does with it from now on, clipping included.
+     * All averages have come, or are queued: makes {@link Parameter#gradient()} of every parameter the gradient that
+     * the step will use, for whatever the caller does with it from now on, clipping included.
      */
     void adopt();
 
-    /** What the source tells. */
+    /** Gets the announcements of a gradient source. */
     interface Listener {
         /**
          * A backward pass has computed a gradient.

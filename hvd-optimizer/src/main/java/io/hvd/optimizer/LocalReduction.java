@@ -1,6 +1,6 @@
 package io.hvd.optimizer;
 
-/** What becomes of the gradients of several backward passes before one step. */
+/** How a rank combines the gradients of several backward passes before one step. */
 public enum LocalReduction {
     /** They add up, as in Horovod's torch binding. */
     SUM,

@@ -4,7 +4,7 @@ import java.util.List;
 
 /** Steps parameters by their gradients; what {@link DistributedOptimizer} decorates. */
 public interface Optimizer {
-    /** In a stable order, the same on every rank; usually the order of the layers. */
+    /** The parameters, in one stable order on all ranks; usually this is the order of the layers. */
     List<Parameter> parameters();
 
     /** Moves every parameter along its gradient. */
@@ -16,7 +16,10 @@ public interface Optimizer {
 
     void learningRate(double rate);
 
-    /** What steps have left behind: buffers, counters and the learning rate. Momentum, betas and weight decay are the constructor's. */
+    /**
+     * Encodes what the steps have changed: buffers, counters and the learning rate. It does not contain momentum, betas
+     * and weight decay, which the constructor sets.
+     */
     byte[] saveState();
 
     /**

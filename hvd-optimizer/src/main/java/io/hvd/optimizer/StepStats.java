@@ -8,7 +8,7 @@ package io.hvd.optimizer;
  * @param exposedNanos how long the step then had to wait for the rest
  */
 public record StepStats(long bytes, long bytesBeforeBackwardEnded, long exposedNanos) {
-    /** From 0, nothing was hidden, to 1. */
+    /** The share of the bytes that backward hid, from 0 (nothing) to 1 (everything). */
     public double overlap() {
         return bytes == 0 ? 1 : (double) bytesBeforeBackwardEnded / bytes;
     }

@@ -16,7 +16,7 @@ import java.util.SortedMap;
  * they go to the file and come from it in pieces.
  *
  * <p>A file that hvd has written has a checksum in its header, see {@link FileChecksum}; other programs take it for one
- * of the words. Whoever changes such a file with another program and keeps the words must leave out those that begin
+ * of the words. A program that changes such a file and keeps the words must leave out those that begin
  * with {@code hvd.}, or the file counts as damaged.
  *
  * @param tensors by name; on the host
@@ -53,7 +53,7 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
 
     /**
      * Reads the file. One without a checksum, as other programs write them, is read too as long as its header fits its
-     * size; a warning then says that nobody knows whether it is damaged.
+     * size; a warning then says that the file cannot be checked for damage.
      *
      * @throws HvdException if the file is damaged; the message says how, with what was found and what was expected
      * @throws FileSystemException that names the file, if it cannot be read

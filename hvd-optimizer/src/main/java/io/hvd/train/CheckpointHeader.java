@@ -27,7 +27,7 @@ import java.util.Map;
 record CheckpointHeader(List<Entry> entries, Map<String, String> words) {
     static final String METADATA = "__metadata__";
 
-    /** As much as other readers of the format take. */
+    /** The limit of other readers of the format. */
     static final int MOST_BYTES = 100_000_000;
 
     /** Tensors begin at a multiple of it. */

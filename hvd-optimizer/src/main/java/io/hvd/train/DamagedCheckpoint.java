@@ -1,6 +1,6 @@
 package io.hvd.train;
 
-/** Says how a file differs from a checkpoint; whoever knows the file's name adds it. */
+/** Says how a file differs from a checkpoint; the caller that knows the file's name adds it. */
 final class DamagedCheckpoint extends Exception {
     private static final long serialVersionUID = 1L;
 

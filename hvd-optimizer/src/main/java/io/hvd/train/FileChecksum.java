@@ -24,7 +24,7 @@ import java.util.zip.CRC32C;
 final class FileChecksum {
     static final String KEY = "hvd.crc32c";
 
-    /** What tells hvd's headers from others. */
+    /** The mark by which hvd's headers are told from those of other programs. */
     static final String MARK = "\t\n";
 
     /** Keys of hvd's own. */

@@ -26,7 +26,7 @@ public final class MeanMetric {
         count += samples;
     }
 
-    /** The mean over all ranks, the same on each; every rank calls it. NaN if nobody has a sample. */
+    /** The mean over all ranks; every rank must call it and gets the same result. It is NaN if no rank has a sample. */
     public Result reduce(HvdContext hvd) {
         Tensor total = hvd.allreduce("metric." + name, Tensor.of(sum, (double) count), AllreduceOptions.sum());
         double[] values = (double[]) total.toArray();

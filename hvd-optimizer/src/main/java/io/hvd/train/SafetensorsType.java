@@ -6,7 +6,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** What the format calls the types of elements. */
+/** The format's names for the types of elements. */
 final class SafetensorsType {
     private static final Map<DType, String> NAMES = new EnumMap<>(Map.ofEntries(
             Map.entry(DType.FLOAT32, "F32"),

@@ -18,10 +18,10 @@ import org.apache.commons.cli.Option;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
-/** Makes settings of hvd-doctor's flags; those it shares with horovodrun mean the same there. */
+/** Parses hvd-doctor's flags. Flags that horovodrun has too mean the same in both programs. */
 final class DoctorOptions {
 
-    /** LibTorch's libraries, its tensors for a small net, and what a JVM has beside its heap. */
+    /** Default of {@code --native}: LibTorch's libraries, the tensors of a small net, and the JVM outside its heap. */
     private static final String NATIVE = "1g";
 
     private static final int HIGHEST_PORT = 65_535;
@@ -58,16 +58,17 @@ final class DoctorOptions {
     }
 
     static String help() {
-        StringBuilder text = new StringBuilder(
-                "hvd-doctor [flags]: looks for what keeps a job of hvd from starting or running well\n\n");
+        StringBuilder text = new StringBuilder("usage: hvd-doctor [flags]\n\n"
+                + "Looks for whatever keeps a job of hvd from starting or from running well.\n\n");
         for (Option option : options().getOptions()) {
             if (option.getDescription() != null) {
                 text.append(String.format("  %-34s %s%n", spelled(option), option.getDescription()));
             }
         }
-        return text.append("\nareas: ")
+        return text.append("\nThe areas are ")
                 .append(words())
-                .append("\nexit code: 0 no errors, 1 errors, 2 a flag that cannot be understood\n")
+                .append(
+                        ".\nThe exit code is 0 if there is no error, 1 if there is one, 2 if a flag cannot be understood.\n")
                 .toString();
     }
 
@@ -88,19 +89,31 @@ final class DoctorOptions {
 
     private static Options options() {
         return new Options()
-                .addOption(valued("H", "hosts", "a:2,b:2", "hosts and their slots (default: this machine)"))
-                .addOption(valued(null, "hostfile", "FILE", "hosts, one per line: host slots=N"))
-                .addOption(valued("np", "num-proc", "N", "ranks of the job (default: all slots; here, all cores)"))
-                .addOption(valued("p", "ssh-port", "PORT", "ssh port of the hosts"))
-                .addOption(valued("i", "ssh-identity-file", "FILE", "ssh key for the hosts"))
-                .addOption(valued(null, "network-interfaces", "eth0,eth1", "network interfaces to use"))
-                .addOption(valued(null, "heap", "SIZE", "a rank's -Xmx, as 4g (default: the JVM's own choice)"))
-                .addOption(valued(null, "native", "SIZE", "a rank's memory outside the JVM's heap (default: 1g)"))
-                .addOption(valued(null, "only", "AREA,AREA", "look at these areas only"))
-                .addOption(plain("self-test", "also run an allreduce of two ranks under mpirun"))
-                .addOption(plain("json", "print one JSON object"))
-                .addOption(
-                        Option.builder("h").longOpt("help").desc("print this").get())
+                .addOption(valued(
+                        "H", "hosts", "a:2,b:2", "Hosts and the number of slots on each. The default is this machine."))
+                .addOption(valued(null, "hostfile", "FILE", "File that names one host per line, as in: host slots=N"))
+                .addOption(valued(
+                        "np",
+                        "num-proc",
+                        "N",
+                        "Number of ranks. The default is all slots, or all cores of this machine."))
+                .addOption(valued("p", "ssh-port", "PORT", "Port of the ssh server on the hosts."))
+                .addOption(valued("i", "ssh-identity-file", "FILE", "Private key with which ssh logs in to the hosts."))
+                .addOption(valued(null, "network-interfaces", "eth0,eth1", "Network interfaces to use."))
+                .addOption(valued(
+                        null, "heap", "SIZE", "Heap of a rank (-Xmx), as in 4g. The default is the JVM's own choice."))
+                .addOption(valued(
+                        null,
+                        "native",
+                        "SIZE",
+                        "Memory of a rank outside the heap and hvd's buffers. The default is 1g."))
+                .addOption(valued(null, "only", "AREA,AREA", "Examine only these areas, and whether the hosts answer."))
+                .addOption(plain("self-test", "Also run an allreduce of two ranks under horovodrun."))
+                .addOption(plain("json", "Print the report as one JSON object."))
+                .addOption(Option.builder("h")
+                        .longOpt("help")
+                        .desc("Print this help.")
+                        .get())
                 .addOption(valued(null, "facts", "PATH", null));
     }
 
@@ -146,7 +159,7 @@ final class DoctorOptions {
         if (!line.hasOption("only")) {
             return EnumSet.allOf(Area.class);
         }
-        Set<Area> areas = EnumSet.of(Area.HOSTS, Area.SELF_TEST); // without an answer of the hosts nothing can be said
+        Set<Area> areas = EnumSet.of(Area.HOSTS, Area.SELF_TEST); // a host that does not answer cannot be examined
         for (String word : line.getOptionValue("only").split(",")) {
             areas.add(Arrays.stream(Area.values())
                     .filter(area -> area.word().equals(word.strip()))
@@ -161,7 +174,7 @@ final class DoctorOptions {
         return Arrays.stream(Area.values()).map(Area::word).collect(Collectors.joining(", "));
     }
 
-    /** As the JVM reads sizes: a number with k, m, g or t, or bytes. */
+    /** Reads a size as the JVM does: a number of bytes, or a number followed by k, m, g or t. */
     private static OptionalLong bytes(String flag, String text) {
         if (!text.matches("\\d{1,9}[kKmMgGtT]?")) {
             throw new UsageException("size-format", flag + " " + text + " is not a size, as in 512m or 4g");

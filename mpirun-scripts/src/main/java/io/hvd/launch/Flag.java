@@ -5,170 +5,194 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
-/** Every flag of horovodrun in one table: how it is written, what it means, what it does, its key in a config file. */
+/** All flags of horovodrun. Each has its spelling, its line in the help, its effect and its key in a config file. */
 enum Flag {
     // hosts and ranks
-    NUM_PROC("-np, --num-proc N", "number of ranks to start; in an LSF job its slots"),
-    HOSTS("-H, --hosts a:2,b:2", "hosts and their slots (default: this machine)"),
-    HOSTFILE("-hostfile, --hostfile FILE", "hosts, one per line: host slots=N"),
-    SSH_PORT("-p, --ssh-port PORT", "ssh port of the hosts"),
-    SSH_IDENTITY("-i, --ssh-identity-file FILE", "ssh key for the hosts"),
+    NUM_PROC("-np, --num-proc N", "Number of ranks to start. In an LSF job the default is the job's number of slots."),
+    HOSTS("-H, --hosts a:2,b:2", "Hosts and the number of slots on each. The default is this machine."),
+    HOSTFILE("-hostfile, --hostfile FILE", "File that names one host per line, as in: host slots=N"),
+    SSH_PORT("-p, --ssh-port PORT", "Port of the ssh server on the hosts."),
+    SSH_IDENTITY("-i, --ssh-identity-file FILE", "Private key with which ssh logs in to the hosts."),
     START_TIMEOUT(
             "--start-timeout SECONDS",
-            "limit for the check of the hosts, and for the ranks to find each other",
+            "Seconds for the check of the hosts, and again for the ranks to find each other.",
             sets(Setting.START_TIMEOUT)),
-    DISABLE_CACHE("--disable-cache", "ask all hosts again, although they were found well within the last hour"),
+    DISABLE_CACHE("--disable-cache", "Check all hosts again, even those that passed the check within the last hour."),
 
     // the mpirun line
-    NETWORK_INTERFACES("--network-interfaces eth0,eth1", "network interfaces to use"),
-    NETWORK_INTERFACE("--network-interface eth0", "the same, one at a time; may be repeated"),
-    TCP("--tcp", "TCP only, also where there is a faster network; NCCL too", sets("NCCL_IB_DISABLE", "1")),
-    BINDING_ARGS("--binding-args \"...\"", "words for mpirun instead of --bind-to none --map-by slot"),
-    MPI_ARGS("--mpi-args \"...\"", "words for mpirun itself; they win over ours", "library_options.mpi_args"),
+    NETWORK_INTERFACES("--network-interfaces eth0,eth1", "Network interfaces to use."),
+    NETWORK_INTERFACE("--network-interface eth0", "One network interface to use. The flag may be repeated."),
+    TCP(
+            "--tcp",
+            "Use TCP only, even where there is a faster network. This applies to NCCL too.",
+            sets("NCCL_IB_DISABLE", "1")),
+    BINDING_ARGS("--binding-args \"...\"", "Arguments for mpirun that replace --bind-to none --map-by slot."),
+    MPI_ARGS(
+            "--mpi-args \"...\"",
+            "Further arguments for mpirun. They win over those that horovodrun sets.",
+            "library_options.mpi_args"),
     MPI_THREADS_DISABLE(
             "--mpi-threads-disable",
-            "ask MPI for a single thread",
+            "Ask MPI for MPI_THREAD_SINGLE.",
             sets(Setting.MPI_THREADS_DISABLE.variable(), "1"),
             "library_options.mpi_threads_disable"),
     NO_MPI_THREADS_DISABLE(
             "--no-mpi-threads-disable",
-            "not so",
+            "Turn off --mpi-threads-disable.",
             sets(Setting.MPI_THREADS_DISABLE.variable(), "0"),
             "!library_options.mpi_threads_disable"),
-    MPI("--mpi", "let MPI start the ranks, which it does anyway"),
+    MPI("--mpi", "Start the ranks with MPI. This is always so; the flag changes nothing."),
 
     // output
-    OUTPUT_FILENAME("--output-filename DIR", "also write DIR/rank.N/stdout and stderr, on the host of each rank"),
+    OUTPUT_FILENAME(
+            "--output-filename DIR", "Also write the output of each rank to DIR/rank.N/stdout and stderr on its host."),
     PREFIX_TIMESTAMP(
-            "-prefix-timestamp, --prefix-output-with-timestamp", "time, rank and stream before each line of output"),
+            "-prefix-timestamp, --prefix-output-with-timestamp",
+            "Begin each line of output with its time, rank and stream."),
     VERBOSE(
             "--verbose",
-            "print the mpirun line with its reasons, then run it; every rank says where it runs",
+            "Print the mpirun line with its reasons, then run it. Every rank reports where it runs.",
             sets(Setting.SHOW_RANKS.variable(), "1")),
     LOG_LEVEL(
             "--log-level LEVEL",
-            "TRACE, DEBUG, INFO, WARNING, ERROR or FATAL",
+            "Level of the log: TRACE, DEBUG, INFO, WARNING, ERROR or FATAL.",
             sets(Setting.LOG_LEVEL),
             "logging.level"),
     LOG_WITH_TIMESTAMP(
             "--log-with-timestamp, --no-log-hide-timestamp",
-            "log lines begin with the time",
+            "Begin each log line with the time.",
             sets(Setting.LOG_HIDE_TIME.variable(), "0"),
             "!logging.hide_timestamp"),
     LOG_WITHOUT_TIMESTAMP(
             "--log-without-timestamp, --log-hide-timestamp",
-            "they do not",
+            "Leave the time out of log lines.",
             sets(Setting.LOG_HIDE_TIME.variable(), "1"),
             "logging.hide_timestamp"),
     TIMELINE_FILENAME(
-            "--timeline-filename FILE", "write a timeline of all ranks", sets(Setting.TIMELINE), "timeline.filename"),
+            "--timeline-filename FILE",
+            "Write a timeline of all ranks to FILE.",
+            sets(Setting.TIMELINE),
+            "timeline.filename"),
     TIMELINE_MARK_CYCLES(
             "--timeline-mark-cycles",
-            "mark the engine's cycles in it",
+            "Mark the engine's cycles in the timeline.",
             sets(Setting.TIMELINE_MARK_CYCLES.variable(), "1"),
             "timeline.mark_cycles"),
     NO_TIMELINE_MARK_CYCLES(
             "--no-timeline-mark-cycles",
-            "not so",
+            "Turn off --timeline-mark-cycles.",
             sets(Setting.TIMELINE_MARK_CYCLES.variable(), "0"),
             "!timeline.mark_cycles"),
 
     // engine
     FUSION_THRESHOLD(
             "--fusion-threshold-mb MB",
-            "MiB that one fused operation may hold; 0 switches fusion off",
+            "Largest size of a fused operation, in MiB. 0 turns fusion off.",
             new MebibytesTo(Setting.FUSION_THRESHOLD),
             "params.fusion_threshold_mb"),
     CYCLE_TIME(
             "--cycle-time-ms MS",
-            "milliseconds that an operation nobody waits for may be held back",
+            "How many milliseconds an operation may be held back for fusion if no thread waits for it.",
             sets(Setting.CYCLE_TIME),
             "params.cycle_time_ms"),
     CACHE_CAPACITY(
             "--cache-capacity N",
-            "names of operations that the ranks remember; 0 remembers none",
+            "Number of operation names that the ranks remember. 0 turns the cache off.",
             sets(Setting.CACHE_CAPACITY),
             "params.cache_capacity"),
     HIERARCHICAL_ALLREDUCE(
             "--hierarchical-allreduce",
-            "between GPUs, reduce inside a host by NCCL and between hosts through MPI",
+            "Reduce GPU tensors with NCCL inside each host and with MPI between hosts.",
             sets(Setting.HIERARCHICAL_ALLREDUCE.variable(), "1"),
             "params.hierarchical_allreduce"),
     NO_HIERARCHICAL_ALLREDUCE(
             "--no-hierarchical-allreduce",
-            "not so",
+            "Turn off --hierarchical-allreduce.",
             sets(Setting.HIERARCHICAL_ALLREDUCE.variable(), "0"),
             "!params.hierarchical_allreduce"),
     HIERARCHICAL_ALLGATHER(
             "--hierarchical-allgather",
-            "no effect",
+            "This flag has no effect: hvd chooses by size.",
             new NoEffect(Form.NONE, "hvd chooses by size whether an allgather goes in two levels"),
             "params.hierarchical_allgather"),
     NO_HIERARCHICAL_ALLGATHER(
             "--no-hierarchical-allgather",
-            "nothing: hvd chooses by size",
+            "This flag has no effect: hvd chooses by size.",
             new AsItIs(),
             "!params.hierarchical_allgather"),
     TORUS_ALLREDUCE(
             "--torus-allreduce",
-            "the same with NCCL between hosts too",
+            "Reduce GPU tensors in two levels, with NCCL inside each host and between hosts.",
             sets(Setting.TORUS_ALLREDUCE.variable(), "1"),
             "params.torus_allreduce"),
     NO_TORUS_ALLREDUCE(
-            "--no-torus-allreduce", "not so", sets(Setting.TORUS_ALLREDUCE.variable(), "0"), "!params.torus_allreduce"),
+            "--no-torus-allreduce",
+            "Turn off --torus-allreduce.",
+            sets(Setting.TORUS_ALLREDUCE.variable(), "0"),
+            "!params.torus_allreduce"),
     NUM_NCCL_STREAMS(
             "--num-nccl-streams N",
-            "no effect",
+            "This flag has no effect: NCCL works on one stream.",
             new NoEffect(Form.NUMBER, "NCCL works on one stream"),
             "library_options.num_nccl_streams"),
     THREAD_AFFINITY(
             "--thread-affinity CORES",
-            "no effect; a comma list of cores, one per local rank",
+            "This flag has no effect. CORES is a comma list with one core per local rank.",
             new NoEffect(Form.CORES, "mpirun binds processes, a JVM cannot bind one thread; see --binding-args"),
             "library_options.thread_affinity"),
 
     // autotune
-    AUTOTUNE("--autotune", "ask for tuning", sets(Setting.AUTOTUNE.variable(), "1"), "autotune.enabled"),
-    NO_AUTOTUNE("--no-autotune", "not so", sets(Setting.AUTOTUNE.variable(), "0"), "!autotune.enabled"),
+    AUTOTUNE(
+            "--autotune",
+            "Ask for autotuning. hvd accepts this flag and tunes nothing yet.",
+            sets(Setting.AUTOTUNE.variable(), "1"),
+            "autotune.enabled"),
+    NO_AUTOTUNE("--no-autotune", "Turn off --autotune.", sets(Setting.AUTOTUNE.variable(), "0"), "!autotune.enabled"),
     AUTOTUNE_LOG_FILE(
-            "--autotune-log-file FILE", "CSV of what tuning tries", sets(Setting.AUTOTUNE_LOG), "autotune.log_file"),
+            "--autotune-log-file FILE",
+            "CSV file for the settings that autotuning tries.",
+            sets(Setting.AUTOTUNE_LOG),
+            "autotune.log_file"),
     AUTOTUNE_WARMUP_SAMPLES(
             "--autotune-warmup-samples N",
-            "samples thrown away at first",
+            "Number of first samples that autotuning discards.",
             sets(Setting.AUTOTUNE_WARMUP_SAMPLES),
             "autotune.warmup_samples"),
     AUTOTUNE_STEPS_PER_SAMPLE(
             "--autotune-steps-per-sample N",
-            "steps that make a sample",
+            "Number of steps in each sample.",
             sets(Setting.AUTOTUNE_STEPS_PER_SAMPLE),
             "autotune.steps_per_sample"),
     AUTOTUNE_MAX_SAMPLES(
             "--autotune-bayes-opt-max-samples N",
-            "samples after which tuning ends",
+            "Number of samples after which autotuning ends.",
             sets(Setting.AUTOTUNE_MAX_SAMPLES),
             "autotune.bayes_opt_max_samples"),
     AUTOTUNE_NOISE(
             "--autotune-gaussian-process-noise X",
-            "noise expected of samples, from 0 to 1",
+            "Noise that autotuning expects in its samples, from 0 to 1.",
             sets(Setting.AUTOTUNE_NOISE),
             "autotune.gaussian_process_noise"),
 
     // stalls
     STALL_CHECK(
             "--stall-check",
-            "name the ranks that others wait for, which is the default",
+            "Report the ranks that other ranks are waiting for. This is the default.",
             sets(Setting.STALL_CHECK_DISABLE.variable(), "0"),
             "stall_check.enabled"),
     NO_STALL_CHECK(
-            "--no-stall-check", "do not", sets(Setting.STALL_CHECK_DISABLE.variable(), "1"), "!stall_check.enabled"),
+            "--no-stall-check",
+            "Turn off --stall-check.",
+            sets(Setting.STALL_CHECK_DISABLE.variable(), "1"),
+            "!stall_check.enabled"),
     STALL_WARNING(
             "--stall-check-warning-time-seconds S",
-            "seconds of waiting after which they are named",
+            "Seconds of waiting after which the missing ranks are reported.",
             sets(Setting.STALL_CHECK_TIME),
             "stall_check.warning_time_seconds"),
     STALL_SHUTDOWN(
             "--stall-check-shutdown-time-seconds S",
-            "seconds of waiting after which the job ends; 0 waits for ever",
+            "Seconds of waiting after which the job ends. 0 lets it wait for ever.",
             sets(Setting.STALL_SHUTDOWN_TIME),
             "stall_check.shutdown_time_seconds"),
 
@@ -184,47 +208,49 @@ enum Flag {
     GLOO("--gloo", new Refused("hvd has no Gloo: MPI starts the ranks and carries their tensors; leave the flag out")),
     GLOO_TIMEOUT(
             "--gloo-timeout-seconds N",
-            "no effect",
+            "This flag has no effect: hvd has no Gloo.",
             new NoEffect(Form.NUMBER, "hvd has no Gloo; see --start-timeout"),
             "library_options.gloo_timeout_seconds"),
     JSRUN("--jsrun", new Refused("mpirun starts the ranks, in an LSF job too; leave the flag out")),
 
     // horovodrun itself
-    CONFIG_FILE("--config-file FILE", "YAML file with values for these flags; flags that are given win"),
-    DRY_RUN("--dry-run", "print the mpirun line with its reasons, start nothing, ask no host"),
-    CHECK_BUILD("-cb, --check-build", "print what this installation has"),
-    VERSION("-v, --version", "print the version"),
-    HELP("-h, --help", "print this");
+    CONFIG_FILE(
+            "--config-file FILE",
+            "YAML file with values for these flags. Flags on the command line win over the file."),
+    DRY_RUN("--dry-run", "Print the mpirun line with its reasons. Nothing is started and no host is contacted."),
+    CHECK_BUILD("-cb, --check-build", "Print which features this installation has."),
+    VERSION("-v, --version", "Print the version."),
+    HELP("-h, --help", "Print this help.");
 
     /** What a flag does. */
     sealed interface Effect {}
 
-    /** Something of the launcher's own. */
+    /** The launcher reads the flag itself. */
     record OfLauncher() implements Effect {}
 
-    /** Gives a variable of the ranks the value of the flag. */
+    /** The flag's value becomes the value of an environment variable of the ranks. */
     record ValueTo(Setting setting) implements Effect {}
 
-    /** Gives a variable of the ranks the value of the flag, which is in mebibytes, in bytes. */
+    /** The flag's value, in mebibytes, becomes the value of an environment variable of the ranks, in bytes. */
     record MebibytesTo(Setting setting) implements Effect {}
 
-    /** Gives a variable of the ranks a fixed value. */
+    /** The flag sets an environment variable of the ranks to a fixed value. */
     record Constant(String variable, String value) implements Effect {}
 
-    /** Asks for what is the case anyway. */
+    /** The flag asks for what hvd does anyway, so it is accepted without a note. */
     record AsItIs() implements Effect {}
 
-    /** Is accepted, with a note. */
+    /** The flag is accepted and changes nothing; a note says why. */
     record NoEffect(Form form, String why) implements Effect {}
 
-    /** Ends horovodrun before anything starts. */
+    /** The flag ends horovodrun with an error before any rank is started. */
     record Refused(String why) implements Effect {
         private static final Refused ELASTIC = new Refused("MPI cannot change the number of ranks of a running job,"
                 + " and restarting a job with other hosts is not there yet; start it again with -np and its last"
                 + " checkpoint");
     }
 
-    /** What a value that has no effect must look like all the same. */
+    /** The form that the value of a flag without effect must have; a value of another form is an error. */
     enum Form {
         NONE,
         NUMBER,
@@ -271,17 +297,17 @@ enum Flag {
         return new Constant(variable, value);
     }
 
-    /** As in {@code -np} and {@code --num-proc}. */
+    /** All names of the flag with their dashes, for example {@code -np} and {@code --num-proc}. */
     List<String> names() {
         return names;
     }
 
-    /** The one to call it by in a message. */
+    /** The name at this index of {@link #names()}, for use in a message. */
     String name(int index) {
         return names.get(index);
     }
 
-    /** All names, and what stands for the value. */
+    /** All names and the placeholder of the value, as the help prints them. */
     String spelling() {
         return spelling;
     }
@@ -298,7 +324,7 @@ enum Flag {
         return effect;
     }
 
-    /** Section and name in a config file; a key of a switch that this flag turns off begins with an exclamation mark. */
+    /** Section and name in a config file. A leading exclamation mark means that the flag turns the switch off. */
     Optional<String> key() {
         return key.isEmpty() ? Optional.empty() : Optional.of(key);
     }

@@ -3,7 +3,7 @@ package io.hvd.launch;
 import java.util.LinkedHashMap;
 import java.util.stream.Collectors;
 
-/** What {@code --help} prints: one line per flag, the keys of a config file, and what the exit code means. */
+/** Makes the text of {@code --help}: a line for each flag, the keys of a config file, and the exit codes. */
 final class HelpText {
 
     private HelpText() {}
@@ -13,11 +13,12 @@ final class HelpText {
         for (Flag flag : Flag.values()) {
             text.append(String.format("  %-42s %s%n", flag.spelling(), flag.meaning()));
         }
-        return text.append("\nKeys of a config file, by sections: ")
+        return text.append("\nThese are the keys of a config file, by section: ")
                 .append(keys())
                 .append(".\n\nFlags stand before the command; everything from the command on belongs to it.\n")
-                .append("The exit code is that of the process that failed first, 128 plus its number for a signal;")
-                .append(" 2 if nothing was started.\n")
+                .append(
+                        "The exit code is that of the process that failed first, or 128 plus the number of the signal that killed it.")
+                .append(" It is 2 if nothing was started.\n")
                 .toString();
     }
 
