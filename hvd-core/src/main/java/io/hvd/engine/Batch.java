@@ -80,7 +80,7 @@ sealed interface Batch {
     /**
      * An allreduce while some ranks have joined; the response cache does not store it.
      *
-     * @param asked the requests of the other ranks, in whose place the joined ranks bring neutral elements
+     * @param asked the requests of the ranks that have asked, from which the joined ranks make their neutral elements
      */
     record AllreduceOfSome(List<Reducing.Allreduce> asked, int divisor) implements Averaging {
         public AllreduceOfSome {

@@ -31,7 +31,10 @@ final class Batching {
         return batches;
     }
 
-    /** Makes batches from a group: one batch, however large, as far as the types allow. */
+    /**
+     * Makes batches from a group. Allreduces become one batch, however large, as far as their types allow, or batches up to
+     * the threshold if group fusion is off; other operations get a batch each.
+     */
     List<Batch> group(List<Tally> tallies) {
         boolean fusable = tallies.get(0).first() instanceof Reducing.Allreduce;
         long threshold = !fusable ? 0 : settings.groupFusion() ? Long.MAX_VALUE : settings.fusionThresholdBytes();

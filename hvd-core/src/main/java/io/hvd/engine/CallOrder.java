@@ -37,7 +37,7 @@ final class CallOrder {
     }
 
     /**
-     * The refusal of calls that differ.
+     * The refusal of calls that differ, or of a call that waits for a rank that has closed.
      *
      * @param groups names of the groups that the calls belong to, which can never be complete
      */

@@ -279,7 +279,10 @@ final class CommunicationLoop {
         }
     }
 
-    /** Carries out the next batch of the static plan; returns false if none is due. */
+    /**
+     * Carries out or vetoes the next batch of the static plan, and negotiates again after a veto; returns false if there is
+     * nothing to do in the data plane.
+     */
     private boolean tookStep() {
         boolean due = steps.isDue();
         if (due && !steps.next()) {

@@ -59,7 +59,8 @@ final class CoordinatorHere implements CoordinatorLine {
     }
 
     /**
-     * Before a limit passes, receives the messages of ranks that have come in time. The time that this thread has spent
+     * Receives what has arrived when a limit has passed, before the ranks give up, so that a rank that has come counts
+     * although its message is read only now. The time that this thread has spent
      * in the data plane, where it receives no messages, does not count for a limit: the other ranks were there as well.
      */
     private void hearBeforeGivingUp(long now) {
@@ -84,8 +85,8 @@ final class CoordinatorHere implements CoordinatorLine {
     }
 
     /**
-     * Sends the plan off before this rank carries it out: inside a collective it could not send, and the others would
-     * never come.
+     * Gives out a plan only when all messages to the other ranks have been sent: inside a collective this thread could not
+     * send, and the others would never come.
      */
     @Override
     public Plan next() {

@@ -68,7 +68,7 @@ final class Negotiation {
         return members;
     }
 
-    /** Allows static plans, which need that no other process set can come between the steps. */
+    /** Allows or forbids static plans, which need that no other process set can come between the steps. */
     void mayLock(boolean allowed) {
         mayLock = allowed;
     }

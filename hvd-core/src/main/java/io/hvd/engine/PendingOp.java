@@ -188,7 +188,8 @@ public final class PendingOp implements Recorded, Awaited {
     /**
      * The engine has taken it from the queue.
      *
-     * @param negotiated true if it goes to the coordinator, false if it becomes part of a static plan
+     * @param negotiated true if it goes to the coordinator; false if it is taken in while a static plan holds, and an
+     *     operation that makes the rank leave the plan is announced again with true
      */
     void announce(boolean negotiated) {
         recorder.announced(call, negotiated);

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
  * of the plan this class proposes the cut that suits what it has seen since, and once more when all code is compiled.
  */
 final class StepStudy {
-    /** Numbers of steps since the plan's beginning after which the first and the second proposal are made. */
+    /** Steps since the plan's beginning after which it looks for the first and the second time whether another cut is better. */
     private static final int[] LOOKS = {32, 512};
     /**
      * A new cut costs some negotiated steps, so it must save this share of a step's time or halve the number of

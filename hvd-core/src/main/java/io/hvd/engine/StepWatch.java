@@ -105,7 +105,7 @@ final class StepWatch {
         return suits(best) ? preferred : names(best);
     }
 
-    /** Whether the preferred cut is for this step, and begins with the same batch. */
+    /** Whether the preferred cut is for this step and begins where this one does: the first batches have an operation in common. */
     private boolean suits(List<List<Plan.Op>> found) {
         return before.equals(preferredFor)
                 && found.get(0).stream().anyMatch(op -> preferred.get(0).contains(op.name()));

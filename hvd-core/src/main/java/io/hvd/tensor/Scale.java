@@ -5,8 +5,9 @@ package io.hvd.tensor;
  * where an average is asked for.
  *
  * <p>Floats are multiplied by {@code factor / divisor}, in their own type. An integer is multiplied in float64 and
- * rounded towards zero, unless the factor is 1. It is then divided as an integer, and the exact quotient is rounded
- * towards zero: a product with 1/49 would make 0 of 49.
+ * rounded towards zero, which a factor of 1 skips. In both cases the integer is then divided by the divisor, and the exact
+ * quotient is rounded towards zero; only a product that does not fit 64 bits is divided in float64. (A product with 1/49
+ * would make 0 of 49.)
  *
  * @param divisor 1 or more
  */

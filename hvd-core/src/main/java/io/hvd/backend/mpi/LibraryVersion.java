@@ -18,7 +18,10 @@ final class LibraryVersion {
 
     private LibraryVersion() {}
 
-    /** Searches the library, which has megabytes. Each rank does so before it can start MPI. */
+    /**
+     * Searches the library for the fixed start only, and tries the pattern only there: the file has megabytes, and each rank
+     * does this before it can start MPI.
+     */
     private static Optional<String> find(String library) {
         for (int at = library.indexOf(START); at >= 0; at = library.indexOf(START, at + 1)) {
             Matcher release = RELEASE.matcher(library).region(at, library.length());
@@ -33,7 +36,7 @@ final class LibraryVersion {
         try (FileChannel file = FileChannel.open(library)) {
             ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(file.size()));
             while (bytes.hasRemaining() && file.read(bytes) >= 0) {
-                // The loop reads until the buffer is full.
+                // The loop reads until the buffer is full or the file ends.
             }
             return find(new String(bytes.array(), StandardCharsets.ISO_8859_1));
         } catch (IOException e) {

@@ -206,7 +206,7 @@ final class CrossingMovement {
         rounds.packed();
     }
 
-    /** Adds the parts of all hosts, in the order of the hosts. */
+    /** Combines the parts of all hosts, in the order of the hosts, and writes the result to the output. */
     private void combine(ByteBuffer arrival, int count, Tensor output, long from, Reduction how) {
         int bytes = count * how.wire().bytes();
         List<ByteBuffer> parts = new ArrayList<>();

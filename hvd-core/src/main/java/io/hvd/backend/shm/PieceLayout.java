@@ -5,8 +5,8 @@ import java.util.List;
 
 /**
  * The layout of a buffer that holds the pieces of all ranks in one round: first those of the ranks at place 0 of every
- * host, then those at place 1, and so on. The pieces that go between the same ranks of the hosts therefore lie side by
- * side. All numbers count elements, except where a name says bytes.
+ * host, then those at place 1, and so on. The pieces that go between the ranks at one place therefore lie side by
+ * side. Positions and counts are in elements; only {@link #lengths} returns bytes.
  */
 final class PieceLayout {
     private final List<List<Integer>> hosts;

@@ -87,7 +87,7 @@ final class Rounds {
         segment.publish(Counter.REDUCED, of);
     }
 
-    /** Tells the others that this rank has come to its last round. */
+    /** Releases this rank's lock after its last round: a rank that still waited for this one would take it for dead. */
     void close() {
         group.lives().close();
     }

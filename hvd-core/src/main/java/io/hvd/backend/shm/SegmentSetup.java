@@ -51,7 +51,10 @@ final class SegmentSetup {
     /** This rank's view of a segment. */
     record Share(Segment segment, HostGroup group) {}
 
-    /** A segment, or the reason why there is none; either is the same on all ranks. */
+    /**
+     * This rank's share of a segment, if there is one, and why a larger segment or any at all failed (empty if the first
+     * attempt succeeded). Whether there is a segment, and the note, are the same on all ranks.
+     */
     record Result(Optional<Share> share, String note) {}
 
     /**

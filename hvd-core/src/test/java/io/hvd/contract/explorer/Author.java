@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
  */
 final class Author {
     private static final int TRIES = 8;
-    /** Of 15,000 drafts one never ends: what was due later in it no longer fits together. */
+    /** One in 15,000 drafts never ends, because what was due later in it no longer fits together. */
     private static final int DRAFTS = 8;
 
     private final ProgramId id;

@@ -51,7 +51,7 @@ final class LocalReduction implements ReduceKernel {
         }
     }
 
-    /** Prepares the factors, unless they are those of the last step. */
+    /** Prepares the factors, unless the last call had the same type and factor, as is usual from step to step. */
     private void prepare(DType type, double by) {
         if (type == ofType && by == factor) {
             return;

@@ -351,6 +351,6 @@ final class MpiCollectives implements DataPlane, BegunCollectives {
     /** Does nothing: a call of MPI cannot be left, and the end of the process ends it. */
     @Override
     public void abandon() {
-        // No work goes on after a call that a thread would wait for.
+        // There is no work outside the calls themselves for which a thread would wait.
     }
 }

@@ -41,7 +41,7 @@ final class MpiProgress implements Progress {
         pending = false;
     }
 
-    /** MPI has been given something to send. */
+    /** MPI is about to be given something to send; called before the call of MPI. */
     void sent() {
         pending = true;
         fresh = true;

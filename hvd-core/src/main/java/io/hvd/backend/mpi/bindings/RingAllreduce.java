@@ -20,7 +20,10 @@ import java.util.Deque;
  * communication thread uses this class.
  */
 final class RingAllreduce {
-    /** The largest number of chunks under way: as much as the sockets hold while neither rank is on a core. */
+    /**
+     * The largest number of chunks that {@link #run} keeps under way: as much as the sockets hold while neither rank is on
+     * a core. {@link #begin} has no limit.
+     */
     private static final int MOST_AT_ONCE = 32;
 
     private static final int STAGES_AT_ONCE = 4;
@@ -28,7 +31,7 @@ final class RingAllreduce {
     /** The size of the first chunk where ranks may veto: it goes alone, while the network has nothing else to carry. */
     private static final int BALLOT_BYTES = 16 << 10;
 
-    /** The first tag of the chunks; other transfers use smaller ones. */
+    /** The first tag of the chunks. Smaller tags belong to other transfers, those from 8192 on to the chains. */
     private static final int FIRST_TAG = 16;
     /** The number of tags, more than chunks are ever under way. */
     private static final int TAGS = 4096;
