@@ -30,6 +30,7 @@ class FloorsTest {
     private static final String MONITOR = "io.hvd.monitor";
     private static final String TIMELINE = "io.hvd.timeline";
     private static final String ENGINE = "io.hvd.engine";
+    private static final String MEMORY = "io.hvd.backend.memory";
     private static final String LOCAL = "io.hvd.backend.local";
     private static final String HYBRID = "io.hvd.backend.hybrid";
     private static final String MPI = "io.hvd.backend.mpi";
@@ -59,10 +60,13 @@ class FloorsTest {
             floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
             floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
-            floor(LOCAL, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            // collectives in memory that ranks share, and what the packages above bring: the memory, and how they see
+            // each other
+            floor(MEMORY, SPI, TENSOR, ERROR, CONFIG),
+            floor(LOCAL, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             // threads inside a process, over a back end between processes that it knows by the SPI alone
-            floor(HYBRID, LOCAL, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor("io.hvd.backend.shm.*", SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor(HYBRID, LOCAL, MEMORY, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
+            floor("io.hvd.backend.shm.*", MEMORY, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
             floor(MPI + ".bindings", MPI, NET, SPI, TENSOR, ERROR, CONFIG, LOG, "mpi.*"),
             // kernels and copies on the GPU, for the back ends that have tensors there

@@ -7,9 +7,6 @@ import java.util.List;
 
 /** Ranks as threads of one JVM, each with a membership of its own. */
 public final class RankThreads {
-    /** Small enough that the stages of a few ranks stay in cache together. */
-    private static final int STAGE_BYTES = 1 << 18;
-
     private static final long JOIN_MILLIS = 50;
     private static final long GIVE_UP_NANOS = 2_000_000_000L;
 
@@ -21,17 +18,13 @@ public final class RankThreads {
     /** A job of its own. @param processSets global ranks of those that are there from the start */
     public static RankThreads alone(int size, List<List<Integer>> processSets, HvdConfig config) {
         SpawnFailures failures = new SpawnFailures();
-        return new RankThreads(size, new LocalJob(size, stageBytes(config), processSets, config, failures), failures);
+        return new RankThreads(size, new LocalJob(size, config.stageBytes(), processSets, config, failures), failures);
     }
 
     /** Together with the other processes that a launcher has started. @param process watches this one */
     static RankThreads launched(int size, List<List<Integer>> processSets, HvdConfig config, JobGuard process) {
         return new RankThreads(
-                size, new LaunchedJob(size, stageBytes(config), processSets, config, process), new SpawnFailures());
-    }
-
-    private static int stageBytes(HvdConfig config) {
-        return Math.min(STAGE_BYTES, config.stageBytes());
+                size, new LaunchedJob(size, config.stageBytes(), processSets, config, process), new SpawnFailures());
     }
 
     /** @param failures told by the job too */

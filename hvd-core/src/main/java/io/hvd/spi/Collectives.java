@@ -12,10 +12,7 @@ import java.util.List;
  * chunk without one. No method has a default: a class that passes calls on to another implementation states for each of
  * them what it does.
  */
-public interface Collectives extends AutoCloseable {
-    /** Gives the data plane a receiver for its activities; a data plane without activities may ignore it. */
-    void report(Activities to);
-
+public interface Collectives extends PointToPoint {
     /**
      * Reduces every tensor over the ranks. Inputs are not changed, unless the output is the same tensor.
      *
@@ -72,11 +69,6 @@ public interface Collectives extends AutoCloseable {
      */
     void scatter(Tensor input, Tensor output, long[] elements, int root);
 
-    /** Sends a tensor to the rank {@code to}, which calls {@link #receive} at the same time. */
-    void send(Tensor tensor, int to);
-
-    void receive(Tensor tensor, int from);
-
     /**
      * The work that the last call has left to a device, or null if there is none. Until it is done, outputs must not be
      * read and inputs must not be changed.
@@ -88,11 +80,4 @@ public interface Collectives extends AutoCloseable {
         /** Whether the work is done; throws if it has failed. */
         boolean isDone();
     }
-
-    /** Gives up what is under way because the job has failed; the other ranks need not make this call. */
-    void abandon();
-
-    /** Releases what belongs to this set alone; every member calls it. */
-    @Override
-    void close();
 }

@@ -25,11 +25,6 @@ public interface DataPlane extends Collectives, VetoableAllreduce {
         return Optional.of("it reaches no tensors on " + place);
     }
 
-    /** The answer of {@link #refuses} where everything in the host's memory is accepted, and nothing else. */
-    static Optional<String> onlyOnHost(Device device) {
-        return device.isCpu() ? Optional.empty() : outOfReach(device);
-    }
-
     /** Allocates a tensor for an operation's output, on this rank's device of that kind. */
     Tensor output(Device device, DType dtype, Shape shape);
 

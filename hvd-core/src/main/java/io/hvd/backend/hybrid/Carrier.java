@@ -1,6 +1,7 @@
 package io.hvd.backend.hybrid;
 
 import io.hvd.error.ShutdownException;
+import io.hvd.spi.Collectives.Completion;
 import io.hvd.spi.Transfers;
 import io.hvd.spi.Transfers.Transfer;
 import java.nio.ByteBuffer;
@@ -63,13 +64,33 @@ final class Carrier {
      */
     <T> T call(Supplier<T> work) {
         CompletableFuture<T> result = new CompletableFuture<>();
-        return await(result, () -> {
+        order(result, work(result, work));
+        return await(result);
+    }
+
+    /** Lets the carrier's thread call {@code work}, and does not wait for it. */
+    Completion begin(Runnable work) {
+        CompletableFuture<Void> end = new CompletableFuture<>();
+        order(end, work(end, () -> {
+            work.run();
+            return null;
+        }));
+        return () -> {
+            if (end.isDone()) {
+                await(end);
+            }
+            return end.isDone();
+        };
+    }
+
+    private static <T> Runnable work(CompletableFuture<T> result, Supplier<T> work) {
+        return () -> {
             try {
                 result.complete(work.get());
             } catch (Throwable e) {
                 result.completeExceptionally(e);
             }
-        });
+        };
     }
 
     /** A rank's half of a transfer with another rank's. */
@@ -85,7 +106,7 @@ final class Carrier {
             return;
         }
         CompletableFuture<Void> arrival = new CompletableFuture<>();
-        await(arrival, () -> {
+        order(arrival, () -> {
             try {
                 List<Transfer> started = new ArrayList<>();
                 parcels.forEach(parcel -> started.add(parcel.start(transfers)));
@@ -94,6 +115,7 @@ final class Carrier {
                 arrival.completeExceptionally(e);
             }
         });
+        await(arrival);
     }
 
     /** Ends the carrier, whose thread is then free for other work. */
@@ -107,13 +129,17 @@ final class Carrier {
         awaited.forEach(future -> future.completeExceptionally(new ShutdownException(why)));
     }
 
-    private <T> T await(CompletableFuture<T> result, Runnable order) {
+    private void order(CompletableFuture<?> result, Runnable order) {
         awaited.add(result);
-        try {
-            if (!broken.isEmpty()) {
-                throw new ShutdownException(broken);
-            }
+        if (broken.isEmpty()) {
             orders.add(order);
+        } else {
+            result.completeExceptionally(new ShutdownException(broken));
+        }
+    }
+
+    private <T> T await(CompletableFuture<T> result) {
+        try {
             return result.join();
         } catch (CompletionException e) {
             if (e.getCause() instanceof RuntimeException known) {

@@ -1,24 +1,36 @@
 package io.hvd.backend.hybrid;
 
-import io.hvd.backend.local.LocalCollectives;
 import io.hvd.backend.local.LocalHub;
+import io.hvd.backend.local.ThreadPairs;
+import io.hvd.backend.memory.Backoff;
+import io.hvd.backend.memory.Groups;
+import io.hvd.backend.memory.OneLevelCollectives;
+import io.hvd.backend.memory.OuterLevel;
+import io.hvd.backend.memory.Rounds;
+import io.hvd.backend.memory.TwoLevelCollectives;
 import io.hvd.spi.Backend;
-import io.hvd.spi.Collectives;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
+import io.hvd.spi.NodeGroups;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.Reducer;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
 /** A rank that is one thread of one of several JVMs. */
 final class HybridBackend implements Backend {
+    private static final int LEADER = 0;
+
     private final Bridge bridge;
     private final LocalHub hub;
     private final int thread;
     private final Together together;
     private final Topology topology;
     private final ControlChannel control;
+    private final Backoff backoff;
     private final DataPlane collectives;
     private int opened;
 
@@ -29,18 +41,15 @@ final class HybridBackend implements Backend {
         this.together = together;
         this.topology = bridge.grid().topology(thread, bridge.processes().topology());
         this.control = bridge.control().end(thread);
+        this.backoff = Backoff.ofThreads(hub.size());
         this.collectives = collectivesOfAll();
     }
 
     private DataPlane collectivesOfAll() {
-        Grid grid = bridge.grid();
-        if (grid.processes() == 1) {
-            return new LocalCollectives(hub, thread);
-        }
-        List<Integer> all = IntStream.range(0, grid.size()).boxed().toList();
-        RowLayout layout = RowLayout.of(all, grid);
-        CarriedCollectives across = new CarriedCollectives(bridge.processes().collectives(), bridge.carrier());
-        return new HybridCollectives(layout, thread, hub, across, across, new Pairs(bridge, thread));
+        List<Integer> all = IntStream.range(0, topology.size()).boxed().toList();
+        DataPlane processes = bridge.processes().collectives();
+        OuterLevel carried = new CarriedLevel(processes, bridge.carrier());
+        return new Members(all, hub).over(carried, processes.takesVetoes(Device.CPU));
     }
 
     @Override
@@ -76,24 +85,78 @@ final class HybridBackend implements Backend {
     /** Does not need the other processes, so that sets may be made and closed in any order. */
     @Override
     public DataPlane collectives(List<Integer> members) {
-        RowLayout layout = RowLayout.of(members, bridge.grid());
+        Grid grid = bridge.grid();
         List<Integer> threads =
-                layout.here().stream().map(bridge.grid()::threadOf).toList();
-        LocalHub theirs = hub.set(threads);
-        int place = threads.indexOf(thread);
-        if (layout.rows().size() == 1) {
-            return new LocalCollectives(theirs, place);
+                members.stream().filter(grid::isHere).map(grid::threadOf).toList();
+        Members set = new Members(members, hub.set(threads));
+        return set.over(OuterLevel.withoutVetoes(set.transfers(set.leaders())), false);
+    }
+
+    /** The members of a process set, and the hub of those that are threads of this process. */
+    private final class Members {
+        private final List<Integer> ranks;
+        private final LocalHub here;
+        private final List<List<Integer>> byProcess;
+        private final int process;
+        private final int place;
+
+        Members(List<Integer> ranks, LocalHub here) {
+            Grid grid = bridge.grid();
+            List<Integer> processes =
+                    IntStream.range(0, grid.size()).map(grid::processOf).boxed().toList();
+            int self = grid.rank(thread);
+            this.ranks = ranks;
+            this.here = here;
+            this.byProcess = NodeGroups.grid(ranks, processes);
+            this.process = IntStream.range(0, byProcess.size())
+                    .filter(i -> byProcess.get(i).contains(self))
+                    .findFirst()
+                    .orElseThrow();
+            this.place = byProcess.get(process).indexOf(self);
         }
-        Pairs pairs = new Pairs(bridge, thread);
-        Collectives across =
-                place > 0 ? null : new PairwiseCollectives(pairs, layout.leaders(), layout.row(), theirs.stageBytes());
-        return new HybridCollectives(layout, place, theirs, across, null, pairs);
+
+        /** The first member of each process, which carries what its process has for the others. */
+        List<Integer> leaders() {
+            return byProcess.stream().map(row -> row.get(LEADER)).toList();
+        }
+
+        /** @param some of the members, one of which is this rank if it uses the result */
+        TransferCollectives transfers(List<Integer> some) {
+            ProcessPairs pairs = new ProcessPairs(bridge, thread);
+            int self = some.indexOf(bridge.grid().rank(thread));
+            return new TransferCollectives(pairs, new ThreadPairs(hub, thread), some, self, here.stageBytes());
+        }
+
+        /** @param outer what the leaders use */
+        DataPlane over(OuterLevel outer, boolean takesVetoes) {
+            Rounds rounds = new Rounds(here.memory(place), here.group(), backoff);
+            Reducer reducer = new Reducer();
+            if (byProcess.size() == 1) {
+                boolean ofAll = ranks.size() == topology.size();
+                return new OneLevelCollectives(rounds, reducer, new ThreadPairs(here, place), ofAll, Progress.NONE);
+            }
+            List<List<Integer>> numbers = byProcess.stream()
+                    .map(row -> row.stream().map(ranks::indexOf).toList())
+                    .toList();
+            return new TwoLevelCollectives(
+                    rounds,
+                    reducer,
+                    transfers(ranks),
+                    place == LEADER ? outer : null,
+                    new Groups(numbers, process, false),
+                    new TwoLevelCollectives.Limits(0, takesVetoes));
+        }
     }
 
     @Override
     public List<byte[]> exchange(byte[] mine) {
         hub.exchanged().set(thread, mine);
         return together.run(thread == 0, () -> bridge.exchange(hub.exchanged()));
+    }
+
+    @Override
+    public void programWaits(BooleanSupplier waits) {
+        backoff.programWaits(waits);
     }
 
     /** Returns that no call is due: the carrier moves messages on. */

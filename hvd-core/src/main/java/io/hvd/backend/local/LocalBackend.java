@@ -1,12 +1,17 @@
 package io.hvd.backend.local;
 
+import io.hvd.backend.memory.Backoff;
+import io.hvd.backend.memory.OneLevelCollectives;
+import io.hvd.backend.memory.Rounds;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Progress;
 import io.hvd.spi.Topology;
+import io.hvd.tensor.Reducer;
 import java.util.Collections;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /** A rank that is a thread of this JVM. */
 final class LocalBackend implements Backend {
@@ -14,6 +19,7 @@ final class LocalBackend implements Backend {
     private final int rank;
     private final Topology topology;
     private final ControlChannel control;
+    private final Backoff backoff;
     private final DataPlane collectives;
     private int opened;
 
@@ -23,7 +29,14 @@ final class LocalBackend implements Backend {
         this.topology =
                 Topology.of(rank, Collections.nCopies(hub.size(), "this JVM"), Collections.nCopies(hub.size(), host));
         this.control = new LocalChannel(hub.mailboxes(), rank);
-        this.collectives = new LocalCollectives(hub, rank);
+        this.backoff = Backoff.ofThreads(hub.size());
+        this.collectives = over(hub, rank);
+    }
+
+    private DataPlane over(LocalHub members, int place) {
+        Rounds rounds = new Rounds(members.memory(place), members.group(), backoff);
+        return new OneLevelCollectives(
+                rounds, new Reducer(), new ThreadPairs(members, place), members == hub, Progress.NONE);
     }
 
     @Override
@@ -53,7 +66,7 @@ final class LocalBackend implements Backend {
 
     @Override
     public DataPlane collectives(List<Integer> members) {
-        return new LocalCollectives(hub.set(members), members.indexOf(rank));
+        return over(hub.set(members), members.indexOf(rank));
     }
 
     @Override
@@ -65,7 +78,12 @@ final class LocalBackend implements Backend {
         return all;
     }
 
-    /** Does nothing, because a message arrives as soon as it is sent. */
+    @Override
+    public void programWaits(BooleanSupplier waits) {
+        backoff.programWaits(waits);
+    }
+
+    /** Returns that no call is due, because a message arrives as soon as it is sent. */
     @Override
     public Progress progress() {
         return Progress.NONE;

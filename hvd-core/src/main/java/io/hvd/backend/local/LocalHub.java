@@ -1,8 +1,11 @@
 package io.hvd.backend.local;
 
+import io.hvd.backend.memory.Layout;
+import io.hvd.backend.memory.MemoryGroup;
+import io.hvd.backend.memory.Segment;
+import io.hvd.error.ShutdownException;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -11,36 +14,37 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * The state that the ranks of one JVM, or some of them, share: their mailboxes, one meeting point and the stages of
- * their data.
+ * The state that the ranks of one JVM, or some of them, share: their mailboxes, one meeting point and the memory through
+ * which their data goes.
  */
 public final class LocalHub {
+    /** The largest stage, small enough that the stages of a few ranks stay in cache together. */
+    private static final int MOST_STAGE_BYTES = 256 << 10;
+
+    private static final int LINE = 64;
+
     private final List<Mailbox> mailboxes;
     private final Rendezvous rendezvous;
-    private final List<ByteBuffer> stages;
-    private final ByteBuffer result;
-    private final List<Tensor> posted;
-    private final List<List<Tensor>> batches;
     private final List<byte[]> exchanged;
-    private final List<long[]> counts;
     private final List<Crossing> crossings;
-    private final int stageBytes;
+    private final Layout layout;
+    /** How often each rank has taken its view of a memory, and the memories that some ranks have not taken yet. */
+    private final int[] taken;
+
+    private final Map<Integer, Memory> memories = new HashMap<>();
     private final Map<List<Integer>, LocalHub> sets = new HashMap<>();
     private final Map<Integer, List<Mailbox>> further = new HashMap<>();
-    private String lost;
+    private volatile String lost;
 
+    /** @param stageBytes the most bytes of a rank's data that are under way at a time */
     public LocalHub(int size, int stageBytes) {
         this.mailboxes = Stream.generate(Mailbox::new).limit(size).toList();
         this.rendezvous = new Rendezvous(size);
-        this.stages = Stream.generate(() -> stage(stageBytes)).limit(size).toList();
-        this.result = stage(stageBytes);
-        this.posted = new ArrayList<>(Collections.nCopies(size, null));
-        this.batches = new ArrayList<>(Collections.nCopies(size, List.of()));
         this.exchanged = new ArrayList<>(Collections.nCopies(size, null));
-        this.counts = new ArrayList<>(Collections.nCopies(size, null));
         this.crossings =
                 Stream.generate(Crossing::new).limit((long) size * size).toList();
-        this.stageBytes = stageBytes;
+        this.layout = new Layout(size, Math.min(MOST_STAGE_BYTES, (stageBytes + LINE - 1) / LINE * LINE));
+        this.taken = new int[size];
     }
 
     public int size() {
@@ -49,7 +53,7 @@ public final class LocalHub {
 
     /** The length of each rank's stage, and of the result, in bytes. */
     public int stageBytes() {
-        return stageBytes;
+        return layout.stageBytes();
     }
 
     /** The engine's mailboxes, by rank. */
@@ -63,38 +67,14 @@ public final class LocalHub {
                 number, any -> Stream.generate(Mailbox::new).limit(size()).toList());
     }
 
-    /** The barrier at which the ranks wait for each other within a collective. */
+    /** The barrier at which all ranks wait for each other. */
     public Rendezvous rendezvous() {
         return rendezvous;
     }
 
-    /** The stages by rank. Each rank writes its own; all ranks read them between two meetings. */
-    public List<ByteBuffer> stages() {
-        return stages;
-    }
-
-    /** The reduced chunk; every rank writes its own slice. */
-    public ByteBuffer result() {
-        return result;
-    }
-
-    /** Tensors that ranks show each other during one collective. */
-    public List<Tensor> posted() {
-        return posted;
-    }
-
-    /** The tensors of all ranks, where several travel at once. */
-    public List<List<Tensor>> batches() {
-        return batches;
-    }
-
+    /** What the ranks tell each other at the start, by rank. */
     public List<byte[]> exchanged() {
         return exchanged;
-    }
-
-    /** Numbers that ranks show each other during one collective. */
-    public List<long[]> counts() {
-        return counts;
     }
 
     /** The direct way of a tensor from one rank to another. */
@@ -102,13 +82,37 @@ public final class LocalHub {
         return crossings.get(from * size() + to);
     }
 
+    /**
+     * A rank's view of new memory that all ranks share. Every rank calls this as often as the others, and the ranks' n-th
+     * calls return views of the same memory.
+     */
+    public synchronized Segment memory(int place) {
+        int number = taken[place]++;
+        Memory memory = memories.computeIfAbsent(number, any -> new Memory(allocate()));
+        if (++memory.takers == size()) {
+            memories.remove(number);
+        }
+        return new Segment(layout, place, memory.bytes.duplicate());
+    }
+
+    private ByteBuffer allocate() {
+        return ByteBuffer.allocateDirect(layout.bytes() + LINE)
+                .alignedSlice(LINE)
+                .slice(0, layout.bytes());
+    }
+
     /** The hub of some of the ranks, the same object for all of them. */
     public synchronized LocalHub set(List<Integer> members) {
-        LocalHub hub = sets.computeIfAbsent(members, some -> new LocalHub(some.size(), stageBytes));
+        LocalHub hub = sets.computeIfAbsent(members, some -> new LocalHub(some.size(), stageBytes()));
         if (lost != null) {
             hub.breakUp(lost);
         }
         return hub;
+    }
+
+    /** The ranks as a group with a memory. */
+    public MemoryGroup group() {
+        return new Threads();
     }
 
     /** A rank has gone: no rank may wait for it any longer. */
@@ -130,13 +134,36 @@ public final class LocalHub {
         sets.values().forEach(hub -> hub.breakUp(why));
     }
 
+    /** The ranks of this hub. When one has gone, no operation of all of them can end. */
+    private final class Threads implements MemoryGroup {
+        @Override
+        public boolean hasEnded(int place) {
+            return lost != null;
+        }
+
+        @Override
+        public ShutdownException without(int place) {
+            return new ShutdownException(lost);
+        }
+
+        @Override
+        public void close() {
+            // A rank that leaves is not missed: it leaves after its last operation.
+        }
+    }
+
+    private static final class Memory {
+        final ByteBuffer bytes;
+        int takers;
+
+        Memory(ByteBuffer bytes) {
+            this.bytes = bytes;
+        }
+    }
+
     /** One direction between two ranks. */
     static final class Crossing {
         final Rendezvous meeting = new Rendezvous(2);
         Tensor tensor;
-    }
-
-    private static ByteBuffer stage(int bytes) {
-        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
     }
 }

@@ -13,7 +13,7 @@ import java.nio.channels.OverlappingFileLockException;
  * <p>A process loses its locks on a file as soon as it closes any channel to it, so it opens no second one. Ranks that
  * are threads of one process have all ended when the process has, or have left.
  */
-final class LifeLocks implements HostGroup.Lives {
+final class LifeLocks implements AutoCloseable {
     private final FileChannel file;
     /** Keeps the lock reachable; otherwise the JVM would forget that the byte is its own. */
     private final FileLock own;
@@ -36,9 +36,11 @@ final class LifeLocks implements HostGroup.Lives {
         return new LifeLocks(file, own);
     }
 
-    /** Looks by a shared lock, so that processes that look at the same time do not take each other for the owner. */
-    @Override
-    public boolean hasEnded(int place) {
+    /**
+     * Whether the process at a place has ended. It looks by a shared lock, so that processes that look at the same time
+     * do not take each other for the owner.
+     */
+    boolean hasEnded(int place) {
         try (FileLock free = file.tryLock(place, 1, true)) {
             return free != null;
         } catch (OverlappingFileLockException sameProcess) {

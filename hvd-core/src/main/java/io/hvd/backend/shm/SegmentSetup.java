@@ -1,5 +1,8 @@
 package io.hvd.backend.shm;
 
+import io.hvd.backend.memory.Layout;
+import io.hvd.backend.memory.MemoryGroup;
+import io.hvd.backend.memory.Segment;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.Tensor;
@@ -49,7 +52,7 @@ final class SegmentSetup {
     }
 
     /** This rank's view of a segment. */
-    record Share(Segment segment, HostGroup group) {}
+    record Share(Segment segment, MemoryGroup group) {}
 
     /**
      * This rank's share of a segment, if there is one, and why a larger segment or any at all failed (empty if the first
@@ -99,7 +102,7 @@ final class SegmentSetup {
             });
             failure = failure(mapped);
             if (!failure.isEmpty() && share[0] != null) {
-                share[0].group().lives().close();
+                share[0].group().close();
             }
             return new Attempt(share[0], failure);
         } finally {
@@ -112,7 +115,7 @@ final class SegmentSetup {
         FileChannel open = SegmentFile.open(file, layout.bytes());
         try {
             Segment segment = new Segment(layout, place, SegmentFile.map(open));
-            return new Share(segment, new HostGroup(inside, host, LifeLocks.hold(open, place)));
+            return new Share(segment, new LockedGroup(inside, host, LifeLocks.hold(open, place)));
         } catch (IOException | RuntimeException | OutOfMemoryError e) {
             open.close();
             throw e;

@@ -1,5 +1,7 @@
 package io.hvd.backend.shm;
 
+import io.hvd.backend.memory.Layout;
+
 /** The size of the memory that the ranks of a host share. */
 public final class SegmentSize {
     /**

@@ -1,5 +1,6 @@
 package io.hvd.backend.shm;
 
+import io.hvd.backend.memory.MemoryCollectives;
 import io.hvd.spi.Backend;
 import io.hvd.spi.ControlChannel;
 import io.hvd.spi.DataPlane;
@@ -73,7 +74,7 @@ final class SharedBackend implements Backend {
 
     @Override
     public void close() {
-        if (all instanceof SharedCollectives shared) {
+        if (all instanceof MemoryCollectives shared) {
             shared.leave();
         }
         beneath.close();

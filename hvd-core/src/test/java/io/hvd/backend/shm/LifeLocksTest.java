@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -96,6 +97,16 @@ class LifeLocksTest {
         second.close();
         assertThat(first.hasEnded(1)).isTrue();
         first.close();
+    }
+
+    @Test
+    void whatIsSaidOfADeadProcessNamesItAndItsHostAndTheOthers() throws Exception {
+        LifeLocks own = LifeLocks.hold(open(file), 0);
+        LockedGroup group = new LockedGroup(List.of(4, 5, 7), "node-b", own);
+        assertThat(group.hasEnded(2)).isTrue();
+        assertThat(group.without(2))
+                .hasMessageContainingAll("rank 7 is gone", "process has ended", "ranks [4, 5, 7]", "host node-b");
+        group.close();
     }
 
     /** A channel closes itself, and its locks go, if an interrupted thread does anything in it that can wait. */

@@ -2,17 +2,14 @@ package io.hvd.backend.mpi.bindings;
 
 import io.hvd.spi.Activities;
 import io.hvd.spi.BegunCollectives;
-import io.hvd.spi.DataPlane;
-import io.hvd.spi.OpKind;
+import io.hvd.spi.HostDataPlane;
 import io.hvd.spi.Pieces;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.BufferMemory;
 import io.hvd.tensor.Converter;
-import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Scale;
-import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -26,7 +23,7 @@ import mpi.MPIException;
  * buffer that needs neither scaling nor conversion is reduced in place. Large allreduces between hosts use hvd's own
  * ring.
  */
-final class MpiCollectives implements DataPlane, BegunCollectives {
+final class MpiCollectives extends HostDataPlane implements BegunCollectives {
     /** The number of elements to give where several collectives are begun, which together have more than a chunk. */
     private static final long PART_OF_MUCH = Integer.MAX_VALUE;
 
@@ -147,21 +144,6 @@ final class MpiCollectives implements DataPlane, BegunCollectives {
     @Override
     public BegunCollectives begun() {
         return this;
-    }
-
-    @Override
-    public Optional<String> refuses(OpKind kind, Device device, DType dtype, Reduction how) {
-        return DataPlane.onlyOnHost(device);
-    }
-
-    @Override
-    public Tensor output(Device device, DType dtype, Shape shape) {
-        return Tensor.zeros(dtype, shape);
-    }
-
-    @Override
-    public Completion completion() {
-        return null;
     }
 
     /** Always false, because only one thread uses MPI. */

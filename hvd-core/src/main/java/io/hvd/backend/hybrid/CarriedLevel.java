@@ -1,0 +1,75 @@
+package io.hvd.backend.hybrid;
+
+import io.hvd.backend.memory.OuterLevel;
+import io.hvd.spi.Activities;
+import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.DataPlane;
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.Tensor;
+import java.util.List;
+
+/**
+ * The data plane between all processes as the outer level of their threads: the thread that owns it makes the calls.
+ * Calls that have been begun are carried out one after the other, while the rank does other work.
+ */
+final class CarriedLevel implements OuterLevel {
+    private final DataPlane processes;
+    private final Carrier carrier;
+
+    CarriedLevel(DataPlane processes, Carrier carrier) {
+        this.processes = processes;
+        this.carrier = carrier;
+    }
+
+    @Override
+    public void report(Activities to) {
+        processes.report(to);
+    }
+
+    @Override
+    public boolean allreduceUnlessVetoed(Tensor tensor, Reduction how) {
+        List<Tensor> only = List.of(tensor);
+        return carrier.call(() -> processes.allreduceUnlessVetoed(only, only, how));
+    }
+
+    @Override
+    public void veto(long elements, Reduction how) {
+        carrier.call(() -> {
+            processes.vetoAllreduce(Device.CPU, elements, how);
+            return null;
+        });
+    }
+
+    @Override
+    public Completion beginAllreduce(Tensor tensor, Reduction how) {
+        List<Tensor> only = List.of(tensor);
+        return carrier.begin(() -> processes.allreduce(only, only, how));
+    }
+
+    @Override
+    public Completion beginAllgather(Tensor input, Tensor output, long[] elements) {
+        return carrier.begin(() -> processes.allgather(input, output, elements));
+    }
+
+    @Override
+    public Completion beginBroadcast(Tensor tensor, int root) {
+        List<Tensor> only = List.of(tensor);
+        return carrier.begin(() -> processes.broadcast(only, only, root));
+    }
+
+    @Override
+    public Completion beginAlltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
+        return carrier.begin(() -> processes.alltoall(input, output, sent, received, longest));
+    }
+
+    @Override
+    public void abandon() {
+        // The carrier's thread may be inside a call; the end of the job ends that.
+    }
+
+    @Override
+    public void close() {
+        // These are the collectives of all processes, which end with their back end.
+    }
+}

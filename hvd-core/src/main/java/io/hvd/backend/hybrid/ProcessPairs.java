@@ -1,0 +1,81 @@
+package io.hvd.backend.hybrid;
+
+import io.hvd.backend.hybrid.Carrier.Parcel;
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/**
+ * Transfers between this rank and other ranks, by way of the back end between the processes; it also brings bytes from
+ * one thread of a process to another. A rank does one thing at a time, and the ranks do what they
+ * have in common in the same order, so that a tag for each pair of threads is enough to bring the right ends together.
+ */
+final class ProcessPairs {
+    private final Bridge bridge;
+    private final int self;
+
+    /** @param thread this rank's */
+    ProcessPairs(Bridge bridge, int thread) {
+        this.bridge = bridge;
+        this.self = bridge.grid().rank(thread);
+    }
+
+    boolean isHere(int rank) {
+        return bridge.grid().isHere(rank);
+    }
+
+    int threadOf(int rank) {
+        return bridge.grid().threadOf(rank);
+    }
+
+    /** @param bytes direct, from its position to its limit */
+    Parcel to(int rank, ByteBuffer bytes) {
+        return new Parcel(true, bytes, bridge.grid().processOf(rank), tag(self, rank));
+    }
+
+    Parcel from(int rank, ByteBuffer bytes) {
+        return new Parcel(false, bytes, bridge.grid().processOf(rank), tag(rank, self));
+    }
+
+    private int tag(int from, int to) {
+        Grid grid = bridge.grid();
+        return grid.threadOf(from) * grid.threads() + grid.threadOf(to);
+    }
+
+    void ship(List<Parcel> parcels) {
+        bridge.carrier().ship(bridge.transfers(), parcels);
+    }
+
+    /** @param stage this rank's own */
+    void send(Tensor tensor, int rank, ByteBuffer stage) {
+        Converter converter = new Converter();
+        inPieces(tensor, stage, (first, count, piece) -> {
+            converter.pack(tensor, first, count, stage, 0, tensor.dtype(), 1);
+            ship(List.of(to(rank, piece)));
+        });
+    }
+
+    void receive(Tensor tensor, int rank, ByteBuffer stage) {
+        Converter converter = new Converter();
+        inPieces(tensor, stage, (first, count, piece) -> {
+            ship(List.of(from(rank, piece)));
+            converter.unpack(stage, 0, tensor.dtype(), tensor, first, count, Scale.ONE);
+        });
+    }
+
+    private interface Move {
+        void make(long first, int count, ByteBuffer piece);
+    }
+
+    private static void inPieces(Tensor tensor, ByteBuffer stage, Move move) {
+        DType type = tensor.dtype();
+        int most = stage.capacity() / type.bytes();
+        for (long first = 0; first < tensor.elements(); first += most) {
+            int count = (int) Math.min(most, tensor.elements() - first);
+            move.make(first, count, stage.slice(0, count * type.bytes()));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+package io.hvd.backend.memory;
+
+import io.hvd.spi.Reduction;
+import io.hvd.tensor.Tensor;
+import java.util.List;
+
+/**
+ * Allreduce through a segment, on one host or on several that have the same number of ranks each. One thread at a time
+ * uses it.
+ */
+interface SegmentAllreduce {
+    /** @return false if a rank has vetoed; then no output is written */
+    boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how);
+
+    /**
+     * Takes part in the allreduce that the other ranks have begun, so that it fails for all of them.
+     *
+     * @param elements number of elements of all its tensors
+     */
+    void veto(long elements, Reduction how);
+}
