@@ -12,36 +12,36 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What leads from the threads of this JVM to those of the others: one back end between the processes, and the carrier,
+ * What leads from the threads of this JVM to those of the others: one back end between the processes, and the back end's thread,
  * its only user but for the control channels, which the routers have.
  */
 final class Bridge {
     private final Backend processes;
     private final Grid grid;
-    private final Carrier carrier;
+    private final BackendThread backendThread;
     private final Transfers transfers;
     private final List<Router> routers = new ArrayList<>();
 
-    private Bridge(Backend processes, Grid grid, Carrier carrier, LocalHub hub) {
+    private Bridge(Backend processes, Grid grid, BackendThread backendThread, LocalHub hub) {
         this.processes = processes;
         this.grid = grid;
-        this.carrier = carrier;
-        this.transfers = carrier.call(processes::transfers);
+        this.backendThread = backendThread;
+        this.transfers = backendThread.call(processes::transfers);
         routers.add(Router.start(processes.control(), hub.mailboxes(), grid, 0));
     }
 
-    /** All processes come here together, one thread of each; if it throws, the carrier is free again. */
-    static Bridge open(BackendProvider between, HvdConfig config, LocalHub hub, Carrier carrier) {
+    /** All processes come here together, one thread of each; if it throws, the back end's thread is free again. */
+    static Bridge open(BackendProvider between, HvdConfig config, LocalHub hub, BackendThread backendThread) {
         try {
-            Backend processes = carrier.call(() -> {
+            Backend processes = backendThread.call(() -> {
                 Backend opened = between.open(config, List.of());
-                carrier.beforeRest(opened.progress()::make);
+                backendThread.beforeRest(opened.progress()::make);
                 return opened;
             });
-            List<byte[]> told = carrier.call(() -> processes.exchange(Grid.tell(hub.size())));
-            return new Bridge(processes, Grid.agreed(processes.topology(), told), carrier, hub);
+            List<byte[]> told = backendThread.call(() -> processes.exchange(Grid.tell(hub.size())));
+            return new Bridge(processes, Grid.agreed(processes.topology(), told), backendThread, hub);
         } catch (RuntimeException e) {
-            carrier.end();
+            backendThread.end();
             throw e;
         }
     }
@@ -54,8 +54,8 @@ final class Bridge {
         return grid;
     }
 
-    Carrier carrier() {
-        return carrier;
+    BackendThread backendThread() {
+        return backendThread;
     }
 
     Transfers transfers() {
@@ -69,7 +69,7 @@ final class Bridge {
 
     /** One more control channel. One thread of each process comes here. */
     Router openRouter(List<Mailbox> mailboxes) {
-        Router router = Router.start(carrier.call(processes::openChannel), mailboxes, grid, routers.size());
+        Router router = Router.start(backendThread.call(processes::openChannel), mailboxes, grid, routers.size());
         routers.add(router);
         return router;
     }
@@ -78,7 +78,7 @@ final class Bridge {
     List<byte[]> exchange(List<byte[]> mine) {
         byte[] said = joined(mine);
         List<byte[]> all = new ArrayList<>();
-        carrier.call(() -> processes.exchange(said)).forEach(words -> all.addAll(parted(words)));
+        backendThread.call(() -> processes.exchange(said)).forEach(words -> all.addAll(parted(words)));
         return all;
     }
 
@@ -94,11 +94,11 @@ final class Bridge {
     /** Leaves in order. One thread of each process comes here, after all of them have come to the end. */
     void close() {
         routers.forEach(Router::close);
-        carrier.call(() -> {
-            carrier.beforeRest(() -> Long.MAX_VALUE);
+        backendThread.call(() -> {
+            backendThread.beforeRest(() -> Long.MAX_VALUE);
             processes.close();
             return null;
         });
-        carrier.end();
+        backendThread.end();
     }
 }

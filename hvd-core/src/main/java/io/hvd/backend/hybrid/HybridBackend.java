@@ -48,8 +48,8 @@ final class HybridBackend implements Backend {
     private DataPlane collectivesOfAll() {
         List<Integer> all = IntStream.range(0, topology.size()).boxed().toList();
         DataPlane processes = bridge.processes().collectives();
-        OuterLevel carried = new CarriedLevel(processes, bridge.carrier());
-        return new Members(all, hub).over(carried, processes.takesVetoes(Device.CPU));
+        OuterLevel processLevel = new ProcessLevel(processes, bridge.backendThread());
+        return new Members(all, hub).over(processLevel, processes.takesVetoes(Device.CPU));
     }
 
     @Override
@@ -159,7 +159,7 @@ final class HybridBackend implements Backend {
         backoff.programWaits(waits);
     }
 
-    /** Returns that no call is due: the carrier moves messages on. */
+    /** Returns that no call is due: the back end's thread moves messages on. */
     @Override
     public Progress progress() {
         return Progress.NONE;

@@ -22,12 +22,12 @@ public final class HybridProvider implements BackendProvider {
         this.thread = thread;
     }
 
-    /** The state that the threads of one JVM share; it has the carrier as soon as the first of them has opened. */
+    /** The state that the threads of one JVM share; it has the back end's thread as soon as the first of them has opened. */
     private static final class Crew {
         final BackendProvider between;
         final LocalHub hub;
         final Together together;
-        volatile Carrier carrier;
+        volatile BackendThread backendThread;
 
         Crew(BackendProvider between, LocalHub hub) {
             this.between = between;
@@ -70,8 +70,8 @@ public final class HybridProvider implements BackendProvider {
                     ErrorId.BAD_ARGUMENT, "init for ranks " + ranks + ": threads take part all or not at all");
         }
         Bridge bridge = crew.together.run(thread == 0, () -> {
-            crew.carrier = Carrier.start(crew.between.communicationThread());
-            return Bridge.open(crew.between, config, crew.hub, crew.carrier);
+            crew.backendThread = BackendThread.start(crew.between.communicationThread());
+            return Bridge.open(crew.between, config, crew.hub, crew.backendThread);
         });
         return new HybridBackend(bridge, crew.hub, thread, crew.together);
     }
@@ -81,10 +81,10 @@ public final class HybridProvider implements BackendProvider {
      * call it.
      */
     public void giveUp(String why) {
-        Carrier carrier = crew.carrier;
+        BackendThread backendThread = crew.backendThread;
         crew.hub.lose(thread, why);
-        if (carrier != null) {
-            carrier.giveUp(why);
+        if (backendThread != null) {
+            backendThread.giveUp(why);
         }
     }
 

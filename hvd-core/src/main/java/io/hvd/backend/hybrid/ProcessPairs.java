@@ -1,6 +1,6 @@
 package io.hvd.backend.hybrid;
 
-import io.hvd.backend.hybrid.Carrier.Parcel;
+import io.hvd.backend.hybrid.BackendThread.TransferHalf;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Scale;
@@ -32,12 +32,12 @@ final class ProcessPairs {
     }
 
     /** @param bytes direct, from its position to its limit */
-    Parcel to(int rank, ByteBuffer bytes) {
-        return new Parcel(true, bytes, bridge.grid().processOf(rank), tag(self, rank));
+    TransferHalf to(int rank, ByteBuffer bytes) {
+        return new TransferHalf(true, bytes, bridge.grid().processOf(rank), tag(self, rank));
     }
 
-    Parcel from(int rank, ByteBuffer bytes) {
-        return new Parcel(false, bytes, bridge.grid().processOf(rank), tag(rank, self));
+    TransferHalf from(int rank, ByteBuffer bytes) {
+        return new TransferHalf(false, bytes, bridge.grid().processOf(rank), tag(rank, self));
     }
 
     private int tag(int from, int to) {
@@ -45,8 +45,8 @@ final class ProcessPairs {
         return grid.threadOf(from) * grid.threads() + grid.threadOf(to);
     }
 
-    void ship(List<Parcel> parcels) {
-        bridge.carrier().ship(bridge.transfers(), parcels);
+    void transfer(List<TransferHalf> halves) {
+        bridge.backendThread().transfer(bridge.transfers(), halves);
     }
 
     /** @param stage this rank's own */
@@ -54,14 +54,14 @@ final class ProcessPairs {
         Converter converter = new Converter();
         inPieces(tensor, stage, (first, count, piece) -> {
             converter.pack(tensor, first, count, stage, 0, tensor.dtype(), 1);
-            ship(List.of(to(rank, piece)));
+            transfer(List.of(to(rank, piece)));
         });
     }
 
     void receive(Tensor tensor, int rank, ByteBuffer stage) {
         Converter converter = new Converter();
         inPieces(tensor, stage, (first, count, piece) -> {
-            ship(List.of(from(rank, piece)));
+            transfer(List.of(from(rank, piece)));
             converter.unpack(stage, 0, tensor.dtype(), tensor, first, count, Scale.ONE);
         });
     }

@@ -1,6 +1,6 @@
 package io.hvd.backend.hybrid;
 
-import io.hvd.backend.hybrid.Carrier.Parcel;
+import io.hvd.backend.hybrid.BackendThread.TransferHalf;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.Pieces;
@@ -18,8 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Collectives among any ranks, made of transfers between every two of them. A reduction is cut into one slice for each rank, which adds its own slice in the order of the ranks; a broadcast gives the slices out.
- * In both cases all ranks then collect the slices, so that each sends and receives about twice the data.
+ * Collectives among any ranks, made of transfers between every two of them. A reduction is cut into one slice for each
+ * rank, which adds its own slice in the order of the ranks; a broadcast gives the slices out. In both cases all ranks then collect the slices, so that each sends and receives about twice the data.
  */
 final class TransferCollectives implements Collectives {
     private final ProcessPairs pairs;
@@ -110,28 +110,28 @@ final class TransferCollectives implements Collectives {
 
     /** Sends every rank its slice of the root's front. */
     private void handOut(Slices slices, int root) {
-        List<Parcel> parcels = new ArrayList<>();
+        List<TransferHalf> halves = new ArrayList<>();
         for (int other = 0; other < size; other++) {
             if (self == root && other != root) {
-                add(parcels, true, other, part(front(), slices.start(other), slices.bytes(other)));
+                add(halves, true, other, part(front(), slices.start(other), slices.bytes(other)));
             }
         }
         if (self != root) {
-            add(parcels, false, root, part(front(), slices.start(self), slices.bytes(self)));
+            add(halves, false, root, part(front(), slices.start(self), slices.bytes(self)));
         }
-        pairs.ship(parcels);
+        pairs.transfer(halves);
     }
 
     /** Collects all slices in the front, each from the rank that owns it. */
     private void collect(Slices slices) {
-        List<Parcel> parcels = new ArrayList<>();
+        List<TransferHalf> halves = new ArrayList<>();
         for (int other = 0; other < size; other++) {
             if (other != self) {
-                add(parcels, true, other, part(front(), slices.start(self), slices.bytes(self)));
-                add(parcels, false, other, part(front(), slices.start(other), slices.bytes(other)));
+                add(halves, true, other, part(front(), slices.start(self), slices.bytes(self)));
+                add(halves, false, other, part(front(), slices.start(other), slices.bytes(other)));
             }
         }
-        pairs.ship(parcels);
+        pairs.transfer(halves);
     }
 
     @Override
@@ -252,24 +252,24 @@ final class TransferCollectives implements Collectives {
      * copied.
      */
     private void swap(ForRank outStart, ForRank outBytes, ForRank inStart, ForRank inBytes) {
-        List<Parcel> parcels = new ArrayList<>();
+        List<TransferHalf> halves = new ArrayList<>();
         for (int other = 0; other < size; other++) {
             ByteBuffer out = part(front(), outStart.of(other), outBytes.of(other));
             ByteBuffer in = part(back(), inStart.of(other), inBytes.of(other));
             if (other == self) {
                 in.put(out);
             } else {
-                add(parcels, true, other, out);
-                add(parcels, false, other, in);
+                add(halves, true, other, out);
+                add(halves, false, other, in);
             }
         }
-        pairs.ship(parcels);
+        pairs.transfer(halves);
     }
 
-    private void add(List<Parcel> parcels, boolean outgoing, int other, ByteBuffer bytes) {
+    private void add(List<TransferHalf> halves, boolean outgoing, int other, ByteBuffer bytes) {
         if (bytes.hasRemaining()) {
             int rank = ranks.get(other);
-            parcels.add(outgoing ? pairs.to(rank, bytes) : pairs.from(rank, bytes));
+            halves.add(outgoing ? pairs.to(rank, bytes) : pairs.from(rank, bytes));
         }
     }
 
@@ -318,7 +318,7 @@ final class TransferCollectives implements Collectives {
 
     @Override
     public void abandon() {
-        // The carrier releases a thread that waits for a transfer.
+        // The back end's thread releases a thread that waits for a transfer.
     }
 
     @Override

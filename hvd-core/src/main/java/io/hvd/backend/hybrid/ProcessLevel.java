@@ -11,15 +11,15 @@ import java.util.List;
 
 /**
  * The data plane between all processes as the outer level of their threads: the thread that owns it makes the calls.
- * Calls that have been begun are carried out one after the other, while the rank does other work.
+ * Calls that have been begun are processLevel out one after the other, while the rank does other work.
  */
-final class CarriedLevel implements OuterLevel {
+final class ProcessLevel implements OuterLevel {
     private final DataPlane processes;
-    private final Carrier carrier;
+    private final BackendThread backendThread;
 
-    CarriedLevel(DataPlane processes, Carrier carrier) {
+    ProcessLevel(DataPlane processes, BackendThread backendThread) {
         this.processes = processes;
-        this.carrier = carrier;
+        this.backendThread = backendThread;
     }
 
     @Override
@@ -30,12 +30,12 @@ final class CarriedLevel implements OuterLevel {
     @Override
     public boolean allreduceUnlessVetoed(Tensor tensor, Reduction how) {
         List<Tensor> only = List.of(tensor);
-        return carrier.call(() -> processes.allreduceUnlessVetoed(only, only, how));
+        return backendThread.call(() -> processes.allreduceUnlessVetoed(only, only, how));
     }
 
     @Override
     public void veto(long elements, Reduction how) {
-        carrier.call(() -> {
+        backendThread.call(() -> {
             processes.vetoAllreduce(Device.CPU, elements, how);
             return null;
         });
@@ -44,28 +44,28 @@ final class CarriedLevel implements OuterLevel {
     @Override
     public Completion beginAllreduce(Tensor tensor, Reduction how) {
         List<Tensor> only = List.of(tensor);
-        return carrier.begin(() -> processes.allreduce(only, only, how));
+        return backendThread.begin(() -> processes.allreduce(only, only, how));
     }
 
     @Override
     public Completion beginAllgather(Tensor input, Tensor output, long[] elements) {
-        return carrier.begin(() -> processes.allgather(input, output, elements));
+        return backendThread.begin(() -> processes.allgather(input, output, elements));
     }
 
     @Override
     public Completion beginBroadcast(Tensor tensor, int root) {
         List<Tensor> only = List.of(tensor);
-        return carrier.begin(() -> processes.broadcast(only, only, root));
+        return backendThread.begin(() -> processes.broadcast(only, only, root));
     }
 
     @Override
     public Completion beginAlltoall(Tensor input, Tensor output, long[] sent, long[] received, long longest) {
-        return carrier.begin(() -> processes.alltoall(input, output, sent, received, longest));
+        return backendThread.begin(() -> processes.alltoall(input, output, sent, received, longest));
     }
 
     @Override
     public void abandon() {
-        // The carrier's thread may be inside a call; the end of the job ends that.
+        // The back end's thread may be inside a call; the end of the job ends that.
     }
 
     @Override

@@ -26,7 +26,7 @@ import java.util.function.Supplier;
  * <p>A call may wait for the other processes only if all threads of this JVM take part in it, because none of them can
  * then be needed elsewhere meanwhile. Collectives among some of the threads use transfers.
  */
-final class Carrier {
+final class BackendThread {
     /** How long it looks after transfers before it rests, in nanoseconds. */
     private static final long BUSY_NANOS = 1_000_000;
 
@@ -36,31 +36,30 @@ final class Carrier {
     private final BlockingQueue<Runnable> orders = new LinkedBlockingQueue<>();
     private final Set<CompletableFuture<?>> awaited = ConcurrentHashMap.newKeySet();
     private volatile String broken = "";
-    /** Only the carrier's own thread uses the following fields. */
-    private final List<Shipment> underWay = new ArrayList<>();
+    /** Only the back end's thread uses the following fields. */
+    private final List<TransferBatch> underWay = new ArrayList<>();
 
     private LongSupplier progress = () -> Long.MAX_VALUE;
     private boolean ended;
     private long quietSince;
     private long rest;
 
-    private Carrier() {}
+    private BackendThread() {}
 
-    /** @param owner runs the carrier until {@link #end}, and nothing else meanwhile */
-    static Carrier start(Executor owner) {
-        Carrier carrier = new Carrier();
-        owner.execute(carrier::run);
-        return carrier;
+    /** @param owner runs it until {@link #end}, and nothing else meanwhile */
+    static BackendThread start(Executor owner) {
+        BackendThread backendThread = new BackendThread();
+        owner.execute(backendThread::run);
+        return backendThread;
     }
 
-    /** @param todo called on the carrier's own thread before it rests; returns for how many nanoseconds it may rest */
+    /** @param todo called on the back end's thread before it rests; returns for how many nanoseconds it may rest */
     void beforeRest(LongSupplier todo) {
         progress = todo;
     }
 
     /**
-     * Lets the carrier's thread call {@code work}, and waits for its result. Any thread but the carrier's own may call
-     * this.
+     * Has the back end's thread call {@code work}, and waits for its result. Any other thread may call this.
      */
     <T> T call(Supplier<T> work) {
         CompletableFuture<T> result = new CompletableFuture<>();
@@ -68,7 +67,7 @@ final class Carrier {
         return await(result);
     }
 
-    /** Lets the carrier's thread call {@code work}, and does not wait for it. */
+    /** Has the back end's thread call {@code work}, and does not wait for it. */
     Completion begin(Runnable work) {
         CompletableFuture<Void> end = new CompletableFuture<>();
         order(end, work(end, () -> {
@@ -94,23 +93,23 @@ final class Carrier {
     }
 
     /** A rank's half of a transfer with another rank's. */
-    record Parcel(boolean outgoing, ByteBuffer bytes, int process, int tag) {
+    record TransferHalf(boolean outgoing, ByteBuffer bytes, int process, int tag) {
         Transfer start(Transfers transfers) {
             return outgoing ? transfers.send(bytes, process, tag) : transfers.receive(bytes, process, tag);
         }
     }
 
     /** Starts all transfers and waits until they are done; those of other threads go on meanwhile. */
-    void ship(Transfers transfers, List<Parcel> parcels) {
-        if (parcels.isEmpty()) {
+    void transfer(Transfers transfers, List<TransferHalf> halves) {
+        if (halves.isEmpty()) {
             return;
         }
         CompletableFuture<Void> arrival = new CompletableFuture<>();
         order(arrival, () -> {
             try {
                 List<Transfer> started = new ArrayList<>();
-                parcels.forEach(parcel -> started.add(parcel.start(transfers)));
-                underWay.add(new Shipment(started, arrival));
+                halves.forEach(half -> started.add(half.start(transfers)));
+                underWay.add(new TransferBatch(started, arrival));
             } catch (Throwable e) {
                 arrival.completeExceptionally(e);
             }
@@ -118,7 +117,7 @@ final class Carrier {
         await(arrival);
     }
 
-    /** Ends the carrier, whose thread is then free for other work. */
+    /** Ends this thread's work; its owner is then free for other work. */
     void end() {
         orders.add(() -> ended = true);
     }
@@ -159,7 +158,7 @@ final class Carrier {
                     order.run();
                     quietSince = System.nanoTime();
                 }
-                if (underWay.removeIf(Shipment::hasArrived)) {
+                if (underWay.removeIf(TransferBatch::hasArrived)) {
                     quietSince = System.nanoTime();
                 }
             }
@@ -182,7 +181,7 @@ final class Carrier {
     }
 
     /** Transfers that a thread waits for together. */
-    private record Shipment(List<Transfer> transfers, CompletableFuture<Void> arrival) {
+    private record TransferBatch(List<Transfer> transfers, CompletableFuture<Void> arrival) {
         boolean hasArrived() {
             try {
                 transfers.removeIf(Transfer::isDone);
