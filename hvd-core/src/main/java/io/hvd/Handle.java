@@ -24,6 +24,7 @@ public final class Handle {
         this.unread = unread;
     }
 
+    /** The name of the operation: the program's, or a generated one. */
     public String name() {
         return op.name();
     }

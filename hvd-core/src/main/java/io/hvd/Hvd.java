@@ -115,6 +115,7 @@ public final class Hvd {
         ProcessJob.recordFailure(reason, exitCode, current == null ? null : current.membership());
     }
 
+    /** Whether the calling thread, or else the process, has a context that is open. */
     public static boolean isInitialized() {
         HvdContext current = currentOrNull();
         return current != null && current.isOpen();
@@ -131,34 +132,42 @@ public final class Hvd {
         return current("Hvd.context()");
     }
 
+    /** The number of this rank in the job, counted from 0. */
     public static int rank() {
         return current("Hvd.rank()").rank();
     }
 
+    /** The number of ranks of the job. */
     public static int size() {
         return current("Hvd.size()").size();
     }
 
+    /** The number of this rank among those of its host, counted from 0. */
     public static int localRank() {
         return current("Hvd.localRank()").localRank();
     }
 
+    /** The number of ranks on this rank's host. */
     public static int localSize() {
         return current("Hvd.localSize()").localSize();
     }
 
+    /** The number of this rank's host among the hosts that have a rank with the same local rank. */
     public static int crossRank() {
         return current("Hvd.crossRank()").crossRank();
     }
 
+    /** The number of hosts that have a rank with this rank's local rank. */
     public static int crossSize() {
         return current("Hvd.crossSize()").crossSize();
     }
 
+    /** The device of this rank: its first GPU, or the CPU. */
     public static Device device() {
         return current("Hvd.device()").device();
     }
 
+    /** All GPUs of this rank; the CPU alone if it has none. */
     public static List<Device> devices() {
         return current("Hvd.devices()").devices();
     }

@@ -85,6 +85,7 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         return membership().description();
     }
 
+    /** Whether the context can still be used: it has not been closed, and its job has not failed. */
     public boolean isOpen() {
         return membership().isOpen();
     }

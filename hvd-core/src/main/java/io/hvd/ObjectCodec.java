@@ -8,10 +8,13 @@ import java.nio.charset.StandardCharsets;
  * always declares which classes may be read.
  */
 public interface ObjectCodec<T> {
+    /** The bytes that travel for an object. */
     byte[] encode(T value);
 
+    /** The object that {@link #encode} has turned into these bytes. */
     T decode(byte[] bytes);
 
+    /** A codec that leaves bytes as they are. */
     static ObjectCodec<byte[]> bytes() {
         return new ObjectCodec<>() {
             @Override
@@ -26,6 +29,7 @@ public interface ObjectCodec<T> {
         };
     }
 
+    /** A codec for text, in UTF-8. */
     static ObjectCodec<String> utf8() {
         return new ObjectCodec<>() {
             @Override

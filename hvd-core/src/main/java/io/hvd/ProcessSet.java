@@ -172,6 +172,7 @@ public class ProcessSet {
         CollectiveCalls.synchronize(groupedAllreduceInPlaceAsync(name, tensors, options));
     }
 
+    /** Does as {@link #groupedAllreduceInPlace}, and returns at once; each handle waits for one result. */
     public List<Handle> groupedAllreduceInPlaceAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
         return reductions.grouped(name, OpKind.ALLREDUCE, tensors, tensors, options);
     }
@@ -187,6 +188,7 @@ public class ProcessSet {
         return movements.allgathering(name, tensor, true).synchronize();
     }
 
+    /** Does as {@link #allgather}, and returns at once; the handle waits for the result. */
     public Handle allgatherAsync(String name, Tensor tensor) {
         return movements.allgathering(name, tensor, false);
     }
@@ -196,6 +198,7 @@ public class ProcessSet {
         return CollectiveCalls.synchronize(groupedAllgatherAsync(name, tensors));
     }
 
+    /** Does as {@link #groupedAllgather}, and returns at once; each handle waits for one result. */
     public List<Handle> groupedAllgatherAsync(String name, List<Tensor> tensors) {
         return movements.groupedAllgathering(name, tensors);
     }
@@ -212,6 +215,7 @@ public class ProcessSet {
                 .synchronize();
     }
 
+    /** Does as {@link #broadcast}, and returns at once; the handle waits for the result. */
     public Handle broadcastAsync(String name, Tensor tensor, int root) {
         return movements.broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, false);
     }
@@ -221,6 +225,7 @@ public class ProcessSet {
         return movements.broadcasting(name, tensor, tensor, root, true).synchronize();
     }
 
+    /** Does as {@link #broadcastInPlace}, and returns at once; the handle waits for the result. */
     public Handle broadcastInPlaceAsync(String name, Tensor tensor, int root) {
         return movements.broadcasting(name, tensor, tensor, root, false);
     }
@@ -234,6 +239,7 @@ public class ProcessSet {
         return alltoallAsync(name, tensor).received();
     }
 
+    /** Does as {@link #alltoall(String, Tensor)}, and returns at once; the handle waits for the result. */
     public Handle alltoallAsync(String name, Tensor tensor) {
         return movements.exchanging(name, tensor, arguments.equalSplits(name, tensor));
     }
@@ -247,6 +253,7 @@ public class ProcessSet {
         return alltoallAsync(name, tensor, splits).received();
     }
 
+    /** Does as {@link #alltoall(String, Tensor, int...)}, and returns at once; the handle waits for the result. */
     public Handle alltoallAsync(String name, Tensor tensor, int... splits) {
         return movements.exchanging(name, tensor, arguments.requireSplits(name, tensor, splits));
     }
@@ -263,6 +270,7 @@ public class ProcessSet {
         return reductions.scattering(name, tensor, options, true).synchronize();
     }
 
+    /** Does as {@link #reducescatter}, and returns at once; the handle waits for the result. */
     public Handle reducescatterAsync(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.scattering(name, tensor, options, false);
     }
@@ -272,6 +280,7 @@ public class ProcessSet {
         return CollectiveCalls.synchronize(groupedReducescatterAsync(name, tensors, options));
     }
 
+    /** Does as {@link #groupedReducescatter}, and returns at once; each handle waits for one result. */
     public List<Handle> groupedReducescatterAsync(String name, List<Tensor> tensors, AllreduceOptions options) {
         return reductions.groupedScattering(name, tensors, options);
     }
@@ -281,6 +290,7 @@ public class ProcessSet {
         return reductions.reducing(name, tensor, options, root, true).synchronize();
     }
 
+    /** Does as {@link #reduce}, and returns at once; the handle waits for the result. */
     public Handle reduceAsync(String name, Tensor tensor, AllreduceOptions options, int root) {
         return reductions.reducing(name, tensor, options, root, false);
     }
@@ -290,6 +300,7 @@ public class ProcessSet {
         return movements.gathering(name, tensor, root, true).synchronize();
     }
 
+    /** Does as {@link #gather}, and returns at once; the handle waits for the result. */
     public Handle gatherAsync(String name, Tensor tensor, int root) {
         return movements.gathering(name, tensor, root, false);
     }
@@ -304,6 +315,7 @@ public class ProcessSet {
         return movements.scattering(name, tensor, root, true).synchronize();
     }
 
+    /** Does as {@link #scatter}, and returns at once; the handle waits for the result. */
     public Handle scatterAsync(String name, Tensor tensor, int root) {
         return movements.scattering(name, tensor, root, false);
     }
@@ -315,6 +327,7 @@ public class ProcessSet {
         sendAsync(tensor, to, tag).synchronize();
     }
 
+    /** Does as {@link #send}, and returns at once; the tensor must not be changed before the handle is done. */
     public Handle sendAsync(Tensor tensor, int to, int tag) {
         return movements.sending(tensor, to, tag);
     }
@@ -324,6 +337,7 @@ public class ProcessSet {
         return receiveAsync(tensor, from, tag).synchronize();
     }
 
+    /** Does as {@link #receive}, and returns at once; the handle waits for the tensor. */
     public Handle receiveAsync(Tensor tensor, int from, int tag) {
         return movements.receiving(tensor, from, tag);
     }
@@ -333,6 +347,7 @@ public class ProcessSet {
         barrierAsync().synchronize();
     }
 
+    /** Does as {@link #barrier()}, and returns at once; the handle waits for the other members. */
     public Handle barrierAsync() {
         return calls.submit(new Request.Barrier(calls.nameOr(null, "barrier"), 0));
     }

@@ -4,6 +4,7 @@ package io.hvd.error;
 public final class BarrierTimeoutException extends HvdException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message that names the ranks that did not come. */
     public BarrierTimeoutException(String message) {
         super(ErrorId.BARRIER_TIMEOUT, message);
     }

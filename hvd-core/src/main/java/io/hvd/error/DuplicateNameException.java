@@ -4,6 +4,7 @@ package io.hvd.error;
 public final class DuplicateNameException extends HvdException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message that names the operation. */
     public DuplicateNameException(String message) {
         super(ErrorId.DUPLICATE_NAME, message);
     }

@@ -31,6 +31,7 @@ public enum ErrorId {
         this.code = code;
     }
 
+    /** The code that begins every message of this kind, such as HVD-303. */
     public String code() {
         return code;
     }

@@ -23,6 +23,7 @@ public final class GoodEnd {
         }
     }
 
+    /** Whether a rank has left this word in the directory of the job's failure records. */
     public static boolean isIn(Path directory) {
         return Files.exists(directory.resolve(NAME));
     }

@@ -6,10 +6,12 @@ public class HvdException extends RuntimeException {
 
     private final ErrorId id;
 
+    /** Without a cause; the message gets the error's code in front. */
     public HvdException(ErrorId id, String message) {
         this(id, message, null);
     }
 
+    /** With a cause; the message gets the error's code in front. */
     public HvdException(ErrorId id, String message, Throwable cause) {
         super("[" + id.code() + "] " + message, cause);
         this.id = id;
@@ -29,6 +31,7 @@ public class HvdException extends RuntimeException {
         return new HvdException(this);
     }
 
+    /** The kind of error. */
     public ErrorId id() {
         return id;
     }

@@ -4,6 +4,7 @@ package io.hvd.error;
 public final class RankMismatchException extends HvdException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message that names the tensor, the ranks and what each of them asked for. */
     public RankMismatchException(String message) {
         super(ErrorId.RANK_MISMATCH, message);
     }

@@ -4,10 +4,12 @@ package io.hvd.error;
 public final class ShutdownException extends HvdException {
     private static final long serialVersionUID = 1L;
 
+    /** With a message that says why the job has ended. */
     public ShutdownException(String message) {
         super(ErrorId.SHUT_DOWN, message);
     }
 
+    /** With a message that says why the job has ended, and what came before. */
     public ShutdownException(String message, Throwable cause) {
         super(ErrorId.SHUT_DOWN, message, cause);
     }

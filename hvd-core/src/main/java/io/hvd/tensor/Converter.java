@@ -21,6 +21,7 @@ public final class Converter {
     private double lastFactor = 1;
     private Scale lastScale = Scale.ONE;
 
+    /** One converter for each thread, which has buffers of its own. */
     public Converter() {}
 
     /** Writes {@code count} elements of {@code from} as {@code wire} elements, times {@code scale}, from byte {@code at} on. */

@@ -43,6 +43,7 @@ public enum DType {
         return arrayType;
     }
 
+    /** Whether this is a floating-point type, of 16 bits or more. */
     public boolean isFloating() {
         return this == FLOAT32 || this == FLOAT64 || isHalf();
     }

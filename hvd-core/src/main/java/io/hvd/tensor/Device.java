@@ -16,10 +16,12 @@ public record Device(Kind kind, int index) {
         }
     }
 
+    /** A GPU, by its number among those that the process sees. */
     public static Device cuda(int index) {
         return new Device(Kind.CUDA, index);
     }
 
+    /** Whether tensors lie in the host's memory. */
     public boolean isCpu() {
         return kind == Kind.CPU;
     }

@@ -16,6 +16,7 @@ public final class FlatView {
     private final Converter converter;
     private final boolean converts;
 
+    /** A view of tensors as one run of elements of the type {@code wire}. */
     public FlatView(List<Tensor> tensors, DType wire, Converter converter) {
         this.tensors = tensors;
         this.wire = wire;
@@ -39,10 +40,12 @@ public final class FlatView {
         return this;
     }
 
+    /** The number of elements of all tensors. */
     public long elements() {
         return starts[tensors.size()];
     }
 
+    /** The type in which elements are packed and unpacked. */
     public DType wire() {
         return wire;
     }

@@ -18,6 +18,7 @@ public final class HalfFloat {
 
     private HalfFloat() {}
 
+    /** The float16 that is nearest to a float; of two that are equally near, the even one. */
     public static short toFloat16(float value) {
         int bits = Float.floatToRawIntBits(value);
         int sign = (bits >>> 16) & 0x8000;
@@ -35,6 +36,7 @@ public final class HalfFloat {
         return (short) (sign | (rounded >>> 13));
     }
 
+    /** The float that a float16 stands for, exactly. */
     public static float fromFloat16(short half) {
         int sign = (half & 0x8000) << 16;
         int magnitude = (half & 0x7fff) << 13;
@@ -44,6 +46,7 @@ public final class HalfFloat {
         return Float.intBitsToFloat(sign | Float.floatToRawIntBits(Float.intBitsToFloat(magnitude) * HALF_REBIAS));
     }
 
+    /** The bfloat16 that is nearest to a float; of two that are equally near, the even one. */
     public static short toBfloat16(float value) {
         int bits = Float.floatToRawIntBits(value);
         if ((bits & 0x7fffffff) > FLOAT_INFINITY) {
@@ -52,6 +55,7 @@ public final class HalfFloat {
         return (short) ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16);
     }
 
+    /** The float that a bfloat16 stands for, exactly. */
     public static float fromBfloat16(short brain) {
         return Float.intBitsToFloat(brain << 16);
     }

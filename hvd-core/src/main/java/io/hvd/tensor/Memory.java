@@ -5,7 +5,9 @@ package io.hvd.tensor;
  * and writes it only between submission and completion of an operation.
  */
 public sealed interface Memory permits HostMemory, DeviceMemory {
+    /** The number of bytes. */
     long bytes();
 
+    /** The device that the memory belongs to. */
     Device device();
 }

@@ -25,6 +25,7 @@ public interface ReduceKernel {
         }
     };
 
+    /** Whether the kernel adds and multiplies elements of this type. */
     boolean takes(DType type);
 
     /** Adds the first {@code count} elements of {@code operand} to those of {@code sum}. */

@@ -18,6 +18,7 @@ public final class Reducer {
     private final Object[] operands = new Object[DType.values().length];
     private final Views views = new Views();
 
+    /** A reducer that uses Java alone. */
     public Reducer() {
         this(ReduceKernel.NONE);
     }

@@ -15,10 +15,12 @@ public record Scale(double factor, int divisor) {
     /** Leaves the elements as they are. */
     public static final Scale ONE = new Scale(1, 1);
 
+    /** A multiplication without a division. */
     public static Scale by(double factor) {
         return new Scale(factor, 1);
     }
 
+    /** Whether elements stay as they are. */
     public boolean isOne() {
         return factor == divisor;
     }

@@ -21,10 +21,12 @@ public final class Shape {
         this.elements = product;
     }
 
+    /** A shape with these dimensions; without any, that of a scalar. */
     public static Shape of(long... dims) {
         return dims.length == 0 ? SCALAR : new Shape(dims.clone());
     }
 
+    /** The shape of a single number, which has no dimensions. */
     public static Shape scalar() {
         return SCALAR;
     }
@@ -34,14 +36,17 @@ public final class Shape {
         return dims.length;
     }
 
+    /** The length of one dimension, counted from 0. */
     public long dim(int index) {
         return dims[index];
     }
 
+    /** The product of all dimensions; 1 for a scalar. */
     public long elements() {
         return elements;
     }
 
+    /** The dimensions, as a new array. */
     public long[] toArray() {
         return dims.clone();
     }

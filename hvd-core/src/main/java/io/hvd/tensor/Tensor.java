@@ -144,14 +144,17 @@ public final class Tensor {
         return Math.multiplyExact(shape.elements(), (long) dtype.bytes());
     }
 
+    /** The type of the elements. */
     public DType dtype() {
         return dtype;
     }
 
+    /** The dimensions. */
     public Shape shape() {
         return shape;
     }
 
+    /** The memory of the elements, in row-major order. */
     public Memory memory() {
         markRead();
         return memory;
@@ -191,14 +194,17 @@ public final class Tensor {
         }
     }
 
+    /** The device on which the elements lie. */
     public Device device() {
         return memory.device();
     }
 
+    /** The number of elements. */
     public long elements() {
         return shape.elements();
     }
 
+    /** The number of bytes of all elements. */
     public long bytes() {
         return memory.bytes();
     }

@@ -194,6 +194,7 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
             return this;
         }
 
+        /** Makes the loader. */
         public DataLoader<S, B> build() {
             return new DataLoader<>(this);
         }

@@ -143,6 +143,7 @@ public final class DistributedSampler implements Sampler {
             return this;
         }
 
+        /** Makes the sampler. */
         public DistributedSampler build() {
             return new DistributedSampler(this);
         }

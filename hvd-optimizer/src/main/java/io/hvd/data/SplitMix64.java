@@ -19,6 +19,7 @@ public final class SplitMix64 {
 
     private long state;
 
+    /** A generator whose numbers follow from the seed alone. */
     public SplitMix64(long seed) {
         state = seed;
     }

@@ -16,6 +16,7 @@ public final class Adam extends ArrayOptimizer {
         this(parameters, learningRate, 0.9, 0.999, 1e-8);
     }
 
+    /** Adam with these constants; {@code beta1} and {@code beta2} are at least 0 and less than 1. */
     public Adam(ArrayParameters parameters, double learningRate, double beta1, double beta2, double epsilon) {
         super(parameters, learningRate);
         this.beta1 = beta1;

@@ -10,10 +10,13 @@ public interface Optimizer {
     /** Moves every parameter along its gradient. */
     void step();
 
+    /** Sets all gradients to zero. */
     void zeroGradients();
 
+    /** The learning rate of the next step. */
     double learningRate();
 
+    /** Sets the learning rate of the following steps. */
     void learningRate(double rate);
 
     /**

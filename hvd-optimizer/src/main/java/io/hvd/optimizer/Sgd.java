@@ -11,10 +11,12 @@ public final class Sgd extends ArrayOptimizer {
     private final float weightDecay;
     private final float[][] velocity;
 
+    /** Stochastic gradient descent without momentum and weight decay. */
     public Sgd(ArrayParameters parameters, double learningRate) {
         this(parameters, learningRate, 0, 0);
     }
 
+    /** Stochastic gradient descent with momentum and with weight decay, which is added to the gradients. */
     public Sgd(ArrayParameters parameters, double learningRate, double momentum, double weightDecay) {
         super(parameters, learningRate);
         this.momentum = (float) momentum;

@@ -17,6 +17,7 @@ public record ClassScores(float[] scores, int classes) {
         }
     }
 
+    /** The number of samples. */
     public int samples() {
         return scores.length / classes;
     }
