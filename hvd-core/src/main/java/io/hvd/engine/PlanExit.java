@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * Takes all ranks out of a static plan as soon as one of them asks for it.
  *
- * <p>A rank leaves a plan by a veto in the data plane, where it waits for all other ranks. A rank whose program
+ * <p>A rank leaves a plan by a veto in the data plane, where it waits for other ranks. A rank whose program
  * computes would come there only with its next batch. The rank that leaves therefore tells the others, whose
  * communication threads then veto their next batch as well. On each rank a thread of its own carries these messages
  * over a channel of its own, because the communication thread may be inside the data plane at that time.

@@ -63,7 +63,7 @@ final class LaunchedJob implements SpawnedJob {
     public void begin(Membership membership) {
         Topology topology = membership.topology();
         requireSlurmsProcesses(topology.rank() / threads, topology.size() / threads);
-        // At most one of the waiting threads of a process keeps a processor busy.
+        // Only the thread that owns MPI keeps a processor busy as long as it waits; the others soon sleep.
         StartLog.write(membership, topology.localSize() / threads);
     }
 

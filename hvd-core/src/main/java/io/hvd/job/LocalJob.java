@@ -35,7 +35,7 @@ final class LocalJob implements SpawnedJob {
 
     @Override
     public void refused(int thread, Throwable cause) {
-        // All threads of one process have the same reason.
+        // What can fail here fails for all threads of a process alike, or before any of them joins.
     }
 
     @Override

@@ -20,11 +20,11 @@ import java.util.function.Supplier;
 
 /**
  * The thread that owns the back end between the processes and works for the ranks of its JVM. It makes the calls that
- * they ask for one after the other, and carries out their transfers side by side, so that no rank waits for what
- * another one has begun.
+ * they ask for one after the other, and carries out their transfers side by side, so that no rank's transfer waits for
+ * one that another rank has begun.
  *
- * <p>A call may wait for the other processes only if all threads of this JVM take part in it, because none of them can
- * then be needed elsewhere meanwhile. Collectives among some of the threads use transfers.
+ * <p>A call may wait for the other processes only in an operation of all ranks, after all threads of this JVM have come
+ * to it: none of them then has a transfer under way. Collectives among some of the threads use transfers.
  */
 final class BackendThread {
     /** How long it looks after transfers before it rests, in nanoseconds. */
@@ -75,10 +75,11 @@ final class BackendThread {
             return null;
         }));
         return () -> {
-            if (end.isDone()) {
-                await(end);
+            if (!end.isDone()) {
+                return false;
             }
-            return end.isDone();
+            await(end);
+            return true;
         };
     }
 

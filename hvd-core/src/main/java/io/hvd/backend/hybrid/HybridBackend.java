@@ -41,7 +41,7 @@ final class HybridBackend implements Backend {
         this.together = together;
         this.topology = bridge.grid().topology(thread, bridge.processes().topology());
         this.control = bridge.control().end(thread);
-        this.backoff = Backoff.ofThreads(hub.size());
+        this.backoff = Backoff.ofThreads(hub.size(), topology.localSize() / hub.size());
         this.collectives = collectivesOfAll();
     }
 
@@ -120,7 +120,7 @@ final class HybridBackend implements Backend {
             return byProcess.stream().map(row -> row.get(LEADER)).toList();
         }
 
-        /** @param some of the members, one of which is this rank if it uses the result */
+        /** @param some of the members; only these use the result */
         TransferCollectives transfers(List<Integer> some) {
             ProcessPairs pairs = new ProcessPairs(bridge, thread);
             int self = some.indexOf(bridge.grid().rank(thread));

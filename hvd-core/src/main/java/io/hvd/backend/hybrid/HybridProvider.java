@@ -40,7 +40,7 @@ public final class HybridProvider implements BackendProvider {
      * Providers for this process's ranks, by thread.
      *
      * @param between opens the back end between the processes, on its own thread, which is then busy with it
-     * @param stageBytes of the piece in which the threads meet, not more than the back end's own
+     * @param stageBytes the most bytes of a rank's data that are under way at a time
      */
     public static List<HybridProvider> team(int threads, int stageBytes, BackendProvider between) {
         Crew crew = new Crew(between, new LocalHub(threads, stageBytes));

@@ -16,21 +16,26 @@ import java.util.List;
 final class ProcessLevel implements OuterLevel {
     private final DataPlane processes;
     private final BackendThread backendThread;
+    private Activities activities = Activities.UNHEARD;
 
     ProcessLevel(DataPlane processes, BackendThread backendThread) {
         this.processes = processes;
         this.backendThread = backendThread;
     }
 
+    /** Reports on this rank's own thread how long the processes take, since the other thread works beside it. */
     @Override
     public void report(Activities to) {
-        processes.report(to);
+        activities = to;
     }
 
     @Override
     public boolean allreduceUnlessVetoed(Tensor tensor, Reduction how) {
         List<Tensor> only = List.of(tensor);
-        return backendThread.call(() -> processes.allreduceUnlessVetoed(only, only, how));
+        long begun = activities.begin();
+        boolean agreed = backendThread.call(() -> processes.allreduceUnlessVetoed(only, only, how));
+        activities.end(Activities.WAIT_FOR_DATA, begun);
+        return agreed;
     }
 
     @Override

@@ -29,7 +29,7 @@ final class LocalBackend implements Backend {
         this.topology =
                 Topology.of(rank, Collections.nCopies(hub.size(), "this JVM"), Collections.nCopies(hub.size(), host));
         this.control = new LocalChannel(hub.mailboxes(), rank);
-        this.backoff = Backoff.ofThreads(hub.size());
+        this.backoff = Backoff.ofThreads(hub.size(), 1);
         this.collectives = over(hub, rank);
     }
 

@@ -36,15 +36,23 @@ public final class LocalHub {
     private final Map<Integer, List<Mailbox>> further = new HashMap<>();
     private volatile String lost;
 
-    /** @param stageBytes the most bytes of a rank's data that are under way at a time */
+    /** @param stageBytes the most bytes of a rank's data that are under way at a time; large numbers are cut down */
     public LocalHub(int size, int stageBytes) {
         this.mailboxes = Stream.generate(Mailbox::new).limit(size).toList();
         this.rendezvous = new Rendezvous(size);
         this.exchanged = new ArrayList<>(Collections.nCopies(size, null));
         this.crossings =
                 Stream.generate(Crossing::new).limit((long) size * size).toList();
-        this.layout = new Layout(size, Math.min(MOST_STAGE_BYTES, (stageBytes + LINE - 1) / LINE * LINE));
+        this.layout = new Layout(size, stageBytes(size, stageBytes));
         this.taken = new int[size];
+        // Where there is not enough memory, the program learns of it before any rank waits for another.
+        memories.put(0, new Memory(allocate()));
+    }
+
+    /** At least an element for each rank, in whole lines. */
+    private static int stageBytes(int size, int wanted) {
+        int enough = Math.max(size * Long.BYTES, Math.min(MOST_STAGE_BYTES, wanted));
+        return (enough + LINE - 1) / LINE * LINE;
     }
 
     public int size() {
@@ -128,7 +136,10 @@ public final class LocalHub {
     }
 
     private synchronized void breakUp(String why) {
-        lost = why;
+        // The first loss is the cause of the others.
+        if (lost == null) {
+            lost = why;
+        }
         rendezvous.breakUp(why);
         crossings.forEach(crossing -> crossing.meeting.breakUp(why));
         sets.values().forEach(hub -> hub.breakUp(why));

@@ -68,11 +68,7 @@ public final class Backoff {
 
             @Override
             public void sleep(long nanos) {
-                LockSupport.parkNanos(nanos);
-                if (Thread.currentThread().isInterrupted()) {
-                    // The interrupt has another purpose, but it ends every sleep at once.
-                    Thread.yield();
-                }
+                park(nanos);
             }
         };
 
@@ -97,9 +93,23 @@ public final class Backoff {
         this(ranks, Processors.ofThisProcess(ranks).ofAll(ranks), progress, Core.REAL);
     }
 
-    /** Called on the communication thread of one of so many ranks that are threads of this JVM. */
-    public static Backoff ofThreads(int ranks) {
-        return new Backoff(ranks, Runtime.getRuntime().availableProcessors(), () -> {}, Core.REAL);
+    /**
+     * Called on the communication thread of a rank that is a thread.
+     *
+     * @param threads ranks of this JVM
+     * @param processes such JVMs of this job on this host
+     */
+    public static Backoff ofThreads(int threads, int processes) {
+        int cores = Processors.ofThisProcess(processes).ofAll(processes);
+        return new Backoff(threads * processes, cores, () -> {}, Core.REAL);
+    }
+
+    /** Sleeps. On a thread that has been interrupted, for whatever purpose, it yields the core. */
+    static void park(long nanos) {
+        LockSupport.parkNanos(nanos);
+        if (Thread.currentThread().isInterrupted()) {
+            Thread.yield();
+        }
     }
 
     /** @param cores number of cores of all ranks of this host together */

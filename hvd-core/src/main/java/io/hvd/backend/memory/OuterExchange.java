@@ -13,7 +13,6 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * What this rank carries between its group and the others. A rank that is no carrier has nothing under way. Only the
@@ -128,16 +127,19 @@ final class OuterExchange {
      */
     private boolean moveOn() {
         if (!underWay.isEmpty() && !underWay.removeIf(Completion::isDone)) {
-            LockSupport.parkNanos(PAUSE_NANOS);
+            Backoff.park(PAUSE_NANOS);
         }
         return !underWay.isEmpty();
     }
 
     /** Waits until one is done, and moves the others on meanwhile. */
     void await(Completion one) {
+        long begun = rounds.activities().begin();
         while (!one.isDone()) {
             moveOn();
         }
+        underWay.remove(one);
+        rounds.activities().end(Activities.WAIT_FOR_DATA, begun);
     }
 
     /**

@@ -97,7 +97,7 @@ public final class Rounds {
         segment.publish(Counter.REDUCED, of);
     }
 
-    /** Releases this rank's lock after its last round: a rank that still waited for this one would take it for dead. */
+    /** Leaves the group after the last round: a rank that still waited for this one would take it for dead. */
     void close() {
         group.close();
     }

@@ -12,7 +12,7 @@ import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
 /**
- * One rank's view of the memory that the ranks of a host share. Counters only grow. A rank that sees a counter's value
+ * One rank's view of the memory that ranks share. Counters only grow. A rank that sees a counter's value
  * sees everything that the counter's rank wrote before. One thread at a time uses it.
  */
 public final class Segment {
@@ -25,7 +25,7 @@ public final class Segment {
     /** Small places beside the counters, by parity of the round; the first rank's holds the result of so few bytes. */
     private final List<Place> besideCounters;
 
-    /** @param memory mapped memory, zero where no rank has written; it lives as long as it is reachable */
+    /** @param memory mapped or direct memory, zero where no rank has written; it lives as long as it is reachable */
     public Segment(Layout layout, int rank, ByteBuffer memory) {
         this.layout = layout;
         this.rank = rank;

@@ -5,8 +5,7 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 
 /**
- * Allreduce through a segment, on one host or on several that have the same number of ranks each. One thread at a time
- * uses it.
+ * Allreduce through memory that ranks share, in one group or in several. One thread at a time uses it.
  */
 interface SegmentAllreduce {
     /** @return false if a rank has vetoed; then no output is written */

@@ -95,14 +95,14 @@ final class SegmentPass {
     }
 
     /**
-     * Combines this rank's slice of the stages of all ranks of this host. It reads its own part from the source, see
+     * Combines this rank's slice of the stages of all ranks of its group. It reads its own part from the source, see
      * {@link #packForOthers}, and writes to the {@link #result} only.
      */
     void combineOwn(long round, long from, int count) {
         combine(place(round, count), slice(count), result(round, count), new Mine(from));
     }
 
-    /** Combines this rank's slice where no other host adds to it, and also writes it to this rank's output. */
+    /** Combines this rank's slice where no other group adds to it, and also writes it to this rank's output. */
     void finishOwn(long round, long from, int count) {
         combine(place(round, count), slice(count), result(round, count), new MineFinished(from));
     }

@@ -18,7 +18,7 @@ import java.util.List;
  * <p>A chunk occupies the memory from its packing until it is unpacked, and there is room for two.
  */
 final class TwoLevelAllreduce implements SegmentAllreduce {
-    /** Up to this size, one message for each rank costs more than one for all ranks. */
+    /** Up to this size one rank adds and carries the whole chunk: more messages would cost more. */
     private static final int FEW_BYTES = 8192;
     /** The size of the first of several chunks, which goes alone and carries the question whether all ranks agree. */
     private static final int FIRST_BYTES = 16 << 10;

@@ -58,7 +58,7 @@ public final class TwoLevelCollectives extends MemoryCollectives {
         return device.isCpu() && limits.takesVetoes();
     }
 
-    /** Always false, because what goes between the groups belongs to the communication thread. */
+    /** Always false, because what goes between the groups may belong to one thread. */
     @Override
     public boolean takesAnyThread(Device device) {
         return false;

@@ -71,7 +71,7 @@ class MemoryCollectivesTest {
     }
 
     private static DataPlane over(Backend flat, LocalHub hub, int place, List<List<Integer>> members, int rank) {
-        Rounds rounds = new Rounds(hub.memory(place), hub.group(), Backoff.ofThreads(hub.size()));
+        Rounds rounds = new Rounds(hub.memory(place), hub.group(), Backoff.ofThreads(hub.size(), 1));
         if (members.size() == 1) {
             return new OneLevelCollectives(rounds, new Reducer(), new ThreadPairs(hub, place), true, Progress.NONE);
         }
@@ -186,10 +186,13 @@ class MemoryCollectivesTest {
     @Test
     void aThreadThatIsLostReleasesThoseThatWaitForItInMemory() {
         LocalHub hub = new LocalHub(2, STAGE_BYTES);
-        Rounds rounds = new Rounds(hub.memory(0), hub.group(), Backoff.ofThreads(2));
+        Rounds rounds = new Rounds(hub.memory(0), hub.group(), Backoff.ofThreads(2, 1));
         OneLevelCollectives first =
                 new OneLevelCollectives(rounds, new Reducer(), new ThreadPairs(hub, 0), true, Progress.NONE);
-        CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS).execute(() -> hub.lose(1, "it threw"));
+        CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS).execute(() -> {
+            hub.lose(1, "it threw");
+            hub.lose(0, "it waited for rank 1"); // what follows from the first loss is not its cause
+        });
         Tensor tensor = Tensor.of(1f);
         assertThatThrownBy(() -> first.allreduce(List.of(tensor), List.of(tensor), SUM))
                 .isInstanceOf(ShutdownException.class)
