@@ -28,17 +28,17 @@ public record AllreduceOptions(ReduceOp op, double prescale, double postscale, C
         return new AllreduceOptions(op, 1.0, 1.0, Compression.NONE);
     }
 
-    /** The same options with a factor by which each rank multiplies its elements before they are combined. */
+    /** These options with a factor by which each rank multiplies its elements before they are combined. */
     public AllreduceOptions withPrescale(double factor) {
         return new AllreduceOptions(op, factor, postscale, compression);
     }
 
-    /** The same options with a factor by which the result is multiplied. */
+    /** These options with a factor by which the result is multiplied. */
     public AllreduceOptions withPostscale(double factor) {
         return new AllreduceOptions(op, prescale, factor, compression);
     }
 
-    /** The same options with another type on the wire. */
+    /** These options with another type on the wire. */
     public AllreduceOptions withCompression(Compression kind) {
         return new AllreduceOptions(op, prescale, postscale, kind);
     }

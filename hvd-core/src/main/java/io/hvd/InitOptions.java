@@ -27,17 +27,17 @@ public record InitOptions(
         return new InitOptions(List.of(), List.of(), false, 0);
     }
 
-    /** The same options for a job of some of the launched ranks only. */
+    /** These options for a job of some of the launched ranks only. */
     public InitOptions withRanks(List<Integer> some) {
         return new InitOptions(some, processSets, dynamicProcessSets, gpusPerRank);
     }
 
-    /** The same options with process sets that are there from the start, each given by its global ranks. */
+    /** These options with process sets that are there from the start, each given by its global ranks. */
     public InitOptions withProcessSets(List<List<Integer>> sets) {
         return new InitOptions(ranks, sets, dynamicProcessSets, gpusPerRank);
     }
 
-    /** The same options for a job that may add and remove process sets at any time. */
+    /** These options for a job that may add and remove process sets at any time. */
     public InitOptions withDynamicProcessSets() {
         return new InitOptions(ranks, processSets, true, gpusPerRank);
     }
