@@ -31,6 +31,7 @@ LargeTensorTest      tensors beyond 2^31 bytes
 ManyRoundsIT         movements of many rounds with the usual stage
 MpiContractIT        the contract with 8 ranks, and with more settings
 NamespaceHostsIT     horovodrun between hosts (root)
+RepositoryIT         hvd deployed into a folder, and a project that takes it from there
 SlurmIT              two hosts of a real Slurm (root)
 SoakIT               half an hour of training that must not need more and more memory
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
