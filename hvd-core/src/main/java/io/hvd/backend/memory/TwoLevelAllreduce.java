@@ -45,8 +45,32 @@ final class TwoLevelAllreduce implements SegmentAllreduce {
             return false;
         }
         pass.unpack(rounds.current(), 0, first);
-        runRest(pass, first, how);
+        runRest(pass, first, how, pass::unpack);
         return true;
+    }
+
+    /**
+     * Reduces, and gives this rank a range of the result.
+     *
+     * @param output as many elements as the range; null if that has none
+     */
+    void reduceTo(Tensor input, Tensor output, long first, long elements, Reduction how) {
+        List<Tensor> inputs = List.of(input);
+        SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, inputs, how, FEW_BYTES);
+        runRest(pass, 0, how, (round, from, count) -> {
+            long begin = Math.max(from, first);
+            long end = Math.min(from + count, first + elements);
+            if (begin < end) {
+                int at = Math.toIntExact((begin - from) * how.wire().bytes());
+                int here = (int) (end - begin);
+                converter.unpack(pass.result(round, count), at, how.wire(), output, begin - first, here, how.scale());
+            }
+        });
+    }
+
+    /** Takes a chunk of the result. */
+    private interface Sink {
+        void take(long round, long from, int count);
     }
 
     private int first(long elements, Reduction how) {
@@ -105,20 +129,20 @@ final class TwoLevelAllreduce implements SegmentAllreduce {
     /** A chunk that is under way between the groups. */
     private record UnderWay(long round, long from, int count, Completion crossing) {}
 
-    private void runRest(SegmentPass pass, long start, Reduction how) {
+    private void runRest(SegmentPass pass, long start, Reduction how, Sink sink) {
         long from = start;
         UnderWay before = null;
         for (int count = pass.chunk(from); count > 0; count = pass.chunk(from)) {
             pass.packForOthers(from, count);
             UnderWay now = begin(pass, from, count, how);
             if (before != null) {
-                finish(pass, before);
+                finish(before, sink);
             }
             before = now;
             from += count;
         }
         if (before != null) {
-            finish(pass, before);
+            finish(before, sink);
         }
     }
 
@@ -129,10 +153,10 @@ final class TwoLevelAllreduce implements SegmentAllreduce {
         return new UnderWay(here, from, count, outer.beginAllreduce(carried(here, count, how), how));
     }
 
-    private void finish(SegmentPass pass, UnderWay chunk) {
+    private void finish(UnderWay chunk, Sink sink) {
         outer.await(chunk.crossing());
         rounds.reduced(chunk.round());
         rounds.await(Counter.REDUCED, chunk.round());
-        pass.unpack(chunk.round(), chunk.from(), chunk.count());
+        sink.take(chunk.round(), chunk.from(), chunk.count());
     }
 }

@@ -6,18 +6,24 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Tensor;
+import java.util.Arrays;
 import java.util.List;
 
 /**
  * The data plane of ranks in several groups that have a memory each. Data moves through the memory inside a group, and
- * between the groups by their carriers. Operations that only pass data from one rank to another go through another data
- * plane of the same ranks, which knows no groups.
+ * between the groups by their carriers. Where leaders carry, a reduce or a reduce-scatter is an allreduce of which each
+ * rank takes its part, so that a group's data goes to the others once. Operations that only pass data from one rank to
+ * another go through another data plane of the same ranks, which knows no groups.
  */
 public final class TwoLevelCollectives extends MemoryCollectives {
+    private final TwoLevelAllreduce allreduce;
     private final Collectives flat;
     private final OuterExchange outer;
     private final Groups groups;
     private final Limits limits;
+    /** This rank's number within the set. */
+    private final int self;
+
     private final TwoLevelMovement movement;
 
     /**
@@ -39,7 +45,20 @@ public final class TwoLevelCollectives extends MemoryCollectives {
 
     private TwoLevelCollectives(
             Rounds rounds, Reducer reducer, Collectives flat, OuterExchange outer, Groups groups, Limits limits) {
-        super(rounds, new TwoLevelAllreduce(rounds, reducer, outer), flat);
+        this(rounds, reducer, new TwoLevelAllreduce(rounds, reducer, outer), flat, outer, groups, limits);
+    }
+
+    private TwoLevelCollectives(
+            Rounds rounds,
+            Reducer reducer,
+            TwoLevelAllreduce allreduce,
+            Collectives flat,
+            OuterExchange outer,
+            Groups groups,
+            Limits limits) {
+        super(rounds, allreduce, flat);
+        this.allreduce = allreduce;
+        this.self = groups.member(rounds.segment().rank(), groups.own());
         this.flat = flat;
         this.outer = outer;
         this.groups = groups;
@@ -84,7 +103,10 @@ public final class TwoLevelCollectives extends MemoryCollectives {
 
     @Override
     public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
-        if (groups.allCarry() && isWorth(input.elements() * how.wire().bytes())) {
+        if (!groups.allCarry()) {
+            long first = Arrays.stream(elements, 0, self).sum();
+            allreduce.reduceTo(input, output, first, elements[self], how);
+        } else if (isWorth(input.elements() * how.wire().bytes())) {
             movement.reduceScatter(input, output, elements, how);
         } else {
             flat.reduceScatter(input, output, elements, how);
@@ -103,7 +125,11 @@ public final class TwoLevelCollectives extends MemoryCollectives {
 
     @Override
     public void reduce(Tensor input, Tensor output, Reduction how, int root) {
-        flat.reduce(input, output, how, root);
+        if (groups.allCarry()) {
+            flat.reduce(input, output, how, root);
+        } else {
+            allreduce.reduceTo(input, output, 0, self == root ? input.elements() : 0, how);
+        }
     }
 
     @Override
