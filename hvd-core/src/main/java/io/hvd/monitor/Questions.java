@@ -21,12 +21,12 @@ final class Questions {
 
     private final String threadName;
     private final List<Introduction> all;
-    private final Seal seal;
+    private final MessageAuthentication authentication;
 
-    Questions(String threadName, List<Introduction> all, Seal seal) {
+    Questions(String threadName, List<Introduction> all, MessageAuthentication authentication) {
         this.threadName = threadName;
         this.all = all;
-        this.seal = seal;
+        this.authentication = authentication;
     }
 
     /** The answers of those who have answered in time, by rank. */
@@ -36,7 +36,7 @@ final class Questions {
         if (ranks.isEmpty()) {
             return answers;
         }
-        byte[] message = seal.close(question.encode());
+        byte[] message = authentication.sign(question.encode());
         List<Callable<Object>> tasks = ranks.stream()
                 .map(rank -> Executors.callable(
                         () -> askOne(rank, limit, message, reader).ifPresent(answer -> answers.put(rank, answer))))
@@ -61,8 +61,8 @@ final class Questions {
     /** Empty if the rank does not answer in time, or is gone. */
     private <T> Optional<T> askOne(int rank, Duration limit, byte[] message, MessageReader.Decoding<T> reader) {
         try {
-            Optional<byte[]> answer = seal.open(
-                    MonitorSockets.ask(all.get(rank).questions(), seal.password(), message, (int) limit.toMillis()));
+            Optional<byte[]> answer = authentication.verify(MonitorSockets.ask(
+                    all.get(rank).questions(), authentication.password(), message, (int) limit.toMillis()));
             return answer.map(bytes -> MessageReader.decode("a monitor's answer", bytes, reader));
         } catch (IOException | MalformedMessageException e) {
             return Optional.empty();

@@ -58,14 +58,14 @@ public final class Timeline {
      * ranks call it together, on the communication thread, before the first operation.
      */
     public static Optional<Timeline> open(Backend backend, FlightRecorder recorder, TimelineSettings settings) {
-        byte[] mine = Wanted.by(settings).encode();
-        Wanted wanted = Wanted.decode(backend.exchange(mine).get(0));
-        if (!wanted.atOnce() && !wanted.dynamic()) {
+        byte[] mine = TimelineRequest.by(settings).encode();
+        TimelineRequest request = TimelineRequest.decode(backend.exchange(mine).get(0));
+        if (!request.atOnce() && !request.dynamic()) {
             return Optional.empty();
         }
-        Timeline timeline = new Timeline(backend, recorder, wanted.dynamic());
-        if (wanted.atOnce()) {
-            timeline.begin(settings.file().orElse(Path.of("")), wanted.markCycles());
+        Timeline timeline = new Timeline(backend, recorder, request.dynamic());
+        if (request.atOnce()) {
+            timeline.begin(settings.file().orElse(Path.of("")), request.markCycles());
             timeline.listen();
         }
         return Optional.of(timeline);

@@ -3,7 +3,7 @@ package io.hvd.examples.image;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
 import io.hvd.examples.data.ImageSets;
-import io.hvd.examples.data.Once;
+import io.hvd.examples.data.Lazy;
 import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -32,7 +32,7 @@ public final class MnistExample implements Example {
     @Override
     public RankBody<Integer> program(CommandLine line) throws ParseException {
         TrainingOptions options = TrainingOptions.from(line, DEFAULTS);
-        Callable<ImageSets> images = new Once<>(MnistData.images(line, options.seed()));
+        Callable<ImageSets> images = new Lazy<>(MnistData.images(line, options.seed()));
         return hvd -> {
             new ImageTraining(name(), hvd, options, images.call(), MnistNet::new).run();
             return 0;

@@ -93,7 +93,7 @@ class RingAllreduceTest {
     }
 
     private static ByteBuffer reduced(RingAllreduce ring, ByteBuffer values, int elements, Reduction how) {
-        ring.run(new Cargo.InPlace(values, how.wire().bytes()), elements, how);
+        ring.run(new AllreduceData.InPlace(values, how.wire().bytes()), elements, how);
         return values;
     }
 

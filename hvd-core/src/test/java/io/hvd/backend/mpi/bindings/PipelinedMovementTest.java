@@ -30,11 +30,11 @@ import org.junit.jupiter.params.provider.ValueSource;
  * and direct buffers, as they come.
  */
 @Timeout(60)
-class PipedMovementTest {
+class PipelinedMovementTest {
     private static final int STAGE_BYTES = 4096;
     private static final int LONG = 5_003;
 
-    private record Rank(PipedMovement movement, int number, int size) {}
+    private record Rank(PipelinedMovement movement, int number, int size) {}
 
     private interface Body {
         void run(Rank rank) throws Exception;
@@ -65,11 +65,11 @@ class PipedMovementTest {
 
     private static Rank rank(Transfers transfers, int number, int size) {
         Stage stage = new Stage(null, number, size, STAGE_BYTES, null);
-        RingPlace ringPlace = new RingPlace(transfers, number, size, 9);
+        RingPosition position = new RingPosition(transfers, number, size, 9);
         return new Rank(
-                new PipedMovement(
+                new PipelinedMovement(
                         stage,
-                        ringPlace,
+                        position,
                         NetworkWait.of(size),
                         new StageReduction(stage, Operators.agreed(operator -> true, List::of)),
                         new Converter()),

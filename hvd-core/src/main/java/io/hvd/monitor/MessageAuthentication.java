@@ -15,7 +15,7 @@ import javax.crypto.spec.SecretKeySpec;
  * Proves that a message comes from a rank of this job: an HMAC under a key to which every rank has
  * contributed, at its end. Any thread.
  */
-final class Seal {
+final class MessageAuthentication {
     static final int SHARE_BYTES = 16;
 
     private static final String ALGORITHM = "HmacSHA256";
@@ -23,7 +23,7 @@ final class Seal {
 
     private final SecretKeySpec key;
 
-    private Seal(byte[] key) {
+    private MessageAuthentication(byte[] key) {
         this.key = new SecretKeySpec(key, ALGORITHM);
     }
 
@@ -35,11 +35,11 @@ final class Seal {
     }
 
     /** @param shares of all ranks, by rank */
-    static Seal of(Collection<byte[]> shares) {
+    static MessageAuthentication of(Collection<byte[]> shares) {
         try {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");
             shares.forEach(digest::update);
-            return new Seal(digest.digest());
+            return new MessageAuthentication(digest.digest());
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("every JVM has SHA-256", e);
         }
@@ -50,19 +50,19 @@ final class Seal {
         return Arrays.copyOf(mac("password".getBytes(StandardCharsets.UTF_8)), HandshakeListener.SECRET_BYTES);
     }
 
-    byte[] close(byte[] message) {
-        byte[] sealedBytes = Arrays.copyOf(message, message.length + MAC_BYTES);
-        System.arraycopy(mac(message), 0, sealedBytes, message.length, MAC_BYTES);
-        return sealedBytes;
+    byte[] sign(byte[] message) {
+        byte[] signed = Arrays.copyOf(message, message.length + MAC_BYTES);
+        System.arraycopy(mac(message), 0, signed, message.length, MAC_BYTES);
+        return signed;
     }
 
     /** The message, or empty if it does not come from a rank of this job. */
-    Optional<byte[]> open(byte[] sealedBytes) {
-        if (sealedBytes.length < MAC_BYTES) {
+    Optional<byte[]> verify(byte[] signed) {
+        if (signed.length < MAC_BYTES) {
             return Optional.empty();
         }
-        byte[] message = Arrays.copyOf(sealedBytes, sealedBytes.length - MAC_BYTES);
-        byte[] mac = Arrays.copyOfRange(sealedBytes, message.length, sealedBytes.length);
+        byte[] message = Arrays.copyOf(signed, signed.length - MAC_BYTES);
+        byte[] mac = Arrays.copyOfRange(signed, message.length, signed.length);
         return MessageDigest.isEqual(mac, mac(message)) ? Optional.of(message) : Optional.empty();
     }
 
