@@ -134,7 +134,7 @@ final class NcclCollectives implements Collectives {
         });
     }
 
-    /** The same part of every rank's piece. */
+    /** A part of every rank's piece, which begins at one place in all of them. */
     private record Slice(long from, long length, long[] starts, long[] elements) {
         long count(int rank) {
             return Math.max(0, Math.min(length, elements[rank] - from));

@@ -9,9 +9,9 @@ import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
-/** Horovod's MNIST example: the same net, the same hyper-parameters. */
+/** Horovod's MNIST example, with the same net and the same hyper-parameters. */
 public final class MnistExample implements Example {
-    /** 10 epochs in batches of 64, rate 0.01 throughout, momentum 0.5. */
+    /** 10 epochs in batches of 64, a constant learning rate of 0.01, momentum 0.5. */
     private static final TrainingOptions.Defaults DEFAULTS = new TrainingOptions.Defaults(10, 64, 0.01, 1, 0.5);
 
     @Override
