@@ -12,8 +12,8 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Proves that a message comes from a rank of this job: an HMAC under a key to which every rank has
- * contributed, at its end. Any thread.
+ * Signs messages, and verifies that a message comes from a rank of this job: by an HMAC at the message's end, under a key to
+ * which every rank has contributed. Any thread may use it.
  */
 final class MessageAuthentication {
     static final int SHARE_BYTES = 16;
@@ -27,14 +27,14 @@ final class MessageAuthentication {
         this.key = new SecretKeySpec(key, ALGORITHM);
     }
 
-    /** One rank's contribution. */
+    /** Makes one rank's contribution to the key. */
     static byte[] share() {
         byte[] share = new byte[SHARE_BYTES];
         new SecureRandom().nextBytes(share);
         return share;
     }
 
-    /** @param shares of all ranks, by rank */
+    /** @param shares the contributions of all ranks, by rank */
     static MessageAuthentication of(Collection<byte[]> shares) {
         try {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");
@@ -45,7 +45,7 @@ final class MessageAuthentication {
         }
     }
 
-    /** The password of the ranks' connections to each other; it does not tell the key. */
+    /** The password of the ranks' connections to each other; the key cannot be derived from it. */
     byte[] password() {
         return Arrays.copyOf(mac("password".getBytes(StandardCharsets.UTF_8)), HandshakeListener.SECRET_BYTES);
     }
@@ -56,7 +56,7 @@ final class MessageAuthentication {
         return signed;
     }
 
-    /** The message, or empty if it does not come from a rank of this job. */
+    /** The message without its HMAC; empty if it does not come from a rank of this job. */
     Optional<byte[]> verify(byte[] signed) {
         if (signed.length < MAC_BYTES) {
             return Optional.empty();

@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
-/** Asks several ranks the same, each on a thread and a connection made for it, and waits for none longer than the limit. */
+/** Asks several ranks one question, each on a thread and a connection of its own, and waits no longer than the limit. */
 final class Questions {
     private static final int MOST_ASKERS = 32;
 
@@ -29,7 +29,7 @@ final class Questions {
         this.authentication = authentication;
     }
 
-    /** The answers of those who have answered in time, by rank. */
+    /** The answers of the ranks that have answered in time, by rank. */
     <T> Map<Integer, T> ask(
             Collection<Integer> ranks, Duration limit, Question question, MessageReader.Decoding<T> reader) {
         Map<Integer, T> answers = new ConcurrentHashMap<>();

@@ -5,7 +5,7 @@ import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 
 /**
- * What the settings of a rank ask for; rank 0's count.
+ * The timeline that the settings of a rank ask for; rank 0's request decides.
  *
  * @param atOnce whether a timeline starts with the job
  * @param dynamic whether the program may start and end timelines
