@@ -108,9 +108,9 @@ class ExchangeTest {
     /** Otherwise it could send on and on, and fill the memory of a rank whose own link is slower. */
     @Test
     void theRootIsDoneWhenTheLastRankIs() {
-        Post post = new Post(3);
+        SimulatedNetwork network = new SimulatedNetwork(3);
         List<RingPosition> seats = IntStream.range(0, 3)
-                .mapToObj(i -> new RingPosition(post.of(i), i, 3, 1))
+                .mapToObj(i -> new RingPosition(network.of(i), i, 3, 1))
                 .toList();
         ChainBroadcast root = new ChainBroadcast(seats.get(0), bytes(100, 1), 0);
         ChainBroadcast middle = new ChainBroadcast(seats.get(1), ByteBuffer.allocateDirect(100), 0);
@@ -122,14 +122,14 @@ class ExchangeTest {
         while (!(last.isDone() & middle.isDone() & root.isDone())) {
             Thread.onSpinWait();
         }
-        assertThat(post.bytesSentBy(2)).isEqualTo(1);
+        assertThat(network.bytesSentBy(2)).isEqualTo(1);
     }
 
     private <T> List<T> onAll(int ranks, Function<RingPosition, T> body) throws Exception {
-        Post post = new Post(ranks);
+        SimulatedNetwork network = new SimulatedNetwork(ranks);
         List<CompletableFuture<T>> running = new ArrayList<>();
         for (int i = 0; i < ranks; i++) {
-            RingPosition position = new RingPosition(post.of(i), i, ranks, 9);
+            RingPosition position = new RingPosition(network.of(i), i, ranks, 9);
             running.add(CompletableFuture.supplyAsync(
                     () -> body.apply(position), task -> new Thread(task, "exchange-rank").start()));
         }
@@ -138,7 +138,7 @@ class ExchangeTest {
             results.add(rank.get(50, TimeUnit.SECONDS));
         }
         for (int i = 0; i < ranks; i++) {
-            sent.add(post.bytesSentBy(i));
+            sent.add(network.bytesSentBy(i));
         }
         return results;
     }
