@@ -7,8 +7,8 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A collective of a rank as another rank sees it. All times are ages, because the clocks of different processes cannot be
- * compared.
+ * A collective of a rank as another rank sees it. All times are ages, because the clocks of different processes cannot
+ * be compared.
  *
  * @param site line of the user's program that made the call
  * @param submittedAgo milliseconds

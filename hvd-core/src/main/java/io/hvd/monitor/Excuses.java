@@ -7,9 +7,9 @@ import java.util.Set;
 import java.util.SortedSet;
 
 /**
- * Computes how long ranks have kept others waiting without an excuse. A rank in a phase has an excuse, and so has every rank
- * that has called a collective which waits for such a rank, because a thread of its program may wait there. The result
- * depends only on the ranks' own reports.
+ * Computes how long ranks have kept others waiting without an excuse. A rank in a phase has an excuse, and so has every
+ * rank that has called a collective which waits for such a rank, because a thread of its program may wait there. The
+ * result depends only on the ranks' own reports.
  *
  * @param ranks by number
  * @param missing the ranks that every collective under way still waits for
@@ -37,7 +37,9 @@ record Excuses(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer
                 .orElse(millis);
     }
 
-    /** @param asked the ranks that have been asked already; ranks that wait for each other in a circle have no excuse */
+    /**
+     * @param asked the ranks that have been asked already; ranks that wait for each other in a circle have no excuse
+     */
     private long unexcused(int rank, long millis, Set<Integer> asked) {
         RankView view = ranks.get(rank);
         if (view == null || !asked.add(rank)) {

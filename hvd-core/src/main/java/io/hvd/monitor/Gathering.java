@@ -54,7 +54,10 @@ final class Gathering {
         return RankView.silent(suspect, state, heard.activity().after(ago), ago);
     }
 
-    /** The state of a rank's process, seen from here if possible, else by a rank that answers and sees the same processes. */
+    /**
+     * The state of a rank's process, seen from here if possible, else by a rank that answers and sees the same
+     * processes.
+     */
     private ProcessState stateOf(Member suspect, Collection<Integer> answering) {
         List<Member> members = peers.members();
         if (sameMachine(suspect, members.get(peers.self()))) {

@@ -4,8 +4,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Tells which signs of life are new. Datagrams may overtake each other, and another process may send a rank's datagram once
- * more. One thread uses it.
+ * Tells which signs of life are new. Datagrams may overtake each other, and another process may send a rank's datagram
+ * once more. One thread uses it.
  */
 final class LatestBeats {
     private final Map<Integer, Long> numbers = new HashMap<>();

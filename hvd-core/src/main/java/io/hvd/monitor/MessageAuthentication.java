@@ -12,8 +12,8 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Signs messages, and verifies that a message comes from a rank of this job: by an HMAC at the message's end, under a key to
- * which every rank has contributed. Any thread may use it.
+ * Signs messages, and verifies that a message comes from a rank of this job: by an HMAC at the message's end, under a
+ * key to which every rank has contributed. Any thread may use it.
  */
 final class MessageAuthentication {
     static final int SHARE_BYTES = 16;

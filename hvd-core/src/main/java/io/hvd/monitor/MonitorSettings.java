@@ -14,7 +14,10 @@ import java.time.Duration;
 record MonitorSettings(Duration warning, Duration limit, Path folder) {
     private static final long LONGEST_BEAT_MILLIS = 1_000;
     private static final long SHORTEST_BEAT_MILLIS = 50;
-    /** The number of signs of life within the shorter of the two times, so that silent ranks are known before the first warning. */
+    /**
+     * The number of signs of life within the shorter of the two times, so that silent ranks are known before the first
+     * warning.
+     */
     private static final int BEATS_PER_PATIENCE = 5;
 
     public MonitorSettings {

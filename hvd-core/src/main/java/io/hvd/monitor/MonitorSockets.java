@@ -17,9 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The two sockets of a rank, each with a thread of its own. One receives datagrams. On the other one, each connection sends a
- * greeting with the job's password and one question, and gets one answer. Connections, even those that stay open, do not keep
- * the rank from receiving signs of life.
+ * The two sockets of a rank, each with a thread of its own. One receives datagrams. On the other one, each connection
+ * sends a greeting with the job's password and one question, and gets one answer. Connections, even those that stay
+ * open, do not keep the rank from receiving signs of life.
  */
 final class MonitorSockets implements AutoCloseable {
     /** The most bytes of a datagram, fewer than UDP carries. */

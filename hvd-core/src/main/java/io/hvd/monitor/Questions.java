@@ -15,7 +15,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
-/** Asks several ranks one question, each on a thread and a connection of its own, and waits no longer than the limit. */
+/**
+ * Asks several ranks one question, each on a thread and a connection of its own, and waits no longer than the limit.
+ */
 final class Questions {
     private static final int MOST_ASKERS = 32;
 

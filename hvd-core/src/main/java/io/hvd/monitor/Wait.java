@@ -16,8 +16,8 @@ import java.util.stream.LongStream;
  * A collective in which some ranks wait.
  *
  * @param waiting the ranks that have called it, with their calls
- * @param missing the members that must call it and have not; none once the data plane has begun, because it begins only when
- *     all have called
+ * @param missing the members that must call it and have not; none once the data plane has begun, because it begins only
+ *     when all have called
  * @param millis the time for which it has waited without an excuse
  */
 record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, long millis) {

@@ -1,8 +1,8 @@
 package io.hvd.monitor;
 
 /**
- * Decides when the monitor asks the other ranks, and what it does after their answers. It uses no thread and no clock of its
- * own: times are milliseconds of any clock that goes forward.
+ * Decides when the monitor asks the other ranks, and what it does after their answers. It uses no thread and no clock
+ * of its own: times are milliseconds of any clock that goes forward.
  */
 final class Watch {
     /** The monitor's action after a look. */

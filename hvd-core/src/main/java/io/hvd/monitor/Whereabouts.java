@@ -58,7 +58,9 @@ final class Whereabouts {
                 : "is at " + training.place() + " (thread \"" + training.thread() + "\", " + training.state() + ")";
     }
 
-    /** Another call in which the rank's thread waits; a call that it has only started does not keep it from its work. */
+    /**
+     * Another call in which the rank's thread waits; a call that it has only started does not keep it from its work.
+     */
     private static Optional<CallView> otherWait(CallView.Key key, RankView view, LiveReport live) {
         if (!live.training().insideHvd()) {
             return Optional.empty();

@@ -10,8 +10,8 @@ import java.util.stream.IntStream;
 
 /**
  * Splits every training step of every rank into computing, exposed communication, and waiting
- * for other ranks. It takes the ranks' events in the time of one clock, each rank's events in their order. It uses no thread
- * and no clock of its own, so the same events always give the same steps.
+ * for other ranks. It takes the ranks' events in the time of one clock, each rank's events in their order. It uses no
+ * thread and no clock of its own, so the same events always give the same steps.
  *
  * <p>The n-th call of a tensor's operation on one rank belongs to the n-th call on the other ranks. The rank
  * that calls last is the late one. If a thread of the user is in {@code synchronize()}, the time
@@ -150,7 +150,7 @@ final class StepSplit {
 
     private record Occurrence(Operation operation, int number) {}
 
-    /** The times at which the ranks have called an operation. */
+    /** The last call of an operation on any rank: its time, its rank, and the step of that rank. */
     private static final class Arrivals {
         long latest = Long.MIN_VALUE;
         int late;

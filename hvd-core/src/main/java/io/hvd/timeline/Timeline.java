@@ -128,8 +128,8 @@ public final class Timeline {
     }
 
     /**
-     * Ends the timeline of a job that cannot go on: writes the events that are there, and waits for no rank. Any thread may
-     * call it.
+     * Ends the timeline of a job that cannot go on: writes the events that are there, and waits for no rank. Any thread
+     * may call it.
      */
     public void fail(String why) {
         recorder.listen(null);

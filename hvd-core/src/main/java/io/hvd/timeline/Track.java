@@ -72,8 +72,8 @@ final class Track {
     }
 
     /**
-     * The time of an event, but not before that of the event before: otherwise viewers would nest slices wrongly. Times can
-     * go backwards by the few microseconds by which a clock is corrected now and then.
+     * The time of an event, but not before that of the event before: otherwise viewers would nest slices wrongly. Times
+     * can go backwards by the few microseconds by which a clock is corrected now and then.
      */
     private long forward(long nanos) {
         latest = Math.max(latest, nanos);

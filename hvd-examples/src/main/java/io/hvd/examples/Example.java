@@ -21,9 +21,9 @@ public interface Example {
     /**
      * Reads the flags, before the job begins.
      *
-     * @return the program that every rank runs, on its process or thread. Its result is the exit code. It throws a {@link
-     *     ParseException} if it finds a mistake in the flags that could not be seen before, and an {@link ExampleFailure}
-     *     for any other failure; in both cases all ranks do so
+     * @return the program that every rank runs, on its process or thread. Its result is the exit code. It throws a
+     *     {@link ParseException} if it finds a mistake in the flags that could not be seen before, and an {@link
+     *     ExampleFailure} for any other failure; in both cases all ranks do so
      */
     RankBody<Integer> program(CommandLine line) throws ParseException;
 

@@ -22,8 +22,8 @@ record Launcher(OptionalInt rank) {
     }
 
     /**
-     * Waits for rank 0, which prints the same message as this rank and ends; the launcher then ends the other ranks. A rank
-     * that still runs afterwards has a mistake of its own, and prints its message itself.
+     * Waits for rank 0, which prints the same message as this rank and ends; the launcher then ends the other ranks. A
+     * rank that still runs afterwards has a mistake of its own, and prints its message itself.
      */
     void letRankZeroSpeakFirst() {
         if (speaks()) {

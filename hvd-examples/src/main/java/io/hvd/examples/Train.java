@@ -20,8 +20,8 @@ import org.apache.commons.cli.ParseException;
 import org.apache.commons.cli.help.HelpFormatter;
 
 /**
- * The main class of {@code java -jar train.jar [example] [flags]}. It chooses the example, the first one if none is named,
- * and joins or opens the job in which the example runs, of processes or of threads.
+ * The main class of {@code java -jar train.jar [example] [flags]}. It chooses the example, the first one if none is
+ * named, and joins or opens the job in which the example runs, of processes or of threads.
  */
 public final class Train {
     private static final int BAD_USAGE = 2;

@@ -3,8 +3,8 @@ package io.hvd.backend.cuda;
 import java.nio.ByteBuffer;
 
 /**
- * The functions of the CUDA driver that this package needs, for one GPU. Handles and device addresses are plain numbers;
- * streams may come from any library, and 0 is the default stream. A call that fails throws {@link
+ * The functions of the CUDA driver that this package needs, for one GPU. Handles and device addresses are plain
+ * numbers; streams may come from any library, and 0 is the default stream. A call that fails throws {@link
  * io.hvd.error.HvdException}.
  *
  * <p>Only the thread on which the GPU was opened makes calls.

@@ -7,10 +7,10 @@ import io.hvd.error.HvdException;
  * One GPU with hvd's kernels: it gives a back end kernels, stages and streams. It uses the same context as the CUDA
  * runtime, so addresses and streams of JCuda, JavaCPP and NCCL can be used with it.
  *
- * <p>One thread at a time may use it, and the GPU must be that thread's current one. It is the current GPU of the thread that
- * opened it, until this thread opens or enters another GPU, and of any thread that has called {@link #enter}, such as the one
- * on which LibTorch runs a hook. Close stages and streams first. After a failed CUDA call the GPU cannot be used any
- * more, and the job has to end.
+ * <p>One thread at a time may use it, and the GPU must be that thread's current one. It is the current GPU of the
+ * thread that opened it, until this thread opens or enters another GPU, and of any thread that has called {@link
+ * #enter}, such as the one on which LibTorch runs a hook. Close stages and streams first. After a failed CUDA call the
+ * GPU cannot be used any more, and the job has to end.
  */
 public final class CudaDevice implements AutoCloseable {
     private final CudaCalls cuda;
@@ -70,7 +70,9 @@ public final class CudaDevice implements AutoCloseable {
         return new CudaStream(cuda);
     }
 
-    /** Makes this GPU the calling thread's current one. A thread that has opened several GPUs needs this before calls. */
+    /**
+     * Makes this GPU the calling thread's current one. A thread that has opened several GPUs needs this before calls.
+     */
     public void enter() {
         cuda.enter();
     }

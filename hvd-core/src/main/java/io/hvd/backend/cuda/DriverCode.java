@@ -19,8 +19,8 @@ public final class DriverCode {
 
     /**
      * The code that a call returns. It works also if the program has told JCuda to throw exceptions, by {@code
-     * setExceptionsEnabled}. This setting holds for the whole process, and JCuda then throws for every code but success, such
-     * as for an event that is not reached yet.
+     * setExceptionsEnabled}. This setting holds for the whole process, and JCuda then throws for every code but
+     * success, such as for an event that is not reached yet.
      */
     public static int of(IntSupplier call) {
         try {

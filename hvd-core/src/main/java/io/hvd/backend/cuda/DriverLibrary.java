@@ -9,8 +9,9 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Checks the libcuda.so.1 that the loader has given to JCuda. Its functions are bound at their first call, and a missing
- * function then ends the whole process. A file that only has the driver's name must therefore be recognised before.
+ * Checks the libcuda.so.1 that the loader has given to JCuda. Its functions are bound at their first call, and a
+ * missing function then ends the whole process. A file that only has the driver's name must therefore be recognised
+ * before.
  */
 final class DriverLibrary {
     private static final Path MAPPED_FILES = Path.of("/proc/self/maps");

@@ -17,8 +17,8 @@ import jcuda.runtime.JCuda;
  *
  * <p>JCuda looks into the JVM's path of native libraries first, and reads {@code java.io.tmpdir} when it
  * unpacks. This class therefore unpacks the libraries into a cache folder, and lets the property point
- * there while JCuda's runtime and driver classes initialise. It does not load JCuda's other parts (NVRTC, cuBLAS and so on),
- * which the program loads itself.
+ * there while JCuda's runtime and driver classes initialise. It does not load JCuda's other parts (NVRTC, cuBLAS and so
+ * on), which the program loads itself.
  */
 public final class JCudaLibraries {
     private static final String TEMPORARY_FOLDER = "java.io.tmpdir";
@@ -26,8 +26,8 @@ public final class JCudaLibraries {
     private JCudaLibraries() {}
 
     /**
-     * Loads the libraries. Throws LinkageError if the driver interface is found neither on the JVM's path of native libraries
-     * nor in JCuda's jar of natives, or if there is no libcuda.so.1 for it.
+     * Loads the libraries. Throws LinkageError if the driver interface is found neither on the JVM's path of native
+     * libraries nor in JCuda's jar of natives, or if there is no libcuda.so.1 for it.
      */
     public static void load() {
         Map<String, byte[]> natives = packedNatives();

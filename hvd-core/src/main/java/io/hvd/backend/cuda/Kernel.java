@@ -38,7 +38,10 @@ record Kernel(String entry, int fromBytes, int toBytes, int run) {
         return List.copyOf(all);
     }
 
-    /** The number of elements of a tile, which a block processes at once: four vectors per thread, or two of small elements. */
+    /**
+     * The number of elements of a tile, which a block processes at once: four vectors per thread, or two of small
+     * elements.
+     */
     int tileElements() {
         return THREADS * run * (run > 4 ? 2 : 4);
     }

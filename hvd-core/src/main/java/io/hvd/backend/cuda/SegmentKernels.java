@@ -52,17 +52,17 @@ public final class SegmentKernels {
      *
      * @param segments any number of segments; those without elements are skipped
      * @param stream handle of any CUDA stream of this GPU
-     * @throws io.hvd.error.HvdException if {@link Conversion#refused} gives a reason, or if an address is not a multiple
-     *     of its element's size
+     * @throws io.hvd.error.HvdException if {@link Conversion#refused} gives a reason, or if an address is not a
+     *     multiple of its element's size
      */
     public void convert(List<Segment> segments, Conversion conversion, long stream) {
         launch(conversion.kernel(false), segments, conversion.scale(), 0, stream);
     }
 
     /**
-     * Converts and scales like {@link #convert}, and sets an int in GPU memory to 1 if it writes an element that is infinite
-     * or NaN. Such an element was infinite or NaN before, has become so by the multiplication, or is too large for the type
-     * to which it is converted. The int is never set to 0. Integers are always finite.
+     * Converts and scales like {@link #convert}, and sets an int in GPU memory to 1 if it writes an element that is
+     * infinite or NaN. Such an element was infinite or NaN before, has become so by the multiplication, or is too large
+     * for the type to which it is converted. The int is never set to 0. Integers are always finite.
      *
      * @param nonFinite device address of the int
      */

@@ -6,8 +6,8 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * The table of segments that the kernels read. It has a row of four longs, in native byte order, for each segment that has
- * elements: source, destination, number of elements, first tile.
+ * The table of segments that the kernels read. It has a row of four longs, in native byte order, for each segment that
+ * has elements: source, destination, number of elements, first tile.
  *
  * @param tiles number of tiles of all segments together
  */

@@ -20,8 +20,8 @@ import jcuda.driver.CUdevice;
 import jcuda.driver.CUresult;
 
 /**
- * The CUDA devices that the driver shows, read through JCuda. Other classes use this class only if there may be a driver,
- * because JCuda may be missing.
+ * The CUDA devices that the driver shows, read through JCuda. Other classes use this class only if there may be a
+ * driver, because JCuda may be missing.
  */
 final class CudaDevices {
     /** Room for the longest form, {@code 00000000:65:00.0}, and a terminating zero. */
@@ -50,8 +50,8 @@ final class CudaDevices {
     }
 
     /**
-     * Makes a GPU's primary context the calling thread's current one. The CUDA runtime's cudaSetDevice does the same, so
-     * code that uses the runtime finds this context. The context lives as long as the process.
+     * Makes a GPU's primary context the calling thread's current one. The CUDA runtime's cudaSetDevice does the same,
+     * so code that uses the runtime finds this context. The context lives as long as the process.
      */
     static void select(int index) {
         check("cuInit", () -> cuInit(0));

@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The GPUs that this process sees. They are looked for once, because a library that failed to load cannot be tried again
- * in the same JVM.
+ * The GPUs that this process sees. They are looked for once, because a library that failed to load cannot be tried
+ * again in the same JVM.
  *
  * @param gpus in the order of CUDA_VISIBLE_DEVICES
  * @param missing why there are none; empty if there are some

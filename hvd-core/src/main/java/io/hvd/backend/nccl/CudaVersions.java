@@ -3,8 +3,8 @@ package io.hvd.backend.nccl;
 import java.util.Optional;
 
 /**
- * Says whether a driver supports a CUDA runtime. By NVIDIA's "CUDA Compatibility", a driver supports all runtimes of its
- * own major version and of older ones.
+ * Says whether a driver supports a CUDA runtime. By NVIDIA's "CUDA Compatibility", a driver supports all runtimes of
+ * its own major version and of older ones.
  *
  * @param driver the CUDA version that the driver is made for, such as 12040; 0 if the runtime finds no driver
  * @param runtime the version of the runtime, such as 13000

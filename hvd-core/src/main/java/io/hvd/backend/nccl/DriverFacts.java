@@ -11,8 +11,8 @@ import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.JCudaDriver;
 
 /**
- * Asks the CUDA driver about itself and about a GPU, without a context. Other classes use this class only if a driver is
- * loaded, because JCuda may be missing.
+ * Asks the CUDA driver about itself and about a GPU, without a context. Other classes use this class only if a driver
+ * is loaded, because JCuda may be missing.
  */
 final class DriverFacts {
     private DriverFacts() {}

@@ -71,8 +71,8 @@ record GpuFacts(
     }
 
     /**
-     * Reads the runtime's version. If a library does not load, only the first of two attempts names the cause; the first
-     * attempt was NCCL's, which loads the runtime too.
+     * Reads the runtime's version. If a library does not load, only the first of two attempts names the cause; the
+     * first attempt was NCCL's, which loads the runtime too.
      */
     static Library runtime(String whyNoNccl, Supplier<Library> reading) {
         Library runtime = read(reading);

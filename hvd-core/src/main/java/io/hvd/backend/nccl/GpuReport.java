@@ -22,7 +22,9 @@ import java.util.stream.Collectors;
  */
 public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
     private static final double BYTES_PER_GIB = 1 << 30;
-    /** Finds the number after the words "Kernel Module"; in the open kernel module, "for x86_64" stands between them. */
+    /**
+     * Finds the number after the words "Kernel Module"; in the open kernel module, "for x86_64" stands between them.
+     */
     private static final Pattern MODULE_VERSION = Pattern.compile("Kernel Module\\D*(?:x86_64\\s+)?(\\d+\\.[\\d.]+)");
 
     /**

@@ -10,8 +10,8 @@ import java.util.List;
 /**
  * Allreduce between GPUs of several nodes in three steps, as in Horovod: a reducescatter leaves one chunk of the node's
  * result on every rank of a node, each rank reduces its chunk with the other nodes, and an allgather puts the chunks
- * together. Two nodes exchange as many bytes as one node has, over as many links as a node has ranks. While one stage is
- * reduced between the nodes, the next one is prepared.
+ * together. Two nodes exchange as many bytes as one node has, over as many links as a node has ranks. While one stage
+ * is reduced between the nodes, the next one is prepared.
  */
 final class HierarchicalAllreduce {
     private final RankGpu gpu;

@@ -40,8 +40,8 @@ import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.Pointer;
 
 /**
- * The installed NCCL and CUDA runtime, called through JavaCPP. Besides the driver, the loader must find libnccl.so.2 and
- * the libcudart.so that JavaCPP's presets are made for.
+ * The installed NCCL and CUDA runtime, called through JavaCPP. Besides the driver, the loader must find libnccl.so.2
+ * and the libcudart.so that JavaCPP's presets are made for.
  */
 final class InstalledNccl implements NcclCalls {
     /** The oldest version of NCCL that has all functions that this class calls. */
@@ -54,8 +54,8 @@ final class InstalledNccl implements NcclCalls {
     }
 
     /**
-     * Loads NCCL. Throws LinkageError if JavaCPP, its presets, the CUDA runtime or NCCL is missing, and HvdException if one
-     * of them is too old, or too new for the driver.
+     * Loads NCCL. Throws LinkageError if JavaCPP, its presets, the CUDA runtime or NCCL is missing, and HvdException if
+     * one of them is too old, or too new for the driver.
      */
     static InstalledNccl load() {
         unpack();
@@ -87,8 +87,8 @@ final class InstalledNccl implements NcclCalls {
     }
 
     /**
-     * Unpacks all libraries first. Otherwise JavaCPP loads one library while another process still unpacks the one beside
-     * it.
+     * Unpacks all libraries first. Otherwise JavaCPP loads one library while another process still unpacks the one
+     * beside it.
      */
     private static void unpack() {
         try {

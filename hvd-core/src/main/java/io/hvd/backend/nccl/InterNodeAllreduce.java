@@ -97,7 +97,8 @@ sealed interface InterNodeAllreduce {
 
         /**
          * @param host the data plane of the ranks at the same place on all nodes
-         * @param progress moves on messages that this rank has sent to other hosts, and for which another rank may be waiting
+         * @param progress moves on messages that this rank has sent to other hosts, and for which another rank may be
+         *     waiting
          */
         ThroughHost(RankGpu gpu, Collectives host, NcclCommunicator inside, Runnable progress) {
             this.progress = progress;

@@ -55,9 +55,9 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
     }
 
     /**
-     * The reason why ranks do not open their GPUs, if there is one. If a program chooses its GPUs itself and all of them
-     * are visible to every rank, each rank would open a context on the first GPU, and could not use hvd on the GPU that
-     * the program has chosen.
+     * The reason why ranks do not open their GPUs, if there is one. If a program chooses its GPUs itself and all of
+     * them are visible to every rank, each rank would open a context on the first GPU, and could not use hvd on the GPU
+     * that the program has chosen.
      */
     Optional<String> whyNotOpened(GpuSettings settings) {
         return settings.pin() || settings.share()
@@ -130,8 +130,8 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
     }
 
     /**
-     * Two ranks that NCCL takes for ranks on the same GPU, if there are any. NCCL tells hosts apart by NCCL_HOSTID if it
-     * is set, and would refuse such ranks one by one with an error number only.
+     * A message about two ranks that NCCL takes for ranks on the same GPU, if there are any. NCCL tells hosts apart by
+     * NCCL_HOSTID if it is set, and would refuse such ranks one by one with an error number only.
      */
     private Optional<String> sameToNccl() {
         return samePlace(card -> card.hostId().isEmpty() ? card.machine() : card.hostId())

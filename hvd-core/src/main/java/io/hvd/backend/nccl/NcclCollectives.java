@@ -43,7 +43,8 @@ final class NcclCollectives implements Collectives {
 
     /**
      * @param hierarchy the allreduce in two levels; null if allreduces use one communicator of all ranks
-     * @param asynchronous whether an operation counts as done for the host as soon as it is queued; the streams wait for it
+     * @param asynchronous whether an operation counts as done for the host as soon as it is queued; the streams wait
+     *     for it
      */
     NcclCollectives(RankGpu gpu, NcclCommunicator nccl, HierarchicalAllreduce hierarchy, boolean asynchronous) {
         this.gpu = gpu;
@@ -279,8 +280,8 @@ final class NcclCollectives implements Collectives {
     }
 
     /**
-     * Whether NCCL works on the tensors' own memory. All ranks come to the same answer, because they have the same sizes
-     * and types.
+     * Whether NCCL works on the tensors' own memory. All ranks come to the same answer, because they have the same
+     * sizes and types.
      */
     private static boolean isDirect(List<Tensor> inputs, Reduction how) {
         boolean unscaled = how.prescale() == 1 && how.scale().isOne();

@@ -49,7 +49,9 @@ final class NcclCommunicator {
         nccl.groupEnd();
     }
 
-    /** Closes the group after a failure, because an open group delays every later call of this thread, even an abort. */
+    /**
+     * Closes the group after a failure, because an open group delays every later call of this thread, even an abort.
+     */
     private void closeGroup(Throwable cause) {
         try {
             nccl.groupEnd();
@@ -118,9 +120,9 @@ final class NcclCommunicator {
     }
 
     /**
-     * Leaves the communicator without the other ranks. NCCL's abort waits for all work that is queued on the device, and
-     * that may include hanging work of other communicators. Every abort therefore has a thread of its own, and hvd does not
-     * wait for it.
+     * Leaves the communicator without the other ranks. NCCL's abort waits for all work that is queued on the device,
+     * and that may include hanging work of other communicators. Every abort therefore has a thread of its own, and hvd
+     * does not wait for it.
      */
     synchronized void abort() {
         if (!gone) {

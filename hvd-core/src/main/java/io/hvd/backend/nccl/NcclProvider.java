@@ -120,7 +120,10 @@ public final class NcclProvider implements BackendProvider {
         host.finish();
     }
 
-    /** The reason why NCCL cannot be used; all ranks find the same, and on an error all of them close the host back end in order. */
+    /**
+     * The reason why NCCL cannot be used, if there is one. All ranks come to one result, so after an error each of them
+     * can close the host back end in order.
+     */
     private static Optional<String> obstacle(Backend opened, NcclChoice choice, boolean insisted, boolean sharing) {
         try {
             choice.requireSound(sharing);

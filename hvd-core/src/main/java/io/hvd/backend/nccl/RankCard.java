@@ -12,7 +12,8 @@ import java.util.List;
  * @param gpus PCI ids of this rank's GPUs
  * @param nccl the version of NCCL; empty if it does not load
  * @param missing the reason why NCCL cannot be used on this rank; empty if it can
- * @param unreached the reason why hvd's kernels cannot be used on this rank's GPU; empty if they can, or if there is none
+ * @param unreached the reason why hvd's kernels cannot be used on this rank's GPU; empty if they can, or if there is
+ *     none
  * @param ways the settings that decide which communicators are made; all ranks must have the same
  * @param error the reason why this rank cannot go on at all; empty if it can
  */

@@ -28,8 +28,9 @@ import java.util.stream.LongStream;
  * One of this rank's GPUs as collectives use it: one stream on which all of them are queued, two stages, and
  * memory for results.
  *
- * <p>When an operation is carried out, its work on the device waits for the work that is queued on the tensors' streams at
- * that moment, and later work on these streams waits for the operation. Only the communication thread uses this class.
+ * <p>When an operation is carried out, its work on the device waits for the work that is queued on the tensors' streams
+ * at that moment, and later work on these streams waits for the operation. Only the communication thread uses this
+ * class.
  */
 final class RankGpu implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();
@@ -123,8 +124,8 @@ final class RankGpu implements AutoCloseable {
     }
 
     /**
-     * Allocates memory, and runs the garbage collector if the GPU is full: results take little of Java's heap, so the heap
-     * alone would not cause a collection.
+     * Allocates memory, and runs the garbage collector if the GPU is full: results take little of Java's heap, so the
+     * heap alone would not cause a collection.
      */
     private DeviceStage allocate(long bytes) {
         for (int collections = 0; ; collections++) {

@@ -9,8 +9,8 @@ import jcuda.driver.CUstream;
 import jcuda.runtime.cudaStream_t;
 
 /**
- * Makes hvd's tensors of GPU memory that a program has from JCuda. The memory belongs to the program, which frees it when the
- * operations on it are done.
+ * Makes hvd's tensors of GPU memory that a program has from JCuda. The memory belongs to the program, which frees it
+ * when the operations on it are done.
  */
 @SuppressWarnings("exports") // a program that has such pointers requires their module itself
 public final class CudaTensors {
@@ -28,7 +28,10 @@ public final class CudaTensors {
         return Tensor.onDevice(new Visible(pointer).address(), device, DEFAULT_STREAM, type, shape);
     }
 
-    /** A tensor that is used on a stream: hvd's work waits for work that is queued there, and later work there for hvd's. */
+    /**
+     * A tensor that is used on a stream: hvd's work waits for work that is queued there, and later work there for
+     * hvd's.
+     */
     public static Tensor of(Pointer pointer, Device device, CUstream stream, DType type, Shape shape) {
         return of(pointer, device, new cudaStream_t(stream), type, shape);
     }

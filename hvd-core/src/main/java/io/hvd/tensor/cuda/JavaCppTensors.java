@@ -9,8 +9,8 @@ import io.hvd.tensor.Tensor;
 import org.bytedeco.javacpp.Pointer;
 
 /**
- * Makes hvd's tensors of GPU memory that a program has from JavaCPP. The memory belongs to the program, which frees it when
- * the operations on it are done.
+ * Makes hvd's tensors of GPU memory that a program has from JavaCPP. The memory belongs to the program, which frees it
+ * when the operations on it are done.
  */
 @SuppressWarnings("exports") // a program that has such pointers requires their module itself
 public final class JavaCppTensors {
@@ -28,7 +28,8 @@ public final class JavaCppTensors {
     }
 
     /**
-     * A tensor that is used on a stream: hvd's work waits for work that is queued there, and later work there for hvd's.
+     * A tensor that is used on a stream: hvd's work waits for work that is queued there, and later work there for
+     * hvd's.
      *
      * @param stream a {@code CUstream_st}; null is the default stream
      */

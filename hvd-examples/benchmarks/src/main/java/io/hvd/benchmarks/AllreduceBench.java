@@ -11,9 +11,9 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Times allreduce from 4 bytes to 256 MiB: hvd's collective on direct memory and on an array, and a blocking call through
- * the whole engine. The opponents are mpi.jar with each setting of Open MPI, the best of these settings for each size, and
- * Gloo.
+ * Times allreduce from 4 bytes to 256 MiB: hvd's collective on direct memory and on an array, and a blocking call
+ * through the whole engine. The opponents are mpi.jar with each setting of Open MPI, the best of these settings for
+ * each size, and Gloo.
  */
 final class AllreduceBench implements Benchmark {
     @Override
@@ -126,8 +126,8 @@ final class AllreduceBench implements Benchmark {
     }
 
     /**
-     * A result with the bandwidths of OSU's and of NCCL's tests: bytes divided by time, and the least bytes that a rank must
-     * send divided by time.
+     * A result with the bandwidths of OSU's and of NCCL's tests: bytes divided by time, and the least bytes that a rank
+     * must send divided by time.
      */
     private static Result result(
             String bench, String ours, String theirs, int ranks, long bytes, Samples run, String opponent) {

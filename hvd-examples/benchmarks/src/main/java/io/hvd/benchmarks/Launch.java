@@ -17,8 +17,8 @@ final class Launch {
     private static final long LIMIT_SECONDS = 900;
 
     /**
-     * Variables of all launches: one thread computes in each rank, with hvd and without, and the opponents' libraries leave
-     * the JVM's signals and the network alone.
+     * Variables of all launches: one thread computes in each rank, with hvd and without, and the opponents' libraries
+     * leave the JVM's signals and the network alone.
      */
     private static final Map<String, String> ENVIRONMENT = Map.of(
             "OMP_NUM_THREADS", "1",
@@ -43,7 +43,9 @@ final class Launch {
         Samples under(MpiSetting setting) throws IOException, InterruptedException;
     }
 
-    /** Launches under all settings in turn, several times; reports and leaves out a setting that this Open MPI refuses. */
+    /**
+     * Launches under all settings in turn, several times; reports and leaves out a setting that this Open MPI refuses.
+     */
     static Map<MpiSetting, Samples> inTurn(
             String what, List<MpiSetting> settings, int repeat, Benchmark.Progress progress, Start start)
             throws IOException, InterruptedException {
@@ -62,8 +64,8 @@ final class Launch {
     }
 
     /**
-     * Starts ranks by plain mpirun. The placement does not depend on the setting; processes are bound if there is a core for
-     * each.
+     * Starts ranks by plain mpirun. The placement does not depend on the setting; processes are bound if there is a
+     * core for each.
      *
      * @param program a main class, whose arguments are the run's folder and {@code args}
      */
@@ -75,8 +77,8 @@ final class Launch {
     }
 
     /**
-     * Starts ranks that are not bound, as horovodrun does. Gloo's collectives take several times as long if they are bound to
-     * a core.
+     * Starts ranks that are not bound, as horovodrun does. Gloo's collectives take several times as long if they are
+     * bound to a core.
      */
     static Samples unbound(int ranks, Class<?> program, String... args) throws IOException, InterruptedException {
         return run(ranks, mpirun(ranks, "none"), Map.of(), program, args);
@@ -156,8 +158,9 @@ final class Launch {
     }
 
     /**
-     * The binding for this number of ranks: to cores, as Open MPI does by default with two ranks, if there are enough cores.
-     * Without binding the scheduler leaves cores idle for milliseconds. There may be fewer cores than hardware threads.
+     * The binding for this number of ranks: to cores, as Open MPI does by default with two ranks, if there are enough
+     * cores. Without binding the scheduler leaves cores idle for milliseconds. There may be fewer cores than hardware
+     * threads.
      */
     private static String binding(int ranks) {
         return ranks > Machine.cores() ? "none" : "core:overload-allowed";

@@ -58,8 +58,8 @@ record ModelCheck(CostModel model, List<Sample> samples) {
     }
 
     /**
-     * For each job and size that was measured with several algorithms: how much longer than the fastest one the algorithm
-     * takes that the model chooses.
+     * For each job and size that was measured with several algorithms: how much longer than the fastest one the
+     * algorithm takes that the model chooses.
      */
     private List<Double> losses() {
         Map<String, List<Sample>> together = samples.stream()

@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Timings by series and size, and facts about the programs that were timed. Each rank writes its own samples into a file
- * in the run's folder, and the program that has started the ranks reads all of them. Not thread-safe.
+ * Timings by series and size, and facts about the programs that were timed. Each rank writes its own samples into a
+ * file in the run's folder, and the program that has started the ranks reads all of them. Not thread-safe.
  */
 public final class Samples {
     private static final String SAID = "SAMPLE ";

@@ -7,7 +7,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** Times the engine itself, with ranks as threads: a step that follows the static plan against one that is negotiated. */
+/**
+ * Times the engine itself, with ranks as threads: a step that follows the static plan against one that is negotiated.
+ */
 final class ScaleBench implements Benchmark {
     private static final String STEPS = "HVD_STATIC_PLAN_STEPS";
     private static final int BYTES_OF_ONE = 256;

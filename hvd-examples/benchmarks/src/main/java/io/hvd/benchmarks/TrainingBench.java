@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Times the training of images: hvd against LibTorch in processes that do not communicate, against LibTorch in processes
- * that only wait for each other after each step, against LibTorch's DDP reducer on Gloo, and against hvd on one rank. All
- * but the last one take turns within the same processes, and each turn of hvd is compared with the opponent's turn that
- * follows it.
+ * Times the training of images: hvd against LibTorch in processes that do not communicate, against LibTorch in
+ * processes that only wait for each other after each step, against LibTorch's DDP reducer on Gloo, and against hvd on
+ * one rank. All but the last one take turns within the same processes, and each turn of hvd is compared with the
+ * opponent's turn that follows it.
  */
 final class TrainingBench implements Benchmark {
     private static final String HVD = "hvd";

@@ -1,8 +1,8 @@
 package io.hvd.examples.cuda;
 
 /**
- * Adam's numbers in one step (Kingma and Ba, ICLR 2015). The biases of mean and square are corrected here once, not in every
- * thread of the kernel.
+ * Adam's numbers in one step (Kingma and Ba, ICLR 2015). The biases of mean and square are corrected here once, not in
+ * every thread of the kernel.
  */
 record AdamRates(float rate, float unbias, float beta1, float beta2, float epsilon) {
     private static final double BETA1 = 0.9;

@@ -5,7 +5,9 @@ import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.examples.gpu.UserStream;
 import jcuda.Pointer;
 
-/** The samples of a batch in GPU memory, with room for each sample's result. It is used for one batch after the other. */
+/**
+ * The samples of a batch in GPU memory, with room for each sample's result. It is used for one batch after the other.
+ */
 final class Batch implements AutoCloseable {
     private final UserStream stream;
     private final DeviceArray losses;

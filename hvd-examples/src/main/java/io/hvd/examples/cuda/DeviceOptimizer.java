@@ -15,9 +15,9 @@ import java.util.List;
 import jcuda.Pointer;
 
 /**
- * The common part of SGD and Adam in GPU memory. Steps are queued on the compute stream and wait for the averages on the
- * exchange stream. A program that changes an average before the step, for instance to clip it, queues that work on the
- * exchange stream.
+ * The common part of SGD and Adam in GPU memory. Steps are queued on the compute stream and wait for the averages on
+ * the exchange stream. A program that changes an average before the step, for instance to clip it, queues that work on
+ * the exchange stream.
  */
 abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permits DeviceSgd, DeviceAdam {
     /** The streams of this rank: kernels are queued on one, averages on the other. */
@@ -61,7 +61,9 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
         parameters.forEach(parameter -> parameter.gradient().fillAsync(0, streams.compute.queue()));
     }
 
-    /** Makes the exchange stream wait for the compute stream, on which a gradient is queued; it can then be averaged. */
+    /**
+     * Makes the exchange stream wait for the compute stream, on which a gradient is queued; it can then be averaged.
+     */
     final void handOver() {
         streams.exchange.follow(streams.compute);
     }

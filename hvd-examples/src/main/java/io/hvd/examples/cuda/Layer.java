@@ -28,8 +28,8 @@ final class Layer implements AutoCloseable {
     }
 
     /**
-     * Initial weights with which outputs have the variance of the inputs (He et al., "Delving Deep into Rectifiers", ICCV
-     * 2015).
+     * Initial weights with which outputs have the variance of the inputs (He et al., "Delving Deep into Rectifiers",
+     * ICCV 2015).
      */
     private float[] spread(Random random) {
         float[] values = new float[inputs * outputs];

@@ -55,7 +55,11 @@ final class Mlp implements AutoCloseable {
                 scale);
     }
 
-    /** Runs backward from the last layer to the first. @param ready told of each gradient as soon as its work is queued */
+    /**
+     * Runs backward from the last layer to the first.
+     *
+     * @param ready told of each gradient as soon as its work is queued
+     */
     void backward(Batch batch, Consumer<DeviceParameter> ready) {
         for (int i = layers.size() - 1; i >= 0; i--) {
             Layer layer = layers.get(i);

@@ -25,8 +25,8 @@ import java.util.Random;
 /**
  * Trains on every rank's share of the images, and evaluates on all of them.
  *
- * <p>Kernels run on the compute stream. When a gradient is queued there, the exchange stream is made to wait for it, and
- * hvd averages it on the exchange stream while the compute stream goes on with the layer before.
+ * <p>Kernels run on the compute stream. When a gradient is queued there, the exchange stream is made to wait for it,
+ * and hvd averages it on the exchange stream while the compute stream goes on with the layer before.
  */
 final class MlpTraining implements AutoCloseable {
     private static final int EVALUATION_ROWS = 256;

@@ -27,9 +27,10 @@ public final class Cifar {
     /**
      * Opens the folder. Binary files are read at once, JPEG files when their samples are read.
      *
-     * @param trainFraction the share of the images to train on if one of the two parts is missing; the other part is then
-     *     split at random, in the same way each time. If it is empty, a missing part is an error
-     * @throws NoSuchFileException if there are no images to train or to test on; the message says which files were looked for
+     * @param trainFraction the share of the images to train on if one of the two parts is missing; the other part is
+     *     then split at random, in the same way each time. If it is empty, a missing part is an error
+     * @throws NoSuchFileException if there are no images to train or to test on; the message says which files were
+     *     looked for
      * @throws IOException if a file is not valid; the message names the file, what was found and what was expected
      */
     public static ImageSets open(Path folder, OptionalDouble trainFraction) throws IOException {

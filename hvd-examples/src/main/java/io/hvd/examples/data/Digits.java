@@ -26,7 +26,10 @@ public final class Digits {
 
     private Digits() {}
 
-    /** Loads the digits with pixels in 0..1, split 80 to 20 in the same way each time: 1,438 to train on, 359 to test on. */
+    /**
+     * Loads the digits with pixels in 0..1, split 80 to 20 in the same way each time: 1,438 to train on, 359 to test
+     * on.
+     */
     public static ImageSets load() {
         Dataset.Split<ImageSample> split = Dataset.of(read()).split(TRAIN_FRACTION, SPLIT_SEED);
         return ImageSets.ofDigits(split.first(), split.second(), SIDE, SIDE);

@@ -33,9 +33,11 @@ public final class Mnist {
     }
 
     /**
-     * Opens all four files. If there are no training files, it splits the test files at random, in the same way each time.
+     * Opens all four files. If there are no training files, it splits the test files at random, in the same way each
+     * time.
      *
-     * @param trainFraction the share of the test files to train on, between 0 and 1; not used if there are training files
+     * @param trainFraction the share of the test files to train on, between 0 and 1; not used if there are training
+     *     files
      * @throws NoSuchFileException if a file is missing; the message names it
      * @throws IOException if a file is not valid; the message names the file, what was found and what was expected
      */

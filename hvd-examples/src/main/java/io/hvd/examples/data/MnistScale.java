@@ -1,8 +1,8 @@
 package io.hvd.examples.data;
 
 /**
- * MNIST's usual normalisation: the mean of all training pixels is subtracted from a grey value in 0..1, and the difference
- * is divided by their standard deviation.
+ * MNIST's usual normalisation: the mean of all training pixels is subtracted from a grey value in 0..1, and the
+ * difference is divided by their standard deviation.
  */
 final class MnistScale {
 

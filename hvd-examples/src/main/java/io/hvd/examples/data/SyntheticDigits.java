@@ -3,8 +3,8 @@ package io.hvd.examples.data;
 import io.hvd.data.SplitMix64;
 
 /**
- * Digits of a seven-segment display, drawn on 28x28 pixels with random place, size, slant, stroke and brightness, and with
- * noise. They replace MNIST if its files are not available, with the same normalisation.
+ * Digits of a seven-segment display, drawn on 28x28 pixels with random place, size, slant, stroke and brightness, and
+ * with noise. They replace MNIST if its files are not available, with the same normalisation.
  */
 public final class SyntheticDigits {
     private static final int SIDE = 28;

@@ -8,7 +8,10 @@ import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** Check G7: the time of a blocking allreduce of a GPU tensor through the whole engine, by size; medians in microseconds. */
+/**
+ * Check G7: the time of a blocking allreduce of a GPU tensor through the whole engine, by size; medians in
+ * microseconds.
+ */
 final class CallTimes {
     private static final long SECONDS_PER_SIZE = 1;
     private static final int MOST_CALLS = 200;

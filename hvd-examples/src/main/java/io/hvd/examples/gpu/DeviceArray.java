@@ -59,7 +59,11 @@ public final class DeviceArray implements AutoCloseable {
         return tensor(device, type, 0, Shape.of((int) (bytes / type.bytes())));
     }
 
-    /** The whole array as a tensor for hvd's collectives. @param stream the stream on which the work that fills it is queued */
+    /**
+     * The whole array as a tensor for hvd's collectives.
+     *
+     * @param stream the stream on which the work that fills it is queued
+     */
     public Tensor tensor(Device device, DType type, long stream, Shape shape) {
         return Tensor.onDevice(pointer.address(), device, stream, type, shape);
     }

@@ -20,11 +20,12 @@ import org.apache.commons.cli.ParseException;
 
 /**
  * Checks the GPU part of hvd on a machine that has GPUs: the GPU of each rank (G1), the collectives on
- * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the time of a call (G7). Start it
- * under mpirun with as many ranks as there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd refuses the job.
+ * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the time of a call (G7). Start
+ * it under mpirun with as many ranks as there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd refuses
+ * the job.
  *
- * <p>Rank 0 prints the table of versions, one {@code CHECK} line per check and a {@code RESULT} line. The exit code is 1 if a
- * check failed, 2 if a check could not be run, for instance without a GPU, otherwise 0.
+ * <p>Rank 0 prints the table of versions, one {@code CHECK} line per check and a {@code RESULT} line. The exit code is
+ * 1 if a check failed, 2 if a check could not be run, for instance without a GPU, otherwise 0.
  */
 public final class GpuCheck implements Example {
     private static final int FAILED = 1;

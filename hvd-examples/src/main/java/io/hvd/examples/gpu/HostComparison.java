@@ -13,8 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Collects the differences between GPU and host that one check has found. The check goes on after a difference, so that all
- * ranks make the same calls.
+ * Collects the differences between GPU and host that one check has found. The check goes on after a difference, so that
+ * all ranks make the same calls.
  */
 final class HostComparison {
     private final HvdContext hvd;

@@ -19,8 +19,8 @@ import java.util.Random;
 
 /**
  * Check G4: one launch packs, scales and converts a hundred tensors from 4 bytes to 64 MiB to float16 and bfloat16, and
- * another one converts them back. The bits must be those of the CPU, and the flag must say whether an element is infinite.
- * The speed is compared with a copy from device to device that moves as many bytes.
+ * another one converts them back. The bits must be those of the CPU, and the flag must say whether an element is
+ * infinite. The speed is compared with a copy from device to device that moves as many bytes.
  */
 final class KernelCheck implements AutoCloseable {
     private static final int TENSORS = 100;
@@ -74,7 +74,10 @@ final class KernelCheck implements AutoCloseable {
         }
     }
 
-    /** The GPU memory of the tensors, of the packed and of the unpacked data and of the flag; host memory for all copies. */
+    /**
+     * The GPU memory of the tensors, of the packed and of the unpacked data and of the flag; host memory for all
+     * copies.
+     */
     private record Memory(DeviceStage floats, DeviceStage halves, DeviceStage back, DeviceStage flag, PinnedStage host)
             implements AutoCloseable {
         @Override

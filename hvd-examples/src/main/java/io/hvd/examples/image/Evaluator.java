@@ -13,7 +13,9 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 
-/** Evaluates a model on all test images, each of which goes to one rank; the means are exact and the same on all ranks. */
+/**
+ * Evaluates a model on all test images, each of which goes to one rank; the means are exact and the same on all ranks.
+ */
 final class Evaluator {
     private final HvdContext hvd;
     private final ImageSets images;

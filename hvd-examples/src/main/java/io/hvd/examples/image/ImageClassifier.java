@@ -16,7 +16,9 @@ import org.bytedeco.pytorch.Scalar;
 
 /** A LibTorch module from images to log-probabilities of classes. */
 public abstract class ImageClassifier extends Module {
-    /** The lock on LibTorch's generator, from which all weights of a process are drawn, because ranks may be threads. */
+    /**
+     * The lock on LibTorch's generator, from which all weights of a process are drawn, because ranks may be threads.
+     */
     private static final Object GENERATOR = new Object();
 
     /** A generator of this model's own: ranks that are threads of one process would share LibTorch's. */

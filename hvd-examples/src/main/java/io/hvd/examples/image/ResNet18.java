@@ -17,9 +17,9 @@ import org.bytedeco.pytorch.Tensor;
 
 /**
  * The residual net of 18 layers for colour images of any size: a stem, four pairs of residual blocks, a mean over all
- * pixels, one dense layer. With width 64 it has 11,173,962 parameters for ten classes with the stem for small images, and
- * 11,689,512 for a thousand classes with the other stem. The parameters have torchvision's names. (LibTorch calls modules
- * that are written in Java, so Java must keep references to them.)
+ * pixels, one dense layer. With width 64 it has 11,173,962 parameters for ten classes with the stem for small images,
+ * and 11,689,512 for a thousand classes with the other stem. The parameters have torchvision's names. (LibTorch calls
+ * modules that are written in Java, so Java must keep references to them.)
  *
  * <p>K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning for Image Recognition", CVPR 2016.
  */
@@ -50,7 +50,9 @@ public final class ResNet18 extends ImageClassifier {
     private final List<ResidualStage> stages;
     private final LinearImpl dense;
 
-    /** @param width channels of the first stage; each further stage has twice as many as the one before; 64 in the paper */
+    /**
+     * @param width channels of the first stage; each further stage has twice as many as the one before; 64 in the paper
+     */
     public ResNet18(Stem stem, int classes, int width) {
         boolean small = stem == Stem.CIFAR;
         conv1 = register_module(

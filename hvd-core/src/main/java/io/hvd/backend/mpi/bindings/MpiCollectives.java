@@ -43,7 +43,7 @@ final class MpiCollectives implements DataPlane, BegunCollectives {
     /** The number of tags for chains, more than are ever under way. */
     private static final int CHAIN_TAGS = 4096;
 
-    /** Up to this size, few steps count for more than few bytes. */
+    /** The size up to which a broadcast takes few steps rather than sending few bytes. */
     private static final int CHAIN_BYTES = 256 << 10;
 
     private final Stage stage;

@@ -8,10 +8,10 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * An allreduce of one chunk, which passes through the ring of ranks twice. In each step a rank sends a block to the next
- * rank and receives a block from the rank before. In the first pass it adds its own values to the block that it has
- * received, until each block is complete on one rank (a reduce-scatter). In the second pass the complete blocks go to
- * all ranks (an allgather). A rank sends 2(n-1)/n of the chunk, which is the least possible.
+ * An allreduce of one chunk, which passes through the ring of ranks twice. In each step a rank sends a block to the
+ * next rank and receives a block from the rank before. In the first pass it adds its own values to the block that it
+ * has received, until each block is complete on one rank (a reduce-scatter). In the second pass the complete blocks go
+ * to all ranks (an allgather). A rank sends 2(n-1)/n of the chunk, which is the least possible.
  *
  * <pre>
  * three ranks     step 0     1     2     3

@@ -10,8 +10,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Messages between ranks that are threads. They are read from the sender's memory only when the receiver asks for them, and
- * at times even later, so that tests notice memory that changes too early.
+ * Messages between ranks that are threads. They are read from the sender's memory only when the receiver asks for them,
+ * and at times even later, so that tests notice memory that changes too early.
  */
 final class SimulatedNetwork {
     private final Map<Route, Line> lines = new ConcurrentHashMap<>();

@@ -9,7 +9,10 @@ import java.util.Optional;
 public enum Algorithm {
     /** Shared memory of all ranks; on one host only. */
     SHARED_MEMORY,
-    /** A reduce-scatter in each host, an allreduce of each rank's slice between the hosts by MPI, an allgather in each host. */
+    /**
+     * A reduce-scatter in each host, an allreduce of each rank's slice between the hosts by MPI, an allgather in each
+     * host.
+     */
     TWO_LEVEL,
     /** MPI_Allreduce with all ranks. */
     MPI,

@@ -4,9 +4,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The cost of an algorithm by size. It consists of pieces, because the protocol changes with the size, and so does the cache
- * that holds the data. It is known for jobs that use the same links as the measured ones. The curve of two levels covers
- * only the part between hosts.
+ * The cost of an algorithm by size. It consists of pieces, because the protocol changes with the size, and so does the
+ * cache that holds the data. It is known for jobs that use the same links as the measured ones. The curve of two levels
+ * covers only the part between hosts.
  *
  * @param seen the shapes of the jobs that were measured
  * @param pieces the pieces by size; the last one holds for all larger sizes
@@ -25,8 +25,8 @@ public record Curve(Algorithm algorithm, Set<JobShape> seen, List<Piece> pieces)
     }
 
     /**
-     * The time for this number of bytes. More bytes never take less time: if a piece gives less than the one before gives at
-     * its end, the larger time counts.
+     * The time for this number of bytes. More bytes never take less time: if a piece gives less than the one before
+     * gives at its end, the larger time counts.
      */
     double seconds(JobShape shape, long bytes, CalibrationHost host) {
         double least = 0;

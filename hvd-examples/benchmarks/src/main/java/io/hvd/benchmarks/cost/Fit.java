@@ -12,21 +12,21 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Fits a cost model to measurements. For each algorithm it finds the pieces, bounds and parameters with the smallest sum of
- * squared relative errors. Errors are relative so that a latency counts as much as the time of a large message.
+ * Fits a cost model to measurements. For each algorithm it finds the pieces, bounds and parameters with the smallest
+ * sum of squared relative errors. Errors are relative so that a latency counts as much as the time of a large message.
  */
 public final class Fit {
     private static final int MOST_PIECES = 3;
     /**
-     * The number of sizes that each kind of job needs: two sizes tell the cost of a message from that of a byte, and the
-     * third one can contradict them.
+     * The number of sizes that each kind of job needs: two sizes tell the cost of a message from that of a byte, and
+     * the third one can contradict them.
      */
     private static final int SIZES_PER_PIECE = 3;
     /** A further piece is accepted only if the error falls below this share of the error without it. */
     private static final double WORTH_A_PIECE = 0.7;
     /**
-     * The number of iterations. Errors are relative to predictions too, so each solution changes the weights for the next
-     * one.
+     * The number of iterations. Errors are relative to predictions too, so each solution changes the weights for the
+     * next one.
      */
     private static final int ROUNDS = 4;
 
@@ -65,8 +65,8 @@ public final class Fit {
     }
 
     /**
-     * The curve inside the hosts for two levels. It comes from shared memory on one host, because measurements with two hosts
-     * alone could not tell the time inside the hosts from the time between them.
+     * The curve inside the hosts for two levels. It comes from shared memory on one host, because measurements with two
+     * hosts alone could not tell the time inside the hosts from the time between them.
      */
     private static Curve inside(Algorithm algorithm, Map<Algorithm, Curve> fitted) {
         if (algorithm != Algorithm.TWO_LEVEL) {
@@ -107,7 +107,9 @@ public final class Fit {
         return new Curve(algorithm, shapes, best.pieces);
     }
 
-    /** The best pieces, of the given number, for the sizes from the given one on; the form for few bytes comes first. */
+    /**
+     * The best pieces, of the given number, for the sizes from the given one on; the form for few bytes comes first.
+     */
     private Optional<Candidate> split(int from, int pieces, Form least) {
         Candidate best = null;
         for (Form form : Form.values()) {
@@ -168,9 +170,9 @@ public final class Fit {
     }
 
     /**
-     * Solves for the parameters. Errors are relative to the larger of the predicted and the measured time. A prediction that
-     * is too high therefore counts no more than one that is too low, and a disturbed measurement no more than any other
-     * wrong one.
+     * Solves for the parameters. Errors are relative to the larger of the predicted and the measured time. A prediction
+     * that is too high therefore counts no more than one that is too low, and a disturbed measurement no more than any
+     * other wrong one.
      */
     private LeastSquares.Solution solved(Form form, List<Sample> some) {
         double[][] rows = some.stream().map(sample -> row(form, sample)).toArray(double[][]::new);

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * Finds the unknowns of a linear model, none of them negative, by least squares. It tries all combinations of unknowns that
- * are zero, which is exact, and cheap for a few unknowns.
+ * Finds the unknowns of a linear model, none of them negative, by least squares. It tries all combinations of unknowns
+ * that are zero, which is exact, and cheap for a few unknowns.
  */
 final class LeastSquares {
     /** The smallest pivot; below it, columns are so similar that their unknowns cannot be told apart. */

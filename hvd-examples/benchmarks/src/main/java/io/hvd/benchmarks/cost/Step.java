@@ -4,12 +4,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A training step of one rank: the time for which it computes, and the gradients that become ready during this time, one
- * after the other.
+ * A training step of one rank: the time for which it computes, and the gradients that become ready during this time,
+ * one after the other.
  *
- * <p>Gradients travel as in hvd's engine, in one operation at a time: gradients that have become ready during one operation
- * travel together in the next, up to the fusion threshold. Negotiation costs nothing, because ranks whose steps repeat do
- * not negotiate. The model leaves out the computing time that a rank without a free core loses to communication.
+ * <p>Gradients travel as in hvd's engine, in one operation at a time: gradients that have become ready during one
+ * operation travel together in the next, up to the fusion threshold. Negotiation costs nothing, because ranks whose
+ * steps repeat do not negotiate. The model leaves out the computing time that a rank without a free core loses to
+ * communication.
  *
  * @param gradients the gradients in the order in which they become ready
  */

@@ -23,11 +23,11 @@ package io.hvd.benchmarks.cost;
  * two levels, many       2(h-1)         2(h-1)/h B         each rank its slice, of which it reduces (h-1)/h B/p
  * </pre>
  *
- * with r(n) = log2 n rounds, and two more if n is not a power of two. The formulas of recursive doubling and of the ring are
- * those of R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in MPICH", 2005,
- * sections 4.4 and 4.5, and P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
- * workstations", 2009. Ranks that share cores take turns: bytes inside a host and reductions then take longer by the number
- * of ranks per core, and every message waits for a core, which {@code crowded} counts.
+ * with r(n) = log2 n rounds, and two more if n is not a power of two. The formulas of recursive doubling and of the
+ * ring are those of R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in
+ * MPICH", 2005, sections 4.4 and 4.5, and P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters
+ * of workstations", 2009. Ranks that share cores take turns: bytes inside a host and reductions then take longer by the
+ * number of ranks per core, and every message waits for a core, which {@code crowded} counts.
  */
 record Terms(
         double inside, double crowded, double insideBytes, double between, double betweenBytes, double reducedBytes) {

@@ -6,8 +6,8 @@ import mpi.MPI;
 import mpi.MPIException;
 
 /**
- * The calls of MPI that a program without hvd would make. {@link MpiCalls#beside} makes it and links it to the mpi.jar that
- * hvd has loaded.
+ * The calls of MPI that a program without hvd would make. {@link MpiCalls#beside} makes it and links it to the mpi.jar
+ * that hvd has loaded.
  */
 public final class RawMpi implements MpiCalls {
     @Override

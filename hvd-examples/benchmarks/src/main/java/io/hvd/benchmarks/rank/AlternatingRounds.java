@@ -7,28 +7,35 @@ import java.util.function.IntToDoubleFunction;
 
 /**
  * Times several implementations of one collective in turn, round by round, for one size after the other. All sizes are
- * warmed up before the first one is timed. The JIT gets time to finish its compilations, because its threads use the same
- * cores.
+ * warmed up before the first one is timed. The JIT gets time to finish its compilations, because its threads use the
+ * same cores.
  */
 final class AlternatingRounds {
-    /** The most phases of the warm-up. A later phase may invalidate code that the JIT has compiled in an earlier one. */
+    /**
+     * The most phases of the warm-up. A later phase may invalidate code that the JIT has compiled in an earlier one.
+     */
     private static final int MOST_PHASES = 5;
 
     private static final long WARM_NANOS = 50_000_000L;
-    /** The number of warm-up calls for each round: with ten rounds the JIT compiles everything, with two it does not. */
+    /**
+     * The number of warm-up calls for each round: with ten rounds the JIT compiles everything, with two it does not.
+     */
     private static final int WARM_CALLS_PER_ROUND = 1000;
 
     /** The length of a pause in which only the JIT works. */
     private static final long PAUSE_MILLIS = 500;
 
-    /** The number of calls that remove the data of other sizes from the caches, and after which hvd's ranks do not negotiate. */
+    /**
+     * The number of calls that remove the data of other sizes from the caches, and after which hvd's ranks do not
+     * negotiate.
+     */
     private static final int SETTLING_CALLS = 20;
 
     private static final long SETTLING_BYTES = 64 << 20;
 
     /**
-     * The most calls of one contender before the other one follows. After each change of the name, hvd's ranks negotiate for
-     * ten steps, and after 32 more steps rank 0 may change the batches.
+     * The most calls of one contender before the other one follows. After each change of the name, hvd's ranks
+     * negotiate for ten steps, and after 32 more steps rank 0 may change the batches.
      */
     private static final int MOST_CALLS_OF_ITS_OWN = 50;
 
@@ -50,7 +57,9 @@ final class AlternatingRounds {
         this.rounds = rounds;
     }
 
-    /** Before each timing, calls of the contender itself bring the ranks together; a call may take tens of microseconds. */
+    /**
+     * Before each timing, calls of the contender itself bring the ranks together; a call may take tens of microseconds.
+     */
     void run(List<Contender> contenders, long[] sizes) {
         run(contenders, sizes, 20_000, null);
     }

@@ -14,8 +14,8 @@ enum Expected {
     PIECE_OF_SUM;
 
     /**
-     * The input of a rank. It depends on the rank and on the element, and is so small that even fp16 adds up a hundred ranks
-     * without rounding.
+     * The input of a rank. It depends on the rank and on the element, and is so small that even fp16 adds up a hundred
+     * ranks without rounding.
      */
     static float brought(int rank, int element) {
         return 1 + rank % 16 + element % 7;

@@ -10,8 +10,8 @@ import java.util.Arrays;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * The memory that all contenders work on in turn: a direct buffer, an array of the same length and, for collectives whose
- * input and output differ, a direct buffer for the input.
+ * The memory that all contenders work on in turn: a direct buffer, an array of the same length and, for collectives
+ * whose input and output differ, a direct buffer for the input.
  */
 final class Floats {
     private static final int BLOCK = 2048;
@@ -71,7 +71,10 @@ final class Floats {
         view.put(0, array, 0, count);
     }
 
-    /** Copies back into the array and multiplies by {@code scale}, block by block, so that a block is scaled in the cache. */
+    /**
+     * Copies back into the array and multiplies by {@code scale}, block by block, so that a block is scaled in the
+     * cache.
+     */
     void unpack(int count, float scale) {
         for (int from = 0; from < count; from += BLOCK) {
             int to = Math.min(count, from + BLOCK);

@@ -18,8 +18,8 @@ import org.bytedeco.pytorch.global.torch_gloo;
 /** LibTorch's process group over Gloo for the ranks of this host, which find each other through a file. */
 final class Gloo implements AutoCloseable {
     /**
-     * The store as its Java object owns it. Gloo gets {@link #store}, which counts its references; this one would be freed
-     * twice.
+     * The store as its Java object owns it. Gloo gets {@link #store}, which counts its references; this one would be
+     * freed twice.
      */
     private final FileStore ownStore;
 

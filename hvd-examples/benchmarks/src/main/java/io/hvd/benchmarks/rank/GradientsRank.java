@@ -27,20 +27,27 @@ public final class GradientsRank {
     public static final String HVD_AND_MPI = "hvd+mpi";
     public static final String GLOO = "gloo";
 
-    /** More than the 42 identical steps after which hvd's ranks have stopped negotiating and rank 0 may change the batches. */
+    /**
+     * More than the 42 identical steps after which hvd's ranks have stopped negotiating and rank 0 may change the
+     * batches.
+     */
     private static final int FEWEST_WARM_STEPS = 60;
     /** Few steps, because a step of Gloo may take a second. */
     private static final int WARM_STEPS_OF_GLOO = 10;
     /**
-     * The number of operations after which the JIT has compiled even the code that runs once per step, which takes 5,000
-     * steps with 400 tensors. Large gradients get fewer, because moving gigabytes before each timing would take too long.
+     * The number of operations after which the JIT has compiled even the code that runs once per step, which takes
+     * 5,000 steps with 400 tensors. Large gradients get fewer, because moving gigabytes before each timing would take
+     * too long.
      */
     private static final int WARM_OPERATIONS = 2_000_000;
 
     private static final long MOST_WARM_BYTES = 20L << 30;
     /** The length of a pause in which the JIT finishes its compilations. */
     private static final long PAUSE_MILLIS = 500;
-    /** The number of timings of a short step in each round. If the JIT compiles again, it disturbs tens of steps in a row. */
+    /**
+     * The number of timings of a short step in each round. If the JIT compiles again, it disturbs tens of steps in a
+     * row.
+     */
     private static final int TIMINGS_PER_ROUND = 20;
 
     /** The bytes of a gradients whose step takes about a millisecond. */

@@ -16,9 +16,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * One rank of the measurements for a cost model: MPI's allreduce, hvd's if it uses shared memory or the ring, and a sum on
- * one core. Ranks on other hosts do not see the folder, so rank 0 writes for all ranks. Arguments: folder, sizes in bytes,
- * rounds.
+ * One rank of the measurements for a cost model: MPI's allreduce, hvd's if it uses shared memory or the ring, and a sum
+ * on one core. Ranks on other hosts do not see the folder, so rank 0 writes for all ranks. Arguments: folder, sizes in
+ * bytes, rounds.
  */
 public final class ModelRank {
     /** The number of bytes of a sum: the size of a stage in shared memory. */

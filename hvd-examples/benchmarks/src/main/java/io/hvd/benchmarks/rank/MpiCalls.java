@@ -19,13 +19,18 @@ public interface MpiCalls {
     /** Gathers from one direct buffer into another one. @param each number of floats of every rank */
     void allgather(ByteBuffer source, ByteBuffer target, int each);
 
-    /** Reduces by sums and scatters, from one direct buffer into another one. @param each number of floats for every rank */
+    /**
+     * Reduces by sums and scatters, from one direct buffer into another one.
+     *
+     * @param each number of floats for every rank
+     */
     void reduceScatter(ByteBuffer source, ByteBuffer target, int each);
 
     void barrier();
 
     /**
-     * The calls through the class loader of hvd's mpi.jar, because the JVM lets only one class loader use a JNI library.
+     * The calls through the class loader of hvd's mpi.jar, because the JVM lets only one class loader use a JNI
+     * library.
      *
      * @param backend a back end that MPI's provider has opened
      */

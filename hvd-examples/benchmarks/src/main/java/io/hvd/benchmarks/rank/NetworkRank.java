@@ -17,9 +17,9 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * One rank that times collectives by size between hosts. Allreduce is timed with hvd in float32 and as fp16, mpi.jar, and
- * plain TCP that moves as many bytes as an allreduce must, in turn; each other collective with hvd and mpi.jar. Rank 0
- * prints the timings of all ranks. Arguments: sizes in bytes, rounds.
+ * One rank that times collectives by size between hosts. Allreduce is timed with hvd in float32 and as fp16, mpi.jar,
+ * and plain TCP that moves as many bytes as an allreduce must, in turn; each other collective with hvd and mpi.jar.
+ * Rank 0 prints the timings of all ranks. Arguments: sizes in bytes, rounds.
  */
 public final class NetworkRank {
     private final Job job = Job.ofThisProcess();

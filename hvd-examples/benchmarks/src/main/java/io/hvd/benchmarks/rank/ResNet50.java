@@ -14,7 +14,9 @@ public final class ResNet50 {
     /** The ratio of the channels of a block's last convolution to those of the others. */
     private static final int EXPANSION = 4;
 
-    /** @param blocks number of bottleneck blocks; the first one also projects its input to the new number of channels */
+    /**
+     * @param blocks number of bottleneck blocks; the first one also projects its input to the new number of channels
+     */
     private record Stage(int blocks, int channels) {}
 
     private static final List<Stage> STAGES =

@@ -15,8 +15,8 @@ import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CyclicBarrier;
 
 /**
- * Many ranks as threads of this JVM, which average some tiny tensors step after step, so that the engine is timed and not
- * the data. Arguments: folder, ranks, tensors, steps.
+ * Many ranks as threads of this JVM, which average some tiny tensors step after step, so that the engine is timed and
+ * not the data. Arguments: folder, ranks, tensors, steps.
  */
 public final class ScaleProgram {
     private static final int ELEMENTS = 64;

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * The fastest barrier for ranks of one host: each rank counts in a cache line of its own, and polls the other ranks' lines
- * until they have counted as far. If each rank has a core, no other way of keeping them in step takes less time.
+ * The fastest barrier for ranks of one host: each rank counts in a cache line of its own, and polls the other ranks'
+ * lines until they have counted as far. If each rank has a core, no other way of keeping them in step takes less time.
  */
 final class SharedMemoryBarrier {
     private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());

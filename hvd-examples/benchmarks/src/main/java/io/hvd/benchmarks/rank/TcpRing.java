@@ -17,8 +17,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Measures the best that the network can do: plain TCP connections from each rank to the next one, which all carry bytes at
- * the same time; the bytes are not used. Each rank sends and receives at the same time, with a thread for each direction.
+ * Measures the best that the network can do: plain TCP connections from each rank to the next one, which all carry
+ * bytes at the same time; the bytes are not used. Each rank sends and receives at the same time, with a thread for each
+ * direction.
  */
 final class TcpRing implements AutoCloseable {
     private static final int PIECE = 256 << 10;

@@ -31,8 +31,8 @@ interface Trainer extends AutoCloseable {
     /** The net, the images and the optimizer, which are the same for all ways. */
     final class Model {
         /**
-         * A rate at which the net hardly changes. Otherwise its gradients would be denormal numbers after thousands of steps
-         * on one batch, and make the CPU slow.
+         * A rate at which the net hardly changes. Otherwise its gradients would be denormal numbers after thousands of
+         * steps on one batch, and make the CPU slow.
          */
         private static final double LEARNING_RATE = 1e-6;
 
@@ -94,8 +94,8 @@ interface Trainer extends AutoCloseable {
     }
 
     /**
-     * Trains in the same way, but no rank begins a step before all ranks have ended the step before. Averaging cannot do
-     * without that either.
+     * Trains in the same way, but no rank begins a step before all ranks have ended the step before. Averaging cannot
+     * do without that either.
      */
     final class InStep implements Trainer {
         private final Plain alone;

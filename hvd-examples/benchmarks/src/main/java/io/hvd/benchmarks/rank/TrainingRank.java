@@ -8,14 +8,14 @@ import org.bytedeco.javacpp.PointerScope;
 
 /**
  * One rank that trains the same net in several ways, in turn. They take turns in one process, because one process may
- * compute up to a quarter faster than another one, for as long as it lives. All ranks begin each turn together, so that all
- * of them use their cores during the whole timing. Arguments: folder, ways separated by commas, net, number of timed steps
- * of each way.
+ * compute up to a quarter faster than another one, for as long as it lives. All ranks begin each turn together, so that
+ * all of them use their cores during the whole timing. Arguments: folder, ways separated by commas, net, number of
+ * timed steps of each way.
  */
 public final class TrainingRank {
-    /** The JIT compiles for the last time after 5,000 calls, and much of the code that communicates runs once per step. */
+    /** The warm-up steps for each timed step: the JIT's last tier needs 5,000 calls of code that runs once per step. */
     private static final int WARM_STEPS_PER_STEP = 20;
-    /** LibTorch alone needs fewer steps, because its calls are made dozens of times per step. */
+    /** The warm-up steps of LibTorch alone, which needs fewer because its calls are made dozens of times per step. */
     private static final int WARM_STEPS_PER_STEP_ALONE = 7;
 
     private static final int TURNS = 10;
