@@ -40,8 +40,8 @@ class StaticStateTest {
     /** Arrays that nobody writes into after they were made. */
     private static final Map<String, String> CONSTANT_ARRAYS = Map.ofEntries(
             Map.entry("io.hvd.backend.cuda.DriverLibrary.FIRST_FUNCTION", "a name, as C has it"),
-            Map.entry("io.hvd.backend.mpi.bindings.OperatorProof.COUNTS", "sizes to try"),
-            Map.entry("io.hvd.backend.mpi.bindings.OperatorProof.EXTREME_FLOATS", "values to try"),
+            Map.entry("io.hvd.backend.mpi.bindings.OperatorCheck.COUNTS", "sizes to try"),
+            Map.entry("io.hvd.backend.mpi.bindings.OperatorCheck.EXTREME_FLOATS", "values to try"),
             Map.entry("io.hvd.engine.StepStudy.LOOKS", "steps after which it looks"),
             Map.entry("io.hvd.tensor.HalfRuns$Table.FLOATS", "the float of each float16"),
             Map.entry("io.hvd.timeline.TimelineFile.END", "the last bytes of a file"));

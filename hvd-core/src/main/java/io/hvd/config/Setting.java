@@ -9,8 +9,8 @@ public enum Setting {
             "HVD_BACKEND",
             "auto",
             JOB,
-            "auto, local, mpi or nccl; auto takes mpi when started by mpirun or srun, with nccl for tensors on GPUs"
-                    + " where it can be used, else local"),
+            "auto, local, mpi or nccl; auto takes mpi if mpirun or srun has started the process (and nccl for tensors on"
+                    + " GPUs if it can be used), else local"),
     OPENMPI_HOME(
             "HVD_OPENMPI_HOME", "", RANK, "prefix of the Open MPI to use; otherwise the one of the mpirun on PATH"),
     MPI_JAR("HVD_MPI_JAR", "", RANK, "mpi.jar to use instead of the one found; its version must be Open MPI's"),
@@ -43,34 +43,30 @@ public enum Setting {
             "HVD_STATIC_PLAN_STEPS",
             "10",
             JOB,
-            "identical steps after which the ranks stop negotiating and follow a fixed plan, which is cut into new batches"
-                    + " after 32 and 512 more where rank 0 has seen that a step would end sooner so; 0 always negotiates"),
+            "identical steps after which the ranks stop negotiating and follow a static plan; after 32 and 512 more steps"
+                    + " rank 0 divides the plan into other batches if a step ends sooner with them; 0 always negotiates"),
     DYNAMIC_PROCESS_SETS(
             "HOROVOD_DYNAMIC_PROCESS_SETS", "0", JOB, "1 allows process sets to be added and removed after init"),
     STAGE_BYTES("HVD_STAGE_BYTES", "4194304", JOB, "bytes of the staging buffer through which host tensors stream"),
-    SHARED_MEMORY(
-            "HVD_SHARED_MEMORY",
-            "1",
-            JOB,
-            "0 has the ranks of a host go through MPI instead of memory that they share"),
+    SHARED_MEMORY("HVD_SHARED_MEMORY", "1", JOB, "0 makes the ranks of a host use MPI instead of shared memory"),
     COMPRESS_ON_ONE_HOST(
             "HVD_COMPRESS_ON_ONE_HOST",
             "0",
             JOB,
-            "1 compresses also where all ranks are on one host, whose memory is faster than the conversion; tensors on"
-                    + " GPUs are compressed anyway"),
+            "1 compresses even if all ranks are on one host, where the conversion takes longer than it saves; tensors on"
+                    + " GPUs are always compressed"),
     ALLREDUCE_ALGORITHM(
             "HVD_ALLREDUCE_ALGORITHM",
             "auto",
             JOB,
-            "auto, mpi or ring: how processes reduce; ring is hvd's own over messages to neighbours, auto takes it between"
-                    + " hosts from the size on where it was seen to be faster"),
+            "algorithm of allreduces between processes: mpi is MPI_Allreduce, ring is hvd's own ring, auto takes the ring"
+                    + " between hosts from the size on at which it was measured to be faster"),
     PIN_GPU("HVD_PIN_GPU", "1", JOB, "0 leaves the choice of the GPU to the program"),
     GPUS_PER_RANK(
             "HVD_GPUS_PER_RANK",
             "1",
             JOB,
-            "GPUs of each rank: local rank n has the visible ones from n times so many on"),
+            "number of GPUs of each rank; with 2, local rank n has the visible GPUs 2n and 2n+1"),
     SHARE_GPU(
             "HVD_SHARE_GPU",
             "0",
@@ -85,17 +81,19 @@ public enum Setting {
             "HOROVOD_HIERARCHICAL_ALLREDUCE",
             "0",
             JOB,
-            "1 has allreduces between GPUs go by NCCL inside each node and through the host across nodes"),
+            "1 makes allreduces between GPUs use NCCL inside each node, and host memory and MPI between nodes"),
     TORUS_ALLREDUCE(
             "HOROVOD_TORUS_ALLREDUCE",
             "0",
             JOB,
-            "1 does the same with NCCL across nodes too; it wins over HOROVOD_HIERARCHICAL_ALLREDUCE"),
+            "1 makes allreduces between GPUs use NCCL inside each node, and then NCCL between nodes; it wins over"
+                    + " HOROVOD_HIERARCHICAL_ALLREDUCE"),
     ASYNC_COMPLETION(
             "HOROVOD_ENABLE_ASYNC_COMPLETION",
             "0",
             JOB,
-            "1 ends an operation between GPUs for the host when it is queued; the tensors' streams wait for it"),
+            "1 completes the handle of an operation between GPUs as soon as the operation is queued; the tensors' streams"
+                    + " wait for its end"),
     THREADS(
             "HVD_THREADS_PER_RANK",
             "0",
@@ -113,18 +111,18 @@ public enum Setting {
             "600",
             JOB,
             "seconds of waiting after which the job ends; 0 waits for ever"),
-    STRICT("HVD_STRICT", "0", JOB, "1 compares the sequence of calls over the ranks, which costs time"),
+    STRICT("HVD_STRICT", "0", JOB, "1 checks that all ranks make the same calls in the same order, which costs time"),
     DIVERGENCE_STEPS(
             "HVD_DIVERGENCE_STEPS",
             "500",
             JOB,
-            "every so many optimizer steps the ranks compare a hash of their parameters; 0 never does"),
+            "optimizer steps from one comparison of the ranks' parameters, by a hash, to the next; 0 never compares"),
     FLIGHT_RECORDER("HVD_FLIGHT_RECORDER", "128", JOB, "calls that each rank remembers for the report of a hang"),
     SHOW_RANKS(
             "HVD_SHOW_RANKS",
             "0",
             RANK,
-            "1 has every rank say at init where it runs, as in a Slurm job; set by horovodrun --verbose"),
+            "1 makes every rank log at init where it runs, as ranks in a Slurm job always do; set by horovodrun --verbose"),
     REPORT_DIR("HVD_REPORT_DIR", ".", RANK, "folder for the report of a hang"),
     FAILURE_DIR("HVD_FAILURE_DIR", "", RANK, "folder for failure records, set by horovodrun"),
     LAUNCHER_ADDRESS(
@@ -137,16 +135,16 @@ public enum Setting {
             "HOROVOD_LOG_LEVEL",
             "",
             RANK,
-            "trace, debug, info, warning, error or fatal, where slf4j-simple does the logging; else its own settings count"),
+            "trace, debug, info, warning, error or fatal; has an effect only if slf4j-simple is the provider of slf4j"),
     LOG_HIDE_TIME("HOROVOD_LOG_HIDE_TIME", "0", RANK, "1 leaves the time out of log lines"),
     TIMELINE("HOROVOD_TIMELINE", "", JOB, "file for the timeline, or DYNAMIC to start it from the program"),
     TIMELINE_MARK_CYCLES("HOROVOD_TIMELINE_MARK_CYCLES", "0", JOB, "1 marks the engine's cycles in the timeline"),
     AUTOTUNE("HOROVOD_AUTOTUNE", "0", JOB, "1 asks for tuning; tunes nothing yet"),
-    AUTOTUNE_LOG("HOROVOD_AUTOTUNE_LOG", "", RANK, "CSV file for what tuning tries; tunes nothing yet"),
+    AUTOTUNE_LOG("HOROVOD_AUTOTUNE_LOG", "", RANK, "CSV file for the settings that tuning tries; tunes nothing yet"),
     AUTOTUNE_WARMUP_SAMPLES(
-            "HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "3", JOB, "samples thrown away at first; tunes nothing yet"),
+            "HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "3", JOB, "first samples that tuning discards; tunes nothing yet"),
     AUTOTUNE_STEPS_PER_SAMPLE(
-            "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "10", JOB, "steps that make a sample; tunes nothing yet"),
+            "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "10", JOB, "steps in each sample; tunes nothing yet"),
     AUTOTUNE_MAX_SAMPLES(
             "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "20", JOB, "samples after which tuning ends; tunes nothing yet"),
     AUTOTUNE_NOISE(

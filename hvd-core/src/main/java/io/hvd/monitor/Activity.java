@@ -9,7 +9,7 @@ import java.util.Optional;
  * What a rank is doing, as far as collectives show it.
  *
  * @param pending calls that have not ended, oldest first; in a sign of life only the first ones
- * @param recent the last calls, ended or not, in their order
+ * @param recent the last calls in their order, whether they have ended or not
  */
 record Activity(List<CallView> pending, List<CallView> recent, PhaseView phase) {
     static final Activity UNKNOWN = new Activity(List.of(), List.of(), PhaseView.NONE);

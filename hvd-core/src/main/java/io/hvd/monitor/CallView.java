@@ -7,8 +7,8 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A collective of some rank as seen by another: clocks of different processes cannot be compared, so
- * all times are ages.
+ * A collective of a rank as another rank sees it. All times are ages, because the clocks of different processes cannot
+ * be compared.
  *
  * @param site line of the user's program that made the call
  * @param submittedAgo milliseconds

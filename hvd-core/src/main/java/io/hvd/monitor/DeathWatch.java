@@ -35,8 +35,8 @@ final class DeathWatch {
     }
 
     /**
-     * The next ones on this host, round in a ring, as far as their processes can be seen from here at all. One that is
-     * dead by now is among them, unless it may only be hidden.
+     * The ranks after this one on this host, in a ring, whose processes can be seen from here. A process that has
+     * already ended is among them, unless it may only be hidden.
      */
     private static List<Member> watched(int self, List<Member> members) {
         Member own = members.get(self);

@@ -7,9 +7,9 @@ import java.util.Set;
 import java.util.SortedSet;
 
 /**
- * How long ranks have kept others waiting without an excuse. A phase excuses its rank, and every rank that has called a
- * collective which waits for such a one: some thread of its program may wait there. A pure function of what the ranks have
- * told.
+ * Computes how long ranks have kept others waiting without an excuse. A rank in a phase has an excuse, and so has every
+ * rank that has called a collective which waits for such a rank, because a thread of its program may wait there. The
+ * result depends only on the ranks' own reports.
  *
  * @param ranks by number
  * @param missing the ranks that every collective under way still waits for
@@ -17,9 +17,9 @@ import java.util.SortedSet;
 record Excuses(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer>> missing) {
     private static final SortedSet<Integer> NOBODY = Collections.emptySortedSet();
 
-    /** Since when a collective has waited for this rank, of {@code millis}, without an excuse. */
+    /** The part of {@code millis} for which a collective has waited for this rank without an excuse. */
     long unexcused(CallView.Key key, int rank, long millis) {
-        // A rank that is at its end waits patiently as long as the others make progress.
+        // A rank that has reached its end waits without a limit as long as the others make progress.
         long counted = key.isLast() && ranks.containsKey(rank)
                 ? Math.min(millis, ranks.get(rank).activity().idleMillis())
                 : millis;
@@ -27,9 +27,8 @@ record Excuses(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer
     }
 
     /**
-     * The unexcused time of a collective that all ranks have called and that does not end: what keeps it may be the
-     * communication
-     * thread of a rank that waits for one in a phase.
+     * The unexcused time of a collective that all ranks have called and that does not end. The reason may be the
+     * communication thread of a rank that waits for a rank in a phase.
      */
     long unexcused(long millis) {
         return ranks.values().stream()
@@ -38,7 +37,9 @@ record Excuses(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer
                 .orElse(millis);
     }
 
-    /** @param asked ranks on the way here; a circle of ranks that wait for each other excuses none of them */
+    /**
+     * @param asked the ranks that have been asked already; ranks that wait for each other in a circle have no excuse
+     */
     private long unexcused(int rank, long millis, Set<Integer> asked) {
         RankView view = ranks.get(rank);
         if (view == null || !asked.add(rank)) {

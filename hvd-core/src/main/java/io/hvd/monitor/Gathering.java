@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Collects what is to be known of all ranks: from those that answer their own report, of the others the last sign of life. */
+/** Collects the views of all ranks: the reports of the ranks that answer, and the last signs of life of the others. */
 final class Gathering {
     static final Duration ANSWER_LIMIT = Duration.ofSeconds(2);
     private static final Duration WITNESS_LIMIT = Duration.ofMillis(500);
@@ -19,9 +19,9 @@ final class Gathering {
     }
 
     /**
-     * Takes up to the answer limit if a rank that is asked is silent, else milliseconds.
+     * The views of all ranks. It takes milliseconds, or up to the limit for answers if a rank does not answer.
      *
-     * @param asked ranks that are asked themselves
+     * @param asked the ranks that are asked for a report
      */
     List<RankView> views(LiveReport own, Collection<Integer> asked) {
         Map<Integer, LiveReport> reports = new TreeMap<>(peers.reports(asked, ANSWER_LIMIT));
@@ -54,7 +54,10 @@ final class Gathering {
         return RankView.silent(suspect, state, heard.activity().after(ago), ago);
     }
 
-    /** Seen from here if that is possible, else by a rank that answers and sees the same processes. */
+    /**
+     * The state of a rank's process, seen from here if possible, else by a rank that answers and sees the same
+     * processes.
+     */
     private ProcessState stateOf(Member suspect, Collection<Integer> answering) {
         List<Member> members = peers.members();
         if (sameMachine(suspect, members.get(peers.self()))) {

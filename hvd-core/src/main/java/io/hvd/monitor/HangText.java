@@ -3,14 +3,14 @@ package io.hvd.monitor;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Writes out a hang: compactly for stderr, in full for the file. */
+/** Writes the text about a hang: a short one for stderr, and all details for the file. */
 final class HangText {
     private static final int MOST_WAITS = 4;
     private static final int MOST_RANKS = 16;
 
     private HangText() {}
 
-    /** A screenful at most, however many ranks there are. */
+    /** The text for stderr, which fits on one screen whatever the number of ranks. */
     static String summary(Situation situation, String file) {
         StringBuilder text = new StringBuilder("hvd: HANG: " + situation.verdict() + "\n");
         situation.overdue().stream()
@@ -29,7 +29,7 @@ final class HangText {
                 .toString();
     }
 
-    /** Everything that is known. */
+    /** The text for the file, with all details. */
     static String inFull(Situation situation, String when) {
         StringBuilder text = new StringBuilder(
                 "Hang of a job of " + situation.ranks().size() + " ranks, reported by rank " + situation.reporter()

@@ -13,9 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Watches a job on behalf of one rank, on a daemon thread of its own that never touches MPI: publishes
- * what this rank waits for, and, on the lowest rank that gives signs of life, warns of collectives that
- * wait too long and in the end reports the hang and ends the job.
+ * Watches a job for one rank, on a daemon thread of its own that never calls MPI. It publishes
+ * the calls in which this rank waits. On the lowest rank that gives signs of life, it also warns of collectives that
+ * wait too long, and at the limit reports the hang and ends the job.
  */
 public final class Monitor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Monitor.class);
@@ -118,7 +118,7 @@ public final class Monitor implements AutoCloseable {
         return HostWatch.silent(peers.self(), peers.members(), ago);
     }
 
-    /** Stops watching; the other ranks hear no more of this one. */
+    /** Stops watching; the other ranks get no more signs of life from this one. */
     @Override
     public void close() {
         closing.countDown();
@@ -174,7 +174,7 @@ public final class Monitor implements AutoCloseable {
     private void look(boolean alone) {
         List<RankView> views = gathering.views(self.report(phases.view()), gathering.others());
         if (!alone && views.stream().anyMatch(view -> view.answers() && view.rank() < peers.self())) {
-            return; // a lower rank was only slow to give a sign, and reports
+            return; // a lower rank was only late with its sign of life, and reports itself
         }
         List<Wait> waits = Wait.of(views);
         long longest = waits.stream().mapToLong(Wait::millis).max().orElse(0);

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 
 /**
- * How patient a monitor is.
+ * The times after which a monitor warns and reports, and the folder for the report.
  *
  * @param warning age of a waiting collective from which on a warning is logged, once per this time; 0 for no warnings
  * @param limit age at which the hang is reported and the job ended; 0 for never
@@ -14,7 +14,10 @@ import java.time.Duration;
 record MonitorSettings(Duration warning, Duration limit, Path folder) {
     private static final long LONGEST_BEAT_MILLIS = 1_000;
     private static final long SHORTEST_BEAT_MILLIS = 50;
-    /** How many beats come within the shortest patience, so that silent ranks are known before any rank is blamed. */
+    /**
+     * The number of signs of life within the shorter of the two times, so that silent ranks are known before the first
+     * warning.
+     */
     private static final int BEATS_PER_PATIENCE = 5;
 
     public MonitorSettings {
@@ -40,12 +43,12 @@ record MonitorSettings(Duration warning, Duration limit, Path folder) {
         return orNever(limit);
     }
 
-    /** From this age on something is worth a closer look. */
+    /** The age of a wait from which on the monitor asks the other ranks. */
     long patienceMillis() {
         return Math.min(warningMillis(), limitMillis());
     }
 
-    /** Time between two signs of life. */
+    /** The time between two signs of life. */
     long beatMillis() {
         long wanted = patienceMillis() / BEATS_PER_PATIENCE;
         return Math.max(SHORTEST_BEAT_MILLIS, Math.min(LONGEST_BEAT_MILLIS, wanted));

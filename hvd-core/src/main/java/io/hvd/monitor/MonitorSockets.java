@@ -17,16 +17,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One rank's two sockets, each with a thread that waits on it: datagrams are handed on; a connection brings a hello with
- * the job's password and one question, and takes one answer. Nobody who connects, or keeps a
- * connection, keeps signs of life from being heard.
+ * The two sockets of a rank, each with a thread of its own. One receives datagrams. On the other one, each connection
+ * sends a greeting with the job's password and one question, and gets one answer. Connections, even those that stay
+ * open, do not keep the rank from receiving signs of life.
  */
 final class MonitorSockets implements AutoCloseable {
     /** The most bytes of a datagram, fewer than UDP carries. */
     static final int DATAGRAM_BYTES = 60_000;
 
     private static final Logger LOG = LoggerFactory.getLogger(MonitorSockets.class);
-    /** The number in the hello; all ranks get the same answers. */
+    /** The rank number in the greeting; it does not matter, because all ranks get the same answers. */
     private static final int ANY_RANK = 0;
 
     private static final int LONGEST_QUESTION = 1 << 20;
@@ -141,7 +141,7 @@ final class MonitorSockets implements AutoCloseable {
         }
     }
 
-    /** A sign of life that does not get through is followed by another one. */
+    /** Sends a datagram; errors are ignored, because another sign of life follows. */
     void send(byte[] message, SocketAddress to) {
         try {
             datagrams.send(ByteBuffer.wrap(message), to);

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Connects the monitors of a job. No method waits for a rank for longer than it is told to. The monitor closes it. */
+/** Connects the monitors of a job. No method waits for a rank for longer than its limit. The monitor closes it. */
 public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedPeers {
     /**
      * Finds the monitors of the other ranks; all ranks call it together. A rank that is alone needs no sockets.
@@ -54,7 +54,7 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
     /** Asks one rank what has become of another one's process; {@link ProcessState#UNKNOWN} if it does not answer. */
     ProcessState stateOf(Member suspect, int witness, Duration limit);
 
-    /** Whether a rank's host answers at all, which it does also for a process that is stopped or gone. */
+    /** Whether a rank's host answers, which it does even if the rank's process is stopped or gone. */
     boolean reaches(int rank, Duration limit);
 
     /** Tells other ranks, all at once, that the job ends. */

@@ -1,10 +1,10 @@
 package io.hvd.monitor;
 
 /**
- * Known long work of a rank, for which the others wait patiently.
+ * Announced long work of a rank, during which the other ranks may wait for it.
  *
- * @param what is being done, or empty if nothing is
- * @param leftMillis of its budget; negative when it has run over
+ * @param what the name of the work, or empty if there is none
+ * @param leftMillis the rest of its budget in milliseconds; negative if the budget is exceeded
  * @param endedAgo milliseconds since the last such work ended, or {@link CallView#NOT_YET}
  */
 record PhaseView(String what, long leftMillis, long endedAgo) {

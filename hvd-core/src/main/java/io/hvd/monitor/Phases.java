@@ -6,7 +6,7 @@ import java.util.Deque;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** The long work that this rank has announced. Phases may nest; the innermost one counts. Any thread. */
+/** The long work that this rank has announced. Phases may nest; the innermost one counts. Any thread may use it. */
 final class Phases {
     private final LongSupplier nanoClock;
     private final Deque<Open> open = new ArrayDeque<>();
@@ -17,7 +17,7 @@ final class Phases {
         this.nanoClock = nanoClock;
     }
 
-    /** @return ends the phase, as often as it runs */
+    /** @return ends the phase; it may run more than once */
     synchronized Runnable enter(String what, Duration atMost) {
         if (what.isEmpty() || atMost.isNegative()) {
             throw new IllegalArgumentException("phase \"" + what + "\" of at most " + atMost

@@ -7,16 +7,17 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** The part of {@code /proc/<pid>/stat} that tells what has become of a process; see proc(5). */
+/** The fields of {@code /proc/<pid>/stat} that show the state of a process; see proc(5). */
 record ProcessStat(char state, long startTicks) {
-    /** Counted after the command's closing parenthesis; in proc(5) these are fields 3 and 22. */
+    /** The index of the state among the fields after the command's closing parenthesis; field 3 in proc(5). */
     private static final int STATE = 0;
 
+    /** The index of the start time; field 22 in proc(5). */
     private static final int START = 19;
 
     private static final Pattern HIDING_PROC = Pattern.compile("\\S+ /proc proc \\S*\\bhidepid=(?!0\\b|off\\b).*");
 
-    /** Empty if there is no such process. */
+    /** Reads the fields of a process; empty if there is no such process. */
     static Optional<ProcessStat> read(long pid) {
         try {
             return parse(Files.readString(Path.of("/proc/" + pid + "/stat")));
@@ -39,7 +40,7 @@ record ProcessStat(char state, long startTicks) {
         return mounts.stream().noneMatch(HIDING_PROC.asMatchPredicate());
     }
 
-    /** A command may contain spaces and parentheses, so the last one counts. */
+    /** Parses a line. The command may contain spaces and parentheses, so it ends at the last parenthesis. */
     static Optional<ProcessStat> parse(String line) {
         String[] fields = line.substring(line.lastIndexOf(')') + 1).strip().split(" ");
         return fields.length > START

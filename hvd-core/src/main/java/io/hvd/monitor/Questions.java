@@ -15,28 +15,30 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
-/** Asks several ranks the same, each on a thread and a connection made for it, and waits for none longer than the limit. */
+/**
+ * Asks several ranks one question, each on a thread and a connection of its own, and waits no longer than the limit.
+ */
 final class Questions {
     private static final int MOST_ASKERS = 32;
 
     private final String threadName;
     private final List<Introduction> all;
-    private final Seal seal;
+    private final MessageAuthentication authentication;
 
-    Questions(String threadName, List<Introduction> all, Seal seal) {
+    Questions(String threadName, List<Introduction> all, MessageAuthentication authentication) {
         this.threadName = threadName;
         this.all = all;
-        this.seal = seal;
+        this.authentication = authentication;
     }
 
-    /** The answers of those who have answered in time, by rank. */
+    /** The answers of the ranks that have answered in time, by rank. */
     <T> Map<Integer, T> ask(
             Collection<Integer> ranks, Duration limit, Question question, MessageReader.Decoding<T> reader) {
         Map<Integer, T> answers = new ConcurrentHashMap<>();
         if (ranks.isEmpty()) {
             return answers;
         }
-        byte[] message = seal.close(question.encode());
+        byte[] message = authentication.sign(question.encode());
         List<Callable<Object>> tasks = ranks.stream()
                 .map(rank -> Executors.callable(
                         () -> askOne(rank, limit, message, reader).ifPresent(answer -> answers.put(rank, answer))))
@@ -61,8 +63,8 @@ final class Questions {
     /** Empty if the rank does not answer in time, or is gone. */
     private <T> Optional<T> askOne(int rank, Duration limit, byte[] message, MessageReader.Decoding<T> reader) {
         try {
-            Optional<byte[]> answer = seal.open(
-                    MonitorSockets.ask(all.get(rank).questions(), seal.password(), message, (int) limit.toMillis()));
+            Optional<byte[]> answer = authentication.verify(MonitorSockets.ask(
+                    all.get(rank).questions(), authentication.password(), message, (int) limit.toMillis()));
             return answer.map(bytes -> MessageReader.decode("a monitor's answer", bytes, reader));
         } catch (IOException | MalformedMessageException e) {
             return Optional.empty();

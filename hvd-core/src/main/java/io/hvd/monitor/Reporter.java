@@ -3,8 +3,8 @@ package io.hvd.monitor;
 import java.util.Map;
 
 /**
- * Chooses the rank that reports for all: the lowest one that gives signs of life. There is no fixed centre that could
- * be the stuck one.
+ * Chooses the rank that reports for all ranks: the lowest one that gives signs of life. A fixed rank could be the one
+ * that is stuck.
  */
 final class Reporter {
     private Reporter() {}

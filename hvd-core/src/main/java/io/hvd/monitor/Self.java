@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What a rank can tell about itself without asking another rank.
+ * The report of a rank about itself, which needs no other rank.
  *
- * @param recorder of its collectives
- * @param initialiser the thread that initialised hvd; looked at as long as no thread has called a collective
+ * @param recorder records this rank's collectives
+ * @param initialiser the thread that initialised hvd, which is reported as long as no thread has called a collective
  * @param communication the thread that carries collectives out
  */
 record Self(FlightRecorder recorder, Thread initialiser, Thread communication) {
@@ -29,7 +29,7 @@ record Self(FlightRecorder recorder, Thread initialiser, Thread communication) {
                 machine());
     }
 
-    /** The thread that has called the last collective, if it lives. */
+    /** The thread that has called the last collective, if it is still alive. */
     private Thread training() {
         List<Call> recent = recorder.recent();
         for (int i = recent.size() - 1; i >= 0; i--) {

@@ -9,7 +9,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
 
-/** Peers that are threads of one JVM: they look into a directory that they share. */
+/** Peers that are threads of one JVM and exchange their data through a directory object that they share. */
 final class SharedPeers implements Peers {
     private final Directory directory;
     private final int self;
@@ -20,7 +20,7 @@ final class SharedPeers implements Peers {
         this.self = self;
     }
 
-    /** The ranks of one job, each to be used by its own rank. */
+    /** Makes the peers of all ranks of a job; each rank uses its own. */
     public static List<Peers> team(int size, String host) {
         List<Member> members = IntStream.range(0, size)
                 .mapToObj(rank -> Member.ofThisProcess(rank, host))
@@ -46,7 +46,7 @@ final class SharedPeers implements Peers {
         directory.respondents.put(self, respondent);
     }
 
-    /** Looks after it has put, since close() may come from another thread meanwhile and must have the last word. */
+    /** Checks after the put whether another thread has called close() meanwhile, which must win. */
     @Override
     public void publish(Activity activity) {
         directory.beats.put(self, new Heard(activity, System.nanoTime()));

@@ -36,7 +36,7 @@ final class SocketPeers implements Peers {
     private final List<Introduction> all;
     private final List<Member> members;
     private final MonitorSockets sockets;
-    private final Seal seal;
+    private final MessageAuthentication authentication;
     private final Questions questions;
     private final Map<Integer, Heard> heard = new ConcurrentHashMap<>();
     private final LatestBeats latest = new LatestBeats();
@@ -47,8 +47,9 @@ final class SocketPeers implements Peers {
         this.all = all;
         this.members = all.stream().map(Introduction::member).toList();
         this.sockets = sockets;
-        this.seal = Seal.of(all.stream().map(Introduction::share).toList());
-        this.questions = new Questions("hvd-monitor-" + self + "-asks", all, seal);
+        this.authentication =
+                MessageAuthentication.of(all.stream().map(Introduction::share).toList());
+        this.questions = new Questions("hvd-monitor-" + self + "-asks", all, authentication);
     }
 
     /** The address at which the other ranks reach this host. */
@@ -64,7 +65,8 @@ final class SocketPeers implements Peers {
                     "rank " + self.rank() + " (" + self.host() + ") could not open its monitor's sockets",
                     () -> {
                         sockets[0] = MonitorSockets.open(host.address());
-                        return new Introduction(self, sockets[0].questions(), sockets[0].beats(), Seal.share())
+                        return new Introduction(
+                                        self, sockets[0].questions(), sockets[0].beats(), MessageAuthentication.share())
                                 .encode();
                     },
                     exchange);
@@ -96,30 +98,30 @@ final class SocketPeers implements Peers {
     @Override
     public void serve(Respondent respondent) {
         sockets.serve(
-                "hvd-monitor-" + self, seal.password(), this::hear, sealedBytes -> answer(sealedBytes, respondent));
+                "hvd-monitor-" + self, authentication.password(), this::hear, signed -> answer(signed, respondent));
     }
 
     @Override
     public void publish(Activity activity) {
         long number = beats.incrementAndGet();
-        byte[] sealedBytes = beat(number, activity);
-        if (sealedBytes.length > MonitorSockets.DATAGRAM_BYTES) {
-            sealedBytes = beat(number, activity.brief(FEW_CALLS));
+        byte[] signed = beat(number, activity);
+        if (signed.length > MonitorSockets.DATAGRAM_BYTES) {
+            signed = beat(number, activity.brief(FEW_CALLS));
         }
         for (Introduction other : all.subList(0, Math.min(MOST_LISTENERS, all.size()))) {
             if (other.member().rank() != self) {
-                sockets.send(sealedBytes, other.beats());
+                sockets.send(signed, other.beats());
             }
         }
     }
 
     private byte[] beat(long number, Activity activity) {
-        return seal.close(MessageWriter.encode(out -> new Beat(self, number, activity).encode(out)));
+        return authentication.sign(MessageWriter.encode(out -> new Beat(self, number, activity).encode(out)));
     }
 
     /** Receives a datagram, on the one thread for datagrams. */
-    private void hear(byte[] sealedBytes) {
-        Optional<byte[]> message = seal.open(sealedBytes);
+    private void hear(byte[] signed) {
+        Optional<byte[]> message = authentication.verify(signed);
         if (message.isEmpty()) {
             return;
         }
@@ -134,13 +136,13 @@ final class SocketPeers implements Peers {
         return new TreeMap<>(heard);
     }
 
-    private Optional<byte[]> answer(byte[] sealedBytes, Respondent respondent) {
-        Optional<byte[]> question = seal.open(sealedBytes);
+    private Optional<byte[]> answer(byte[] signed, Respondent respondent) {
+        Optional<byte[]> question = authentication.verify(signed);
         if (question.isEmpty()) {
             return Optional.empty();
         }
         Question asked = MessageReader.decode("a question between monitors", question.get(), Question::decode);
-        return Optional.of(seal.close(answer(asked, respondent)));
+        return Optional.of(authentication.sign(answer(asked, respondent)));
     }
 
     private byte[] answer(Question question, Respondent respondent) {

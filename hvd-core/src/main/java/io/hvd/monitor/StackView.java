@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * The place where a thread is.
+ * The place in the program at which a thread is.
  *
  * @param place the user's line, or the innermost line if no user's code is on the stack; empty if the thread has ended
  * @param insideHvd true if that line has called hvd and waits there

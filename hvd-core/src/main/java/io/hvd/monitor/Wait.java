@@ -13,11 +13,12 @@ import java.util.TreeSet;
 import java.util.stream.LongStream;
 
 /**
- * A collective that some ranks wait in.
+ * A collective in which some ranks wait.
  *
- * @param waiting ranks that have called it, with their calls
- * @param missing members that have not and must; none once the data plane has begun, because it begins with all
- * @param millis how long it has waited without an excuse
+ * @param waiting the ranks that have called it, with their calls
+ * @param missing the members that must call it and have not; none once the data plane has begun, because it begins only
+ *     when all have called
+ * @param millis the time for which it has waited without an excuse
  */
 record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, long millis) {
 
@@ -51,8 +52,8 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
     }
 
     /**
-     * What ranks that answer wait for, of any age, the most telling first. What a silent rank has
-     * published counts if it came after the calls of all other ranks, and so is the same one.
+     * The waits of the ranks that answer, whatever their age, the most telling one first. A call that a silent rank has
+     * published counts if it came after the calls of all other ranks, because it is then the same call.
      */
     static List<Wait> of(Collection<RankView> ranks) {
         Map<CallView.Key, TreeMap<Integer, CallView>> callers = new LinkedHashMap<>();
@@ -86,7 +87,7 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
                 .forEach(view -> view.activity().waitingIn(key).ifPresent(call -> waiting.put(view.rank(), call)));
     }
 
-    /** Members that have not called it and must. */
+    /** The members that must call it and have not. */
     private static SortedSet<Integer> missing(
             CallView.Key key, SortedMap<Integer, CallView> waiting, Map<Integer, RankView> ranks) {
         SortedSet<Integer> missing = new TreeSet<>();

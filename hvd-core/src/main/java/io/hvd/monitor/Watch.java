@@ -1,11 +1,11 @@
 package io.hvd.monitor;
 
 /**
- * Decides when to look closer and what follows from what was seen. It knows no thread and no clock:
- * times are milliseconds of any clock that goes forward.
+ * Decides when the monitor asks the other ranks, and what it does after their answers. It uses no thread and no clock
+ * of its own: times are milliseconds of any clock that goes forward.
  */
 final class Watch {
-    /** What to do about the oldest wait. */
+    /** The monitor's action after a look. */
     enum Step {
         NOTHING,
         WARN,
@@ -44,7 +44,7 @@ final class Watch {
 
     private long untilSomethingFollows(long now, long waitedMillis) {
         long untilWarning = waitedMillis < warningMillis ? warningMillis - waitedMillis : nextWarning - now;
-        // Not later than this, because another wait may be the oldest by then.
+        // The next look is not later than this, because another wait may then be the oldest one.
         long longest = Math.min(warningMillis, limitMillis) / 2;
         return Math.min(longest, Math.min(untilWarning, limitMillis - waitedMillis));
     }

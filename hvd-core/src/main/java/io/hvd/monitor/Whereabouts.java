@@ -2,7 +2,7 @@ package io.hvd.monitor;
 
 import java.util.Optional;
 
-/** Says where a rank is instead of where the others wait for it. */
+/** Says where a rank is, instead of in the call in which the others wait for it. */
 final class Whereabouts {
     private Whereabouts() {}
 
@@ -34,12 +34,12 @@ final class Whereabouts {
                 .orElseGet(() -> at(view.live().get().training()));
     }
 
-    /** Such as {@code allreduce "x" (called at Train.step(Train.java:42), 3.1 s ago)}. */
+    /** Describes a call, such as {@code allreduce "x" (called at Train.step(Train.java:42), 3.1 s ago)}. */
     static String inCall(CallView call) {
         return call.key() + " (called at " + call.site() + ", " + Words.seconds(call.submittedAgo()) + " ago)";
     }
 
-    /** Last known of a rank that does not answer. */
+    /** Says what is known of a rank that does not answer. */
     static String silent(RankView view) {
         String heard = view.heardAgo() == CallView.NOT_YET
                 ? "and was never heard of"
@@ -58,7 +58,9 @@ final class Whereabouts {
                 : "is at " + training.place() + " (thread \"" + training.thread() + "\", " + training.state() + ")";
     }
 
-    /** A rank waits in a call if its thread does; what it has merely started goes on beside its own work. */
+    /**
+     * Another call in which the rank's thread waits; a call that it has only started does not keep it from its work.
+     */
     private static Optional<CallView> otherWait(CallView.Key key, RankView view, LiveReport live) {
         if (!live.training().insideHvd()) {
             return Optional.empty();

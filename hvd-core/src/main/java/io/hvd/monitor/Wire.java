@@ -6,9 +6,9 @@ import java.util.AbstractList;
 import java.util.List;
 import java.util.Objects;
 
-/** What monitors tell each other, as bytes. The pairs of methods stand side by side and name the same fields in the same order. */
+/** Encodes and decodes the messages between monitors. Each pair of methods has the same fields in the same order. */
 final class Wire {
-    /** More than any job has: all ranks of a job travel as one number. */
+    /** The most ranks in a message, more than any job has; it bounds the number that stands for all ranks. */
     private static final int MOST_RANKS = 1 << 20;
 
     private Wire() {}
@@ -89,7 +89,7 @@ final class Wire {
                 in.readText());
     }
 
-    /** All ranks, the usual case, take one number however many they are. */
+    /** Writes a list of ranks; the list of all ranks, which is the usual one, takes only one number. */
     private static void members(MessageWriter out, List<Integer> members) {
         boolean all = members.equals(upTo(members.size()));
         out.writeBoolean(all);
@@ -112,7 +112,7 @@ final class Wire {
         return ranks;
     }
 
-    /** Takes no memory, however many ranks a damaged message names. */
+    /** The ranks below a number, in a list that takes no memory even if a damaged message names a large number. */
     private static List<Integer> upTo(int size) {
         return new AbstractList<>() {
             @Override

@@ -4,24 +4,24 @@ import java.util.Collection;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** Numbers and names as messages write them. */
+/** Writes numbers and names for messages. */
 final class Words {
     private static final int MOST_RANKS = 16;
 
     private Words() {}
 
-    /** Such as {@code {0, 2}}. */
+    /** Writes ranks as a set, such as {@code {0, 2}}. */
     static String set(Collection<Integer> ranks) {
         String first = ranks.stream().limit(MOST_RANKS).map(String::valueOf).collect(Collectors.joining(", "));
         return "{" + first + (ranks.size() > MOST_RANKS ? ", ... " + ranks.size() + " in all}" : "}");
     }
 
-    /** Such as {@code rank 1} or {@code ranks {0, 2}}. */
+    /** Writes ranks, such as {@code rank 1} or {@code ranks {0, 2}}. */
     static String ranks(Collection<Integer> ranks) {
         return ranks.size() == 1 ? "rank " + ranks.iterator().next() : "ranks " + set(ranks);
     }
 
-    /** The verb that fits. */
+    /** The verb for these ranks, has or have. */
     static String has(Collection<Integer> ranks) {
         return ranks.size() == 1 ? "has" : "have";
     }

@@ -1,11 +1,11 @@
 /**
- * Watches a job from outside MPI: one thread per rank that hears from the others over sockets of its
- * own, says who is missing when a collective waits too long, and in the end explains the hang in one
+ * Watches a job without MPI: one thread per rank exchanges signs of life with the other ranks over sockets of its
+ * own, names the missing ranks when a collective waits too long, and at the limit explains the hang in one
  * file and one sentence and ends the job.
  *
- * <p>The way: each {@link io.hvd.monitor.Monitor} publishes a small {@link io.hvd.monitor.Activity}
- * through {@link io.hvd.monitor.Peers}; the lowest rank that is heard looks closer when something is
- * old ({@link io.hvd.monitor.Watch}), gathers {@link io.hvd.monitor.RankView}s from all, and the pure
- * classes turn them into waits, a warning, a verdict.
+ * <p>Each {@link io.hvd.monitor.Monitor} publishes a small {@link io.hvd.monitor.Activity}
+ * through {@link io.hvd.monitor.Peers}. When a wait is old ({@link io.hvd.monitor.Watch}), the lowest rank that gives
+ * signs of life gathers {@link io.hvd.monitor.RankView}s from all ranks, and the pure classes make waits, a warning and
+ * a verdict of them.
  */
 package io.hvd.monitor;

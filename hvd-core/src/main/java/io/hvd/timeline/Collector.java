@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/** Rank 0's part: it tells the others the time, collects the events of all ranks, and gives the verdict. */
+/** The part of rank 0: it tells the other ranks its time, collects the events of all ranks, and prints the verdict. */
 final class Collector implements Part {
     private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(5);
 

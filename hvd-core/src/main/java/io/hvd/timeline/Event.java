@@ -38,7 +38,7 @@ record Event(Kind kind, long from, long to, int number, String name, String what
         ANNOUNCED,
         /** Belongs to a static plan and is not negotiated; what: the operation. */
         PLANNED,
-        /** On rank 0; what: the operation; text: the rank that has asked for it. */
+        /** Recorded on rank 0 only; what: the operation; text: the rank that has asked for it. */
         READY,
         /** what: the operation; text: the tensor under whose name the batch's activities are reported. */
         STARTED,

@@ -26,7 +26,7 @@ final class EventBuffer implements TraceListener {
         return drained;
     }
 
-    /** How many events found the buffer full. */
+    /** The number of events that were dropped because the buffer was full. */
     synchronized long dropped() {
         return dropped;
     }

@@ -10,7 +10,7 @@ import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One timeline on rank 0, from its start to its verdict. Without a file it goes on for the verdict's sake. */
+/** One timeline on rank 0, from its start to its verdict. If the file cannot be written, it goes on for the verdict. */
 final class Recording {
     private static final Logger LOG = LoggerFactory.getLogger(Recording.class);
 

@@ -12,16 +12,16 @@ import java.util.stream.IntStream;
 /**
  * Turns events into Chrome's trace format, as Perfetto and chrome://tracing show it.
  *
- * <p>A rank is a process and a tensor a thread of it. Horovod makes every tensor a process, which is
- * enough for the one rank that it shows; with four ranks and sixty tensors that would be 240 groups
- * side by side, while here four groups unfold one below the other, the steps first, then the threads
- * that wait, then the tensors, on every rank in the order in which they came up. Of a batch of several
- * tensors the first one's line tells what the data plane did, the others name it.
+ * <p>Each rank is shown as a process, and each tensor as a thread of it. Horovod makes every tensor a process, which is
+ * enough for the one rank that it shows; with four ranks and sixty tensors that would be 240 groups.
+ * Here there are four groups, one below the other. A group has the steps first, then the threads
+ * that wait, then the tensors in the order in which the rank used them. If a batch has several
+ * tensors, the line of the first one shows the activities of the data plane, and the other lines name this tensor.
  *
  * <pre>
  * QUEUE                          from the call until the engine took it up
- * NEGOTIATE_ALLREDUCE            until the ranks have agreed; rank 0 marks who was ready when
- * WAIT_FOR_OTHER_TENSOR_DATA     the same without asking: waits for the rest of the batch
+ * NEGOTIATE_ALLREDUCE            until the ranks have agreed; rank 0 marks when each rank was ready
+ * WAIT_FOR_OTHER_TENSOR_DATA     instead, in a static plan: until the rest of the batch is there
  * ALLREDUCE                      with MEMCPY_IN_FUSION_BUFFER, MPI_ALLREDUCE and so on inside
  * SYNCHRONIZE                    on the line of the thread that waited
  * </pre>
@@ -41,7 +41,7 @@ final class Rendering {
     private int nextTid = FIRST_TID;
 
     /**
-     * @param start rank 0's time of which the file says when it was
+     * @param start the time of rank 0's clock that is the file's zero
      * @param hosts by rank
      */
     Rendering(long start, List<String> hosts) {
@@ -58,7 +58,7 @@ final class Rendering {
         }
     }
 
-    /** Text that connects the file's zero with the calendar. */
+    /** An event whose text gives the date and time of the file's zero. */
     static String start(long epochMicros, int ranks) {
         JsonObject args = TraceJson.object()
                 .put("start_time_since_epoch_in_micros", epochMicros)
@@ -76,7 +76,7 @@ final class Rendering {
         events.forEach(event -> add(rank, event));
     }
 
-    /** All ranks have finished a step. */
+    /** Adds a step that all ranks have finished. */
     void add(Step step) {
         step.ranks().forEach(share -> {
             JsonObject args = TraceJson.object()
@@ -130,7 +130,7 @@ final class Rendering {
         track.begin(WAIT, nanos, null);
     }
 
-    /** What an operation does before it is negotiated; negotiation may have begun already, by another rank. */
+    /** Ends the queueing of an operation; another rank may have begun to negotiate it already. */
     private static void leave(Track track, long nanos) {
         if (track.isOpen(QUEUE) || track.isOpen(WAIT)) {
             track.end(nanos);
@@ -162,7 +162,7 @@ final class Rendering {
         track.endAll(nanos, event.what().isEmpty() ? args : args.put("error", event.what()));
     }
 
-    /** A line through everything for rank 0, through its own group for another rank. */
+    /** The mark of a cycle: a line through all groups for rank 0, through its own group for another rank. */
     private static JsonObject cycle(int rank, long nanos) {
         return TraceJson.object()
                 .put("name", "CYCLE_START")
@@ -202,7 +202,7 @@ final class Rendering {
                 .put("args", args);
     }
 
-    /** Viewers take process 0 for the operating system's. */
+    /** The process number of a rank, which is never 0 because viewers reserve 0 for the operating system. */
     private static int pid(int rank) {
         return rank + 1;
     }

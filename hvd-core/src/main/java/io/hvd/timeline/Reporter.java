@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** The part of every rank but 0: it compares its clock with rank 0's and sends its events, in rank 0's time. */
+/** The part of every rank except rank 0: it compares its clock with rank 0's and sends its events, in rank 0's time. */
 final class Reporter implements Part {
     private static final int EXCHANGES = 8;
     /** The time between two comparisons; clocks drift apart by some microseconds per second. */
@@ -66,7 +66,7 @@ final class Reporter implements Part {
         }
     }
 
-    /** A message still on its way means that rank 0 is busy: the events can wait. */
+    /** Sends events, unless the last message is still under way: then rank 0 is busy, and the events can wait. */
     private void report() {
         if (channel.isFlushed()) {
             List<Event> all = events.drain();

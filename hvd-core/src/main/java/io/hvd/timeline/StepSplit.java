@@ -9,14 +9,14 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /**
- * Splits every training step of every rank into computing, communication that nothing hid, and waiting
- * for others. Takes the ranks' events on one clock, each rank's in its order; knows no thread and no
- * clock, so the same events always give the same steps.
+ * Splits every training step of every rank into computing, exposed communication, and waiting
+ * for other ranks. It takes the ranks' events in the time of one clock, each rank's events in their order. It uses no
+ * thread and no clock of its own, so the same events always give the same steps.
  *
- * <p>The n-th call of a tensor's operation on one rank belongs to the n-th on the others. The rank
- * that calls last is the late one. Of the time that a user's thread spends in {@code synchronize()}, the
- * part before the late rank's call is waiting for that rank, the rest is exposed communication; what
- * remains of the step is computing, of which loading data is part.
+ * <p>The n-th call of a tensor's operation on one rank belongs to the n-th call on the other ranks. The rank
+ * that calls last is the late one. If a thread of the user is in {@code synchronize()}, the time
+ * before the late rank's call is waiting for that rank, and the rest is exposed communication. The
+ * remaining time of the step is computing, which includes loading data.
  *
  * <pre>
  * rank 0   compute | synchronize: waiting ..........| exposed communication |
@@ -25,10 +25,10 @@ import java.util.stream.IntStream;
  * </pre>
  */
 final class StepSplit {
-    /** A rank is late in a step if it keeps the others, on average, for at least this share of it. */
+    /** A rank is late in a step if the others wait for it, on average, for at least this share of the step. */
     static final double LATE_SHARE = 0.05;
 
-    /** A rank that marks no steps, because it has joined, must not make the others' pile up. */
+    /** The most unfinished steps that are kept, because a rank that has joined does not mark steps any more. */
     private static final int MOST_UNFINISHED = 1000;
 
     private final List<Progress> ranks;
@@ -42,10 +42,10 @@ final class StepSplit {
     /**
      * A step as all ranks went through it.
      *
-     * @param number from 1; what was before a rank's first mark is no step
+     * @param number number of the step, from 1; the time before a rank's first mark belongs to no step
      */
     record Step(int number, List<Share> ranks) {
-        /** The rank that kept the others long, if any did. */
+        /** The late rank, if there is one. */
         Optional<Integer> lateRank() {
             int late = 0;
             for (int rank = 1; rank < waitingByRank().length; rank++) {
@@ -55,7 +55,7 @@ final class StepSplit {
             return mean > 0 && mean >= LATE_SHARE * meanNanos() ? Optional.of(late) : Optional.empty();
         }
 
-        /** For how long the others waited for each rank, all of them together. */
+        /** The time that all other ranks together have waited for each rank. */
         long[] waitingByRank() {
             long[] sums = new long[ranks.get(0).waiting.length];
             ranks.forEach(share -> IntStream.range(0, sums.length).forEach(rank -> sums[rank] += share.waiting[rank]));
@@ -67,7 +67,7 @@ final class StepSplit {
         }
     }
 
-    /** What one rank did in one step. */
+    /** The times of one rank in one step. */
     static final class Share {
         private final int rank;
         private final long from;
@@ -112,13 +112,13 @@ final class StepSplit {
             return waiting[late];
         }
 
-        /** Several threads may wait at once, and for longer than the step together. */
+        /** The computing time, at least 0: several threads may wait at once, together for longer than the step. */
         long computeNanos() {
             return Math.max(0, nanos() - exposed - waitingNanos());
         }
     }
 
-    /** Takes in what a rank did; returns the steps that all ranks have finished now. */
+    /** Adds the events of a rank; returns the steps that all ranks have now finished. */
     List<Step> add(int rank, List<Event> events) {
         events.forEach(event -> ranks.get(rank).take(event));
         List<Step> steps = new ArrayList<>();
@@ -129,7 +129,7 @@ final class StepSplit {
         return steps;
     }
 
-    /** Steps that some ranks have not finished and never will. */
+    /** The steps that some ranks have not finished, and will not finish any more. */
     List<Step> rest() {
         List<Step> steps = new ArrayList<>();
         while (ranks.stream().anyMatch(Progress::hasStep)) {
@@ -150,7 +150,7 @@ final class StepSplit {
 
     private record Occurrence(Operation operation, int number) {}
 
-    /** When the last rank called. */
+    /** The last call of an operation on any rank: its time, its rank, and the step of that rank. */
     private static final class Arrivals {
         long latest = Long.MIN_VALUE;
         int late;
@@ -159,7 +159,7 @@ final class StepSplit {
 
     private record Wait(Occurrence what, long from, long to) {}
 
-    /** One rank's marks and waits that belong to no finished step yet. */
+    /** A rank's marks and waits that do not belong to a finished step yet. */
     private final class Progress {
         private final int rank;
         private final Map<Operation, Integer> calls = new HashMap<>();

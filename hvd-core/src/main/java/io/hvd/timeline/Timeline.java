@@ -18,14 +18,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A rank's share in the timeline of all ranks: a thread of its own with a control channel of its own,
- * so that nothing of it comes between the engine's messages. While no timeline is being written, the
+ * A rank's part of the timeline of all ranks. It has a thread and a control channel of its own,
+ * so that its messages do not delay the engine's. While no timeline is being written, the
  * thread sleeps.
  */
 public final class Timeline {
     private static final Logger LOG = LoggerFactory.getLogger(Timeline.class);
     private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** Longer than rank 0 waits for the others' last events. */
+    /** The limit for the end of a timeline, which is longer than rank 0 waits for the other ranks' last events. */
     private static final long END_SECONDS = 10;
 
     private final FlightRecorder recorder;
@@ -35,9 +35,9 @@ public final class Timeline {
     private final Queue<Runnable> orders = new ConcurrentLinkedQueue<>();
     private final CompletableFuture<Void> over = new CompletableFuture<>();
     private int session;
-    /** Null while no timeline is being written. */
+    /** The events of this rank; null while no timeline is being written. */
     private EventBuffer events;
-    /** Only the timeline's own thread looks at it. */
+    /** Whether the timeline has ended for good; only the timeline's own thread uses this. */
     private boolean ended;
 
     private Timeline(Backend backend, FlightRecorder recorder, boolean dynamic) {
@@ -58,14 +58,14 @@ public final class Timeline {
      * ranks call it together, on the communication thread, before the first operation.
      */
     public static Optional<Timeline> open(Backend backend, FlightRecorder recorder, TimelineSettings settings) {
-        byte[] mine = Wanted.by(settings).encode();
-        Wanted wanted = Wanted.decode(backend.exchange(mine).get(0));
-        if (!wanted.atOnce() && !wanted.dynamic()) {
+        byte[] mine = TimelineRequest.by(settings).encode();
+        TimelineRequest request = TimelineRequest.decode(backend.exchange(mine).get(0));
+        if (!request.atOnce() && !request.dynamic()) {
             return Optional.empty();
         }
-        Timeline timeline = new Timeline(backend, recorder, wanted.dynamic());
-        if (wanted.atOnce()) {
-            timeline.begin(settings.file().orElse(Path.of("")), wanted.markCycles());
+        Timeline timeline = new Timeline(backend, recorder, request.dynamic());
+        if (request.atOnce()) {
+            timeline.begin(settings.file().orElse(Path.of("")), request.markCycles());
             timeline.listen();
         }
         return Optional.of(timeline);
@@ -100,14 +100,14 @@ public final class Timeline {
         await(begun);
     }
 
-    /** From here on everything that happens on this rank is recorded. */
+    /** Records all events on this rank from now on. */
     public synchronized void listen() {
         recorder.listen(events);
     }
 
     /**
-     * Ends the timeline, if one is being written; every rank calls it. Rank 0 comes back when the file is
-     * complete and the verdict spoken, the others when their last events are on their way.
+     * Ends the timeline, if one is being written; every rank calls it. It returns on rank 0 when the file is
+     * complete and the verdict printed, and on the other ranks when their last events have been sent.
      */
     public synchronized void end() {
         if (events == null) {
@@ -120,7 +120,7 @@ public final class Timeline {
         await(done);
     }
 
-    /** Ends it for good, while the other ranks can still be reached. */
+    /** Ends the timeline for good, while the other ranks can still be reached. */
     public void close() {
         end();
         leave(() -> {});
@@ -128,7 +128,8 @@ public final class Timeline {
     }
 
     /**
-     * The job cannot go on: the timeline writes the events that it has, and waits for no rank. Any thread may call it.
+     * Ends the timeline of a job that cannot go on: writes the events that are there, and waits for no rank. Any thread
+     * may call it.
      */
     public void fail(String why) {
         recorder.listen(null);

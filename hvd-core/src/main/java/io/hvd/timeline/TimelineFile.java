@@ -13,23 +13,23 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A JSON array on disk that is whole at every moment, also when the process is killed between any two
- * instructions, and also in a copy that is made meanwhile, unless the copy reads a page in the very
- * microsecond in which it is written: file systems let a reader see half of a write.
+ * A JSON array on disk that is valid at every moment, even if the process is killed between any two
+ * instructions. A copy that is made meanwhile is valid too, unless it reads a page in the same
+ * microsecond in which the page is written: file systems let a reader see half of a write.
  *
- * <p>The closing bracket stands at the end of a stretch of blanks and does not move; events are written
- * over the blanks. One write stays within one block of the size of a memory page, which a kill does not
- * cut in two, and no event lies across the edge of a block:
+ * <p>The closing bracket stands after a run of blanks and does not move; events are written
+ * over the blanks. One write stays within one block of the size of a memory page, which is written completely
+ * even if the process is killed, and no event crosses the border of a block:
  *
  * <pre>
  * [ event, event, event   blanks up to the block's end | , event, event   blanks ... ]
  * </pre>
  *
- * When the blanks are used up, a longer file is made beside this one and takes its place by a rename.
- * Used by one thread.
+ * When the blanks are used up, a longer file is made beside this one and replaces it by a rename.
+ * One thread uses it.
  */
 final class TimelineFile implements AutoCloseable {
-    /** The smallest memory page there is. */
+    /** The size of the smallest memory page. */
     static final int BLOCK = 4096;
 
     private static final long FIRST_BYTES = 16 * BLOCK;
@@ -39,7 +39,7 @@ final class TimelineFile implements AutoCloseable {
     private final byte[] begin;
     private FileChannel channel;
     private long size;
-    /** Where the next event may begin. */
+    /** The position at which the next event may begin. */
     private long at;
 
     private TimelineFile(Path path, byte[] begin) {
@@ -49,13 +49,13 @@ final class TimelineFile implements AutoCloseable {
     }
 
     /**
-     * Makes the file, in place of an older one.
+     * Makes the file, and replaces an older one.
      *
-     * @param first event
+     * @param first the first event
      */
     static TimelineFile create(Path path, String first) throws IOException {
         if (Files.exists(path) && !Files.isRegularFile(path)) {
-            throw new IOException(path + " is no regular file");
+            throw new IOException(path + " is not a regular file");
         }
         TimelineFile file = new TimelineFile(
                 Files.exists(path) ? path.toRealPath() : path.toAbsolutePath(),
@@ -86,7 +86,7 @@ final class TimelineFile implements AutoCloseable {
         write(gathered);
     }
 
-    /** Takes the blanks away. */
+    /** Removes the blanks and closes the file. */
     @Override
     public void close() throws IOException {
         try {
@@ -113,7 +113,7 @@ final class TimelineFile implements AutoCloseable {
     /** Moves the events to a file of another length; {@link #at} stays where it is. */
     private void replace(long length) throws IOException {
         Path part = path.resolveSibling(path.getFileName() + ".part");
-        Files.deleteIfExists(part); // of an earlier run, or a link that leads elsewhere
+        Files.deleteIfExists(part); // a file of an earlier run, or a link to another file
         FileChannel fresh = FileChannel.open(part, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         try {
             fill(fresh, channel == null ? write(fresh, ByteBuffer.wrap(begin), 0) : copyTo(fresh), length);
@@ -130,7 +130,7 @@ final class TimelineFile implements AutoCloseable {
         size = length;
     }
 
-    /** Copies everything but the bracket, behind which the next block's edge may lie. */
+    /** Copies everything except the closing bracket; the border of the next block may be right after it. */
     private long copyTo(FileChannel fresh) throws IOException {
         long wanted = Math.min(at, size - END.length);
         try (FileChannel old = FileChannel.open(path, StandardOpenOption.READ)) {

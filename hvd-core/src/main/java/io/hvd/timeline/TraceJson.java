@@ -4,7 +4,10 @@ import io.hvd.file.JsonObject;
 
 /** The objects of a trace file. */
 final class TraceJson {
-    /** An event must fit into a block of the file, with three texts of nothing but characters that are escaped. */
+    /**
+     * The longest text. An event with three texts must fit into a block of the file, even if all characters are
+     * escaped.
+     */
     private static final int LONGEST_TEXT = 200;
 
     private TraceJson() {}

@@ -5,7 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 
-/** One line of the picture: slices that lie within each other, of one tensor on one rank. */
+/** One line of the timeline: nested slices of one tensor on one rank. */
 final class Track {
     private final int pid;
     private final int tid;
@@ -16,7 +16,7 @@ final class Track {
     /**
      * @param pid number of the group of lines
      * @param tid number of the line
-     * @param out where the events go
+     * @param out the list to which the events are added
      */
     Track(int pid, int tid, List<String> out) {
         this.pid = pid;
@@ -72,8 +72,8 @@ final class Track {
     }
 
     /**
-     * A line's events must not run backwards, or viewers nest them wrongly. They could by the few
-     * microseconds by which a clock is corrected now and then.
+     * The time of an event, but not before that of the event before: otherwise viewers would nest slices wrongly. Times
+     * can go backwards by the few microseconds by which a clock is corrected now and then.
      */
     private long forward(long nanos) {
         latest = Math.max(latest, nanos);

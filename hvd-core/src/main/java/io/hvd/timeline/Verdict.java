@@ -9,7 +9,7 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Adds steps up and says in a few lines where the time went and who kept the others. */
+/** Adds up steps, and says in a few lines how the time was spent and which rank the others waited for. */
 final class Verdict {
     private static final int MOST_LINES = 16;
     private static final double WORTH_NAMING = 0.01;
@@ -26,7 +26,7 @@ final class Verdict {
         keptNanos = new long[size];
     }
 
-    /** One rank's steps, added up. */
+    /** The sums over one rank's steps. */
     private static final class Sums {
         final long[] waiting;
         long steps;
@@ -124,7 +124,7 @@ final class Verdict {
                 + String.format(Locale.ROOT, "%.0f %%", 100 * each / stepNanos) + " of all the time";
     }
 
-    /** For how long each of the others waited. */
+    /** The time that each of the other ranks waited on average. */
     private double keptOnAverage(int rank) {
         return keptNanos[rank] / (double) Math.max(1, ranks.length - 1);
     }

@@ -73,7 +73,7 @@ class MonitorMessagesTest {
                 new Member(5, "host", 77, 88, "machine"),
                 new InetSocketAddress(here, 1000),
                 new InetSocketAddress(here, 2000),
-                Seal.share());
+                MessageAuthentication.share());
 
         assertThat(Introduction.decode(introduction.encode()))
                 .usingRecursiveComparison()

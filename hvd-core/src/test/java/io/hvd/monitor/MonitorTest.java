@@ -161,22 +161,21 @@ final class MonitorTest {
     void strangersAreNotAnswered() throws Exception {
         MonitorSockets sockets = MonitorSockets.open(InetAddress.getLoopbackAddress());
         open.add(sockets);
-        Seal ours = Seal.of(List.of(Seal.share()));
-        Seal theirs = Seal.of(List.of(Seal.share()));
+        MessageAuthentication ours = MessageAuthentication.of(List.of(MessageAuthentication.share()));
+        MessageAuthentication theirs = MessageAuthentication.of(List.of(MessageAuthentication.share()));
         sockets.serve(
                 "test-monitor",
                 ours.password(),
                 message -> {},
-                question -> ours.open(question).map(ours::close));
+                question -> ours.verify(question).map(ours::sign));
 
         byte[] question = {1, 2, 3};
         byte[] password = ours.password();
-        assertThat(MonitorSockets.ask(sockets.questions(), password, ours.close(question), 5000))
-                .isEqualTo(ours.close(question));
-        assertThat(catchIo(() -> MonitorSockets.ask(sockets.questions(), password, theirs.close(question), 5000)))
+        assertThat(MonitorSockets.ask(sockets.questions(), password, ours.sign(question), 5000))
+                .isEqualTo(ours.sign(question));
+        assertThat(catchIo(() -> MonitorSockets.ask(sockets.questions(), password, theirs.sign(question), 5000)))
                 .isNotNull();
-        assertThat(catchIo(
-                        () -> MonitorSockets.ask(sockets.questions(), theirs.password(), ours.close(question), 5000)))
+        assertThat(catchIo(() -> MonitorSockets.ask(sockets.questions(), theirs.password(), ours.sign(question), 5000)))
                 .isNotNull();
     }
 

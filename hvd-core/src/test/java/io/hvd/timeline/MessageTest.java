@@ -32,10 +32,10 @@ class MessageTest {
     @Test
     void whatARankWantsOfTheTimelineArrivesAsItWas() {
         for (int i = 0; i < 8; i++) {
-            Wanted wanted = new Wanted((i & 1) == 1, (i & 2) == 2, (i & 4) == 4);
+            TimelineRequest wanted = new TimelineRequest((i & 1) == 1, (i & 2) == 2, (i & 4) == 4);
 
-            assertThat(Wanted.decode(wanted.encode())).isEqualTo(wanted);
+            assertThat(TimelineRequest.decode(wanted.encode())).isEqualTo(wanted);
         }
-        DamagedMessages.of(new Wanted(true, false, true).encode(), Wanted::decode);
+        DamagedMessages.of(new TimelineRequest(true, false, true).encode(), TimelineRequest::decode);
     }
 }

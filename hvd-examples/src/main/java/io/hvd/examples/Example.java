@@ -10,10 +10,10 @@ import org.apache.commons.cli.ParseException;
 
 /** One of the programs in train.jar. */
 public interface Example {
-    /** The word that picks it. */
+    /** The name by which the command line chooses the example. */
     String name();
 
-    /** One line for the list of examples. */
+    /** The line for the list of examples. */
     String summary();
 
     Options flags();
@@ -21,24 +21,24 @@ public interface Example {
     /**
      * Reads the flags, before the job begins.
      *
-     * @return what every rank runs, on its process or thread; its result is the exit code, a {@link ParseException} from
-     *     it is a mistake in the flags that shows only now and that all ranks find, and an {@link ExampleFailure} another
-     *     end that all ranks come to
+     * @return the program that every rank runs, on its process or thread. Its result is the exit code. It throws a
+     *     {@link ParseException} if it finds a mistake in the flags that could not be seen before, and an {@link
+     *     ExampleFailure} for any other failure; in both cases all ranks do so
      */
     RankBody<Integer> program(CommandLine line) throws ParseException;
 
-    /** Why its ranks cannot be threads of one JVM; empty if they can. */
+    /** The reason why ranks cannot be threads of one JVM; empty if they can. */
     default Optional<String> whyNoThreads() {
         return Optional.empty();
     }
 
-    /** How its ranks, as processes, join. */
+    /** The options with which ranks that are processes join the job. */
     default InitOptions joining() {
         return InitOptions.standard();
     }
 
     /**
-     * The job could not begin.
+     * Called if the job could not begin.
      *
      * @return the exit code
      */

@@ -1,16 +1,16 @@
 package io.hvd.examples;
 
-/** The end of a training that can come to nothing any more. */
+/** Ends a training whose loss is no longer a finite number. */
 public final class FiniteLoss {
     private static final int EXIT_CODE = 3;
 
     private FiniteLoss() {}
 
     /**
-     * Ends the example if the loss is infinite or not a number: then the weights are, too, or soon will be.
+     * Ends the example if the loss is infinite or not a number, because the weights then are so too, or soon will be.
      *
-     * @param loss the same on all ranks, so that all of them end at the same place
-     * @param what which loss it is, as a sentence begins: "the test loss after epoch 3"
+     * @param loss the loss; it must be the same on all ranks, so that all of them end at the same place
+     * @param what words for the loss with which a sentence can begin, such as "the test loss after epoch 3"
      * @return the loss
      */
     public static double require(double loss, String what) throws ExampleFailure {

@@ -9,7 +9,7 @@ import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Option;
 import org.apache.commons.cli.ParseException;
 
-/** Makes flags, and reads their values within bounds; whatever is wrong with one is said with its name. */
+/** Makes flags, and reads their values within bounds. Error messages contain the flag's name. */
 public final class Flags {
     private Flags() {}
 
@@ -27,7 +27,7 @@ public final class Flags {
     }
 
     /**
-     * @param allowed what the number must be, as {@code expected} says in words; infinity and NaN never are
+     * @param allowed whether a number is allowed, which {@code expected} says in words; infinity and NaN never are
      */
     public static double decimal(
             CommandLine line, String name, double otherwise, DoublePredicate allowed, String expected)

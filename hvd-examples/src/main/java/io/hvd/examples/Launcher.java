@@ -4,26 +4,26 @@ import java.util.Map;
 import java.util.OptionalInt;
 
 /**
- * What mpirun or srun has told this process in its environment, known before the job begins.
+ * The facts that mpirun or srun has put into this process's environment, known before the job begins.
  *
- * @param rank empty where there is no launcher
+ * @param rank the rank; empty if there is no launcher
  */
 record Launcher(OptionalInt rank) {
-    /** Longer than the ranks' JVMs differ in their start; the launcher ends the others once rank 0 has ended. */
+    /** A time that is longer than the differences between the starts of the ranks' JVMs. */
     private static final long HEAD_START_MILLIS = 5_000;
 
     static Launcher of(Map<String, String> environment) {
         return new Launcher(first(environment, "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"));
     }
 
-    /** Whether this process speaks for the job where all of its ranks would say the same. */
+    /** Whether this process prints a message for the whole job, if all ranks would print the same. */
     boolean speaks() {
         return rank.orElse(0) == 0;
     }
 
     /**
-     * Lets rank 0 say first what this rank would say too, and be the one that ends the job. A rank that is still there
-     * afterwards was mistaken alone, and speaks for itself.
+     * Waits for rank 0, which prints the same message as this rank and ends; the launcher then ends the other ranks. A
+     * rank that still runs afterwards has a mistake of its own, and prints its message itself.
      */
     void letRankZeroSpeakFirst() {
         if (speaks()) {

@@ -12,7 +12,7 @@ import org.apache.commons.cli.ParseException;
  */
 final class LocalRankFlag {
     private static final String[] SPELLINGS = {"local-rank", "local_rank"};
-    /** What scripts pass that know no better. */
+    /** The value that scripts pass if they do not know the local rank. */
     private static final int UNKNOWN = -1;
 
     private LocalRankFlag() {}
@@ -23,15 +23,16 @@ final class LocalRankFlag {
         }
     }
 
-    /** What is wrong with the value on this rank; empty if it is right, or not given. */
+    /** A message about a wrong value on this rank; empty if the value is right, or not given. */
     static Optional<String> difference(CommandLine line, HvdContext hvd) throws ParseException {
         for (String spelling : SPELLINGS) {
             if (line.hasOption(spelling)) {
                 int said = Flags.count(line, spelling, UNKNOWN, UNKNOWN);
                 if (said != UNKNOWN && said != hvd.localRank()) {
                     return Optional.of("rank " + hvd.rank() + ": --" + spelling + " says " + said
-                            + ", but this is local rank " + hvd.localRank() + " on its host, which counts; mpirun gives"
-                            + " all ranks the same words, so leave the flag out");
+                            + ", but this is local rank " + hvd.localRank()
+                            + " on its host, and hvd uses that; mpirun gives"
+                            + " all ranks the same arguments, so leave the flag out");
                 }
             }
         }

@@ -4,7 +4,7 @@ import io.hvd.config.HvdConfig;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 
-/** A progress bar where somebody watches a terminal, nothing otherwise. */
+/** A progress bar, which is shown only if the output goes to a terminal. */
 public final class Progress implements AutoCloseable {
     private final ProgressBar bar;
 
@@ -35,7 +35,7 @@ public final class Progress implements AutoCloseable {
         }
     }
 
-    /** A rank's own output never tells, so horovodrun does. */
+    /** Whether the output goes to a terminal. A rank cannot see that from its own output, so horovodrun tells it. */
     private static boolean isTerminal() {
         HvdConfig config = HvdConfig.fromEnvironment();
         return config.startedByLauncher() ? config.terminal() : System.console() != null;

@@ -20,8 +20,8 @@ import org.apache.commons.cli.ParseException;
 import org.apache.commons.cli.help.HelpFormatter;
 
 /**
- * {@code java -jar train.jar [example] [flags]}: picks the example, the first one if none is named, and opens the job
- * that it runs in, of processes or of threads.
+ * The main class of {@code java -jar train.jar [example] [flags]}. It chooses the example, the first one if none is
+ * named, and joins or opens the job in which the example runs, of processes or of threads.
  */
 public final class Train {
     private static final int BAD_USAGE = 2;
@@ -113,13 +113,13 @@ public final class Train {
         }
     }
 
-    /** Rank 0 speaks while the job is open: nobody leaves before everybody has come to its end. */
+    /** Runs the program on one rank. Rank 0 prints failures before the job closes, which waits for all ranks. */
     private int runRank(CommandLine line, RankBody<Integer> program, HvdContext hvd) throws Exception {
         try {
             LocalRankFlag.difference(line, hvd).ifPresent(System.err::println);
             int exitCode = program.run(hvd);
             if (exitCode != 0 && hvd.rank() == 0) {
-                Hvd.recordFailure(example.name() + " has failed; rank 0 has printed what", exitCode);
+                Hvd.recordFailure(example.name() + " has failed; rank 0 has printed the failure", exitCode);
             }
             return exitCode;
         } catch (ParseException e) {
@@ -144,10 +144,11 @@ public final class Train {
     private Options flags() {
         String meaning = example.whyNoThreads()
                 .map(why -> "refused: " + why)
-                .orElse("so many ranks as threads of this JVM, and of each other that a launcher has started");
+                .orElse("number of ranks that run as threads of this JVM, and of each other JVM that a launcher has"
+                        + " started");
         Options flags = example.flags();
         LocalRankFlag.addTo(flags);
-        return flags.addOption(Flags.valued(THREADS, meaning)).addOption("h", "help", false, "this text");
+        return flags.addOption(Flags.valued(THREADS, meaning)).addOption("h", "help", false, "print this text");
     }
 
     private void help() throws IOException {

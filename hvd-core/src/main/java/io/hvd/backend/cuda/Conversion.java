@@ -7,11 +7,11 @@ import io.hvd.tensor.Scale;
 import java.util.Optional;
 
 /**
- * What happens to elements on their way, as {@link io.hvd.tensor.Converter} does it, bit by bit: they are multiplied, as
- * double where one of the types is float64 or an integer and as float otherwise, and rounded once to the other type.
- * Integers are cut off. A factor of 1 multiplies nothing.
+ * The conversion of elements, with the same bits as {@link io.hvd.tensor.Converter}. Elements are multiplied, as
+ * double if one of the types is float64 or an integer and as float otherwise, and rounded once to the other type.
+ * Integers are truncated. With a factor of 1 nothing is multiplied.
  *
- * <p>Where a NaN is multiplied or comes about, the bits are those of an x86-64 CPU.
+ * <p>If a NaN is multiplied or results, its bits are those of an x86-64 CPU.
  */
 public record Conversion(DType from, DType to, double scale) {
     public static Conversion copy(DType type) {
@@ -19,11 +19,11 @@ public record Conversion(DType from, DType to, double scale) {
     }
 
     /**
-     * Whether a product comes to the same as the scale. It does for the quotients of integers of up to 32 bits: with a
-     * factor that is a little more than 1/divisor, a multiple of the divisor is not cut off to less than its quotient, and
-     * what is added to any other stays far below the next integer.
+     * Whether a multiplication gives the same result as the scale. It does for quotients of integers of up to 32 bits:
+     * with a factor that is a little more than 1/divisor, a multiple of the divisor is not truncated to less than its
+     * quotient, and for other values the error stays far below the next integer.
      *
-     * @param type that is scaled
+     * @param type the type that is scaled
      */
     public static boolean multiplies(DType type, Scale scale) {
         return type.isFloating()
@@ -32,13 +32,13 @@ public record Conversion(DType from, DType to, double scale) {
                 || (scale.factor() == 1 && type.bytes() <= Integer.BYTES);
     }
 
-    /** For a scale that {@link #multiplies} is true of. */
+    /** The conversion for a scale for which {@link #multiplies} is true. */
     public static Conversion scaled(DType from, DType to, Scale scale) {
         boolean divides = !from.isFloating() && scale.divisor() != 1 && !scale.isOne();
         return new Conversion(from, to, divides ? Math.nextUp(scale.asFactor()) : scale.asFactor());
     }
 
-    /** Why there is no kernel for it; empty if there is one. Ask at negotiation. */
+    /** The reason why there is no kernel for it; empty if there is one. The ranks ask during negotiation. */
     public Optional<String> refused() {
         if (from != to && !narrows(from, to) && !narrows(to, from)) {
             return Optional.of("no GPU kernel turns " + from + " into " + to
@@ -48,8 +48,8 @@ public record Conversion(DType from, DType to, double scale) {
     }
 
     /**
-     * @param checked whether the elements written are looked at; a mere copy does not do that
-     * @throws HvdException where {@link #refused} says why
+     * @param checked whether the written elements are checked, which a plain copy does not do
+     * @throws HvdException if {@link #refused} gives a reason
      */
     Kernel kernel(boolean checked) {
         refused().ifPresent(why -> {

@@ -3,26 +3,27 @@ package io.hvd.backend.cuda;
 import java.nio.ByteBuffer;
 
 /**
- * All that this package needs of the CUDA driver, for one GPU. Handles and device addresses are plain numbers; the
- * streams may be anybody's, 0 is the default stream. A call that fails throws {@link io.hvd.error.HvdException}.
+ * The functions of the CUDA driver that this package needs, for one GPU. Handles and device addresses are plain
+ * numbers; streams may come from any library, and 0 is the default stream. A call that fails throws {@link
+ * io.hvd.error.HvdException}.
  *
- * <p>Calls are for the thread on which the GPU was opened.
+ * <p>Only the thread on which the GPU was opened makes calls.
  */
 interface CudaCalls {
     /** The CUDA version that the driver is made for, such as 12040. */
     int driverVersion();
 
-    /** As 75 for 7.5. */
+    /** The compute capability as a number, such as 75 for 7.5. */
     int computeCapability();
 
     int multiprocessors();
 
     long allocate(long bytes);
 
-    /** Waits for the work that uses the memory. */
+    /** Frees memory; waits for the work that uses it. */
     void free(long address);
 
-    /** Host memory that the GPU reads and writes by itself, in native byte order. */
+    /** Allocates host memory that the GPU reads and writes by itself, in native byte order. */
     ByteBuffer allocatePinned(int bytes);
 
     void freePinned(ByteBuffer buffer);
@@ -36,12 +37,12 @@ interface CudaCalls {
     /** Queues the writing of zeros. */
     void clear(long address, long bytes, long stream);
 
-    /** A stream that does not wait for the default stream. */
+    /** Makes a stream that does not wait for the default stream. */
     long createStream();
 
     void destroyStream(long stream);
 
-    /** Blocks until all that is queued on the stream is done. */
+    /** Blocks until all work that is queued on the stream is done. */
     void awaitStream(long stream);
 
     long createEvent();
@@ -50,13 +51,13 @@ interface CudaCalls {
 
     void recordEvent(long event, long stream);
 
-    /** Work queued on the stream from now on starts after what the event was recorded behind. */
+    /** Makes work that is queued on the stream from now on wait for the event. */
     void holdUntil(long stream, long event);
 
-    /** Blocks until what the event was recorded behind is done. */
+    /** Blocks until the GPU has reached the event. */
     void awaitEvent(long event);
 
-    /** Whether what the event was recorded behind is done. */
+    /** Whether the GPU has reached the event. */
     boolean isReached(long event);
 
     /** Compiles PTX for this GPU. */
@@ -72,14 +73,14 @@ interface CudaCalls {
     /** Makes the GPU's context the current one of the calling thread. */
     void enter();
 
-    /** Gives the GPU back. */
+    /** Releases the GPU's context. */
     void close();
 
     /** The shape of a launch. */
     record Grid(int blocks, int threads) {}
 
     /**
-     * What the kernels take, in this order.
+     * The arguments of the kernels, in this order.
      *
      * @param table device address of the rows
      * @param nonFinite device address of an int, or 0

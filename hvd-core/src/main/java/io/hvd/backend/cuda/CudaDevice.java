@@ -4,13 +4,13 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
 /**
- * One GPU with hvd's kernels on it: kernels, stages and streams for a back end. It lives in the context that the CUDA
- * runtime uses, so addresses and streams of JCuda, JavaCPP and NCCL are as good as its own.
+ * One GPU with hvd's kernels: it gives a back end kernels, stages and streams. It uses the same context as the CUDA
+ * runtime, so addresses and streams of JCuda, JavaCPP and NCCL can be used with it.
  *
- * <p>It is for one thread at a time, and for one on which it is the current GPU: the thread that opened it, until that
- * opens or enters another, or any thread that has called {@link #enter}, such as the one on which LibTorch runs a hook.
- * Close stages and streams first. A failed CUDA call leaves the GPU in a
- * state in which nothing can be undone: the job has to end.
+ * <p>One thread at a time may use it, and the GPU must be that thread's current one. It is the current GPU of the
+ * thread that opened it, until this thread opens or enters another GPU, and of any thread that has called {@link
+ * #enter}, such as the one on which LibTorch runs a hook. Close stages and streams first. After a failed CUDA call the
+ * GPU cannot be used any more, and the job has to end.
  */
 public final class CudaDevice implements AutoCloseable {
     private final CudaCalls cuda;
@@ -22,10 +22,10 @@ public final class CudaDevice implements AutoCloseable {
     }
 
     /**
-     * Compiles the kernels for the GPU, which the driver remembers for the next time.
+     * Opens a GPU. It compiles the kernels for the GPU; the driver caches them for the next time.
      *
-     * @param index of the GPU among the visible ones, see {@link io.hvd.tensor.Device#index}
-     * @throws HvdException if JCuda is not usable, or the driver or the GPU too old
+     * @param index the number of the GPU among the visible ones, see {@link io.hvd.tensor.Device#index}
+     * @throws HvdException if JCuda is not usable, or the driver or the GPU is too old
      */
     public static CudaDevice open(int index) {
         try {
@@ -55,22 +55,24 @@ public final class CudaDevice implements AutoCloseable {
         return kernels;
     }
 
-    /** Memory of the GPU, not cleared. */
+    /** Allocates memory of the GPU, which is not cleared. */
     public DeviceStage allocate(long bytes) {
         return new DeviceStage(cuda, bytes);
     }
 
-    /** Memory of the host that the GPU reads and writes by itself. */
+    /** Allocates memory of the host that the GPU reads and writes by itself. */
     public PinnedStage allocatePinned(int bytes) {
         return new PinnedStage(cuda, bytes);
     }
 
-    /** A stream that waits for no other, unless it is told to follow it. */
+    /** Makes a stream that waits for no other stream, unless it is told to follow one. */
     public CudaStream createStream() {
         return new CudaStream(cuda);
     }
 
-    /** Makes this GPU the calling thread's current one, as calls on it need where a thread has opened several. */
+    /**
+     * Makes this GPU the calling thread's current one. A thread that has opened several GPUs needs this before calls.
+     */
     public void enter() {
         cuda.enter();
     }

@@ -1,6 +1,6 @@
 package io.hvd.backend.cuda;
 
-/** A place in a stream, by which it can be told how far the GPU has come. */
+/** A CUDA event that is recorded in a stream, and shows whether the GPU has reached that place. */
 public final class CudaMark implements AutoCloseable {
     private final CudaCalls cuda;
     private final long event;
@@ -15,7 +15,7 @@ public final class CudaMark implements AutoCloseable {
         return cuda.isReached(event);
     }
 
-    /** Blocks until the GPU has come so far. */
+    /** Blocks until the GPU has reached the event. */
     public void await() {
         cuda.awaitEvent(event);
     }

@@ -1,6 +1,6 @@
 package io.hvd.backend.cuda;
 
-/** A CUDA stream of hvd's own and one event with which it follows others. */
+/** A CUDA stream of hvd's own, and an event for waits between it and other streams. */
 public final class CudaStream implements AutoCloseable {
     private final CudaCalls cuda;
     private final long handle;
@@ -16,24 +16,24 @@ public final class CudaStream implements AutoCloseable {
         return handle;
     }
 
-    /** What is queued on this stream from now on starts after what is now queued on the other. */
+    /** Work that is queued on this stream from now on starts after the work that is now queued on the other stream. */
     public void follow(long other) {
         cuda.recordEvent(event, other);
         cuda.holdUntil(handle, event);
     }
 
-    /** What is queued on the other stream from now on starts after what is now queued on this one. */
+    /** Work that is queued on the other stream from now on starts after the work that is now queued on this stream. */
     public void holdBack(long other) {
         cuda.recordEvent(event, handle);
         cuda.holdUntil(other, event);
     }
 
-    /** A mark behind all that is now queued. */
+    /** Records an event after all work that is now queued. */
     public CudaMark mark() {
         return new CudaMark(cuda, handle);
     }
 
-    /** Blocks until all that is queued is done. */
+    /** Blocks until all queued work is done. */
     public void await() {
         cuda.awaitStream(handle);
     }

@@ -1,6 +1,6 @@
 package io.hvd.backend.cuda;
 
-/** A range of GPU memory that hvd owns: what a batch is packed into, or the flag of a check. */
+/** A range of GPU memory that hvd owns: the memory into which a batch is packed, or the flag of a check. */
 public final class DeviceStage implements AutoCloseable {
     private final CudaCalls cuda;
     private final long address;
@@ -12,7 +12,7 @@ public final class DeviceStage implements AutoCloseable {
         this.bytes = bytes;
     }
 
-    /** A multiple of 256. */
+    /** The address, a multiple of 256. */
     public long address() {
         return address;
     }
@@ -26,7 +26,7 @@ public final class DeviceStage implements AutoCloseable {
         cuda.clear(address, bytes, stream);
     }
 
-    /** Waits for the work that uses the memory. */
+    /** Frees the memory; waits for the work that uses it. */
     @Override
     public void close() {
         cuda.free(address);

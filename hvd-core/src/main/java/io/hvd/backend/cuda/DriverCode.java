@@ -10,16 +10,17 @@ import java.util.stream.IntStream;
 import jcuda.CudaException;
 import jcuda.driver.CUresult;
 
-/** What the CUDA driver answers to a call, as a number and in words. */
+/** The result codes of the CUDA driver, as numbers and in words. */
 public final class DriverCode {
-    /** How JCuda names a code that it does not know. */
+    /** The words with which JCuda names a code that it does not know. */
     private static final String UNNAMED = "INVALID CUresult: ";
 
     private DriverCode() {}
 
     /**
-     * The code that a call gives, also in a program that has made JCuda throw by {@code setExceptionsEnabled}, a setting of
-     * the whole process: JCuda then throws for everything but success, such as for an event that is not reached yet.
+     * The code that a call returns. It works also if the program has told JCuda to throw exceptions, by {@code
+     * setExceptionsEnabled}. This setting holds for the whole process, and JCuda then throws for every code but
+     * success, such as for an event that is not reached yet.
      */
     public static int of(IntSupplier call) {
         try {
@@ -29,12 +30,12 @@ public final class DriverCode {
         }
     }
 
-    /** Its message is all that JCuda's exception has. */
+    /** The code with this name; JCuda's exception has only the name, as its message. */
     private static int named(String name) {
         if (name.startsWith(UNNAMED)) {
             return Integer.parseInt(name.substring(UNNAMED.length()));
         }
-        // The one that is asked for over and over comes first.
+        // The code that is looked up most often comes first.
         return IntStream.concat(
                         IntStream.of(CUresult.CUDA_ERROR_NOT_READY),
                         IntStream.rangeClosed(CUresult.CUDA_SUCCESS, CUresult.CUDA_ERROR_UNKNOWN))
@@ -46,7 +47,7 @@ public final class DriverCode {
     /**
      * Makes a call, and throws unless it succeeds.
      *
-     * @param what for the message: its name, with the arguments that matter
+     * @param what the call's name for the message, with the arguments that matter
      */
     public static void check(String what, IntSupplier call) {
         check(what, of(call));

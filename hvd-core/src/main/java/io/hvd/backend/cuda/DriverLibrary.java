@@ -9,17 +9,18 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * The libcuda.so.1 that the loader has given to JCuda. Its functions are bound at their first call, and a function that
- * is not there then ends the whole process, so a file that only has the name must be found out before.
+ * Checks the libcuda.so.1 that the loader has given to JCuda. Its functions are bound at their first call, and a
+ * missing function then ends the whole process. A file that only has the driver's name must therefore be recognised
+ * before.
  */
 final class DriverLibrary {
     private static final Path MAPPED_FILES = Path.of("/proc/self/maps");
-    /** Without what stands before it: a linker may keep a name as the end of a longer one. */
+    /** The name without a zero byte before it, because a linker may store a name as the end of a longer one. */
     private static final byte[] FIRST_FUNCTION = "cuInit\0".getBytes(StandardCharsets.US_ASCII);
 
     private DriverLibrary() {}
 
-    /** Throws UnsatisfiedLinkError if what is loaded as libcuda.so is no CUDA driver. */
+    /** Throws UnsatisfiedLinkError if the library that is loaded as libcuda.so is not a CUDA driver. */
     static void requireGenuine() {
         try {
             Optional<Path> loaded = loaded();
@@ -29,7 +30,7 @@ final class DriverLibrary {
                                 + " LD_LIBRARY_PATH, or install the driver");
             }
         } catch (IOException e) {
-            return; // what cannot be looked at is taken for what it says it is
+            return; // a file that cannot be read counts as a driver
         }
     }
 
@@ -41,7 +42,7 @@ final class DriverLibrary {
                 .findFirst();
     }
 
-    /** Whether the bytes stand somewhere in the file; in a driver of many megabytes its names come early. */
+    /** Whether the file contains the bytes; in a driver of many megabytes, names are near the beginning. */
     static boolean names(Path file, byte[] wanted) throws IOException {
         try (FileChannel channel = FileChannel.open(file)) {
             ByteBuffer bytes = channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size());

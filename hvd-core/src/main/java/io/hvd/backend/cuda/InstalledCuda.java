@@ -47,13 +47,13 @@ import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
 
-/** The CUDA driver as it is installed, through JCuda, in a GPU's primary context: the one that the CUDA runtime uses. */
+/** The installed CUDA driver, called through JCuda, in a GPU's primary context, which the CUDA runtime uses too. */
 final class InstalledCuda implements CudaCalls {
     private final NativeHandle handles;
     private final CUdevice device;
     private final CUcontext context;
     private final int multiprocessors;
-    /** A launch's arguments, each at a multiple of 8 bytes; the driver has copied them when a launch returns. */
+    /** The arguments of a launch, each at a multiple of 8 bytes; the driver copies them before a launch returns. */
     private final ByteBuffer arguments = ByteBuffer.allocateDirect(5 * 8).order(ByteOrder.nativeOrder());
 
     private final Pointer argumentPointers = Pointer.to(Arrays.stream(new int[] {0, 8, 16, 24, 32})

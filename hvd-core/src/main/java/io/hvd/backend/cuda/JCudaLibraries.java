@@ -11,14 +11,14 @@ import jcuda.driver.JCudaDriver;
 import jcuda.runtime.JCuda;
 
 /**
- * Loads JCuda's native libraries without the trap in its own way of doing it: it unpacks them to
- * fixed names in {@code java.io.tmpdir} and takes a file that exists for a finished one, so that ranks
- * which start together load each other's half-written files and crash.
+ * Loads JCuda's native libraries in a safe way. JCuda itself unpacks them to
+ * fixed names in {@code java.io.tmpdir} and regards a file that exists as complete. Ranks that start
+ * together would load each other's incomplete files and crash.
  *
- * <p>JCuda looks into the JVM's path of native libraries first and reads {@code java.io.tmpdir} at the moment of
- * unpacking. So the libraries are unpacked safely into a cache folder of ours, and the property points
- * there while JCuda's runtime and driver classes initialise. Its other parts (NVRTC, cuBLAS and so on) are
- * the program's own business.
+ * <p>JCuda looks into the JVM's path of native libraries first, and reads {@code java.io.tmpdir} when it
+ * unpacks. This class therefore unpacks the libraries into a cache folder, and lets the property point
+ * there while JCuda's runtime and driver classes initialise. It does not load JCuda's other parts (NVRTC, cuBLAS and so
+ * on), which the program loads itself.
  */
 public final class JCudaLibraries {
     private static final String TEMPORARY_FOLDER = "java.io.tmpdir";
@@ -26,8 +26,8 @@ public final class JCudaLibraries {
     private JCudaLibraries() {}
 
     /**
-     * Throws LinkageError if the driver interface is found neither on the JVM's path of native libraries nor in JCuda's
-     * jar of natives, or if there is no libcuda.so.1 for it.
+     * Loads the libraries. Throws LinkageError if the driver interface is found neither on the JVM's path of native
+     * libraries nor in JCuda's jar of natives, or if there is no libcuda.so.1 for it.
      */
     public static void load() {
         Map<String, byte[]> natives = packedNatives();
@@ -51,12 +51,12 @@ public final class JCudaLibraries {
         try {
             load(JCuda.class);
         } catch (LinkageError e) {
-            // hvd does without the runtime interface; a program that uses it will hear of it.
+            // hvd does not need the runtime interface; a program that uses it gets the error there.
             return;
         }
     }
 
-    /** JCuda loads a library while the class that calls it initialises. */
+    /** Initialises a class of JCuda's, which loads its library. */
     private static void load(Class<?> caller) {
         try {
             Class.forName(caller.getName());
@@ -70,8 +70,8 @@ public final class JCudaLibraries {
         Map<String, byte[]> natives = new TreeMap<>();
         for (String part : new String[] {"JCudaRuntime-", "JCudaDriver-"}) {
             String name = LibUtils.createLibraryFileName(LibUtils.createPlatformLibraryName(part + JCudaVersion.get()));
-            // By the loader, not by the class: on the module path the natives are another module's than JCuda's
-            // classes.
+            // The loader is asked, not the class, because on the module path natives and classes are in different
+            // modules.
             try (InputStream packed = LibUtils.class.getClassLoader().getResourceAsStream("lib/" + name)) {
                 if (packed != null) {
                     natives.put(name, packed.readAllBytes());

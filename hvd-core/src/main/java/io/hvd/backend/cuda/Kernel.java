@@ -6,9 +6,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * An entry point of segments.cu, and of its element types what the table of segments must know.
+ * An entry point of segments.cu, and the sizes of its element types for the table of segments.
  *
- * @param run elements of a vector: 16 bytes of the wider type, or one element
+ * @param run number of elements of a vector: 16 bytes of the wider type, or one element
  */
 record Kernel(String entry, int fromBytes, int toBytes, int run) {
     static final int THREADS = 256;
@@ -18,13 +18,13 @@ record Kernel(String entry, int fromBytes, int toBytes, int run) {
         return new Kernel("hvd_copy_" + bytes, bytes, bytes, VECTOR_BYTES / bytes);
     }
 
-    /** For types between which {@link Conversion} refuses nothing. */
+    /** The kernel for two types between which {@link Conversion} can convert. */
     static Kernel converting(DType from, DType to) {
         int run = from.isFloating() ? VECTOR_BYTES / Math.max(from.bytes(), to.bytes()) : 1;
         return new Kernel("hvd_" + from + "_to_" + to, from.bytes(), to.bytes(), run);
     }
 
-    /** Every kernel that a conversion can ask for. */
+    /** All kernels that conversions use. */
     static List<Kernel> all() {
         List<Kernel> all = new ArrayList<>();
         for (int bytes : new int[] {1, 2, 4, 8}) {
@@ -38,12 +38,15 @@ record Kernel(String entry, int fromBytes, int toBytes, int run) {
         return List.copyOf(all);
     }
 
-    /** Elements that a block deals with in one go: its threads take four vectors each, or two of small elements. */
+    /**
+     * The number of elements of a tile, which a block processes at once: four vectors per thread, or two of small
+     * elements.
+     */
     int tileElements() {
         return THREADS * run * (run > 4 ? 2 : 4);
     }
 
-    /** Tiles of a segment; the first begins at the border of a vector before the destination. */
+    /** The number of tiles of a segment; the first tile begins at the border of a vector before the destination. */
     long tiles(Segment segment) {
         long lead = Long.remainderUnsigned(segment.to() / toBytes, run);
         return (segment.count() + lead + tileElements() - 1) / tileElements();

@@ -13,11 +13,11 @@ import java.util.TreeMap;
 import java.util.zip.CRC32;
 
 /**
- * Files of native libraries, unpacked once per user and safe to ask for from many processes at once.
+ * Files of native libraries, which are unpacked once per user; many processes may ask for them at once.
  *
- * <p>A folder is named by the checksum of what it holds, and a file comes into being by a rename, so
- * whoever sees it sees all of it. Nothing is ever overwritten: another process may have it mapped. The
- * lock only spares the others the work.
+ * <p>The name of a folder is the checksum of its content. A file appears by a rename, so it is complete when other
+ * processes see it. Files are never overwritten, because another process may have them mapped. The
+ * lock only saves other processes the work.
  */
 public final class LibraryCache {
     private final Path root;
@@ -30,7 +30,7 @@ public final class LibraryCache {
         return new LibraryCache(Path.of(System.getProperty("user.home"), ".cache", "hvd"));
     }
 
-    /** A folder that holds these files, complete. Without a writable home it is this process's own. */
+    /** A folder that contains these files; if the home is not writable, it belongs to this process alone. */
     Path folderWith(String label, Map<String, byte[]> files) {
         SortedMap<String, byte[]> sorted = new TreeMap<>(files);
         String name = label + "-" + checksum(sorted);
@@ -46,9 +46,9 @@ public final class LibraryCache {
     }
 
     /**
-     * Does something while no other process of this user does it; where files cannot be locked, just does it.
+     * Runs a task while no other process of this user runs it; without a lock if files cannot be locked.
      *
-     * @param name of the lock
+     * @param name the name of the lock
      */
     public void alone(String name, Task task) throws IOException {
         synchronized (LibraryCache.class) {
@@ -58,7 +58,7 @@ public final class LibraryCache {
         }
     }
 
-    /** Holds the lock until it is closed; null where there is none to be had. */
+    /** A channel that holds the lock until it is closed; null if files cannot be locked. */
     private FileChannel lockFile(String name) {
         try {
             FileChannel channel = FileChannel.open(
@@ -95,7 +95,8 @@ public final class LibraryCache {
         } catch (IOException e) {
             e.addSuppressed(cause);
             throw new UncheckedIOException(
-                    "native libraries could be unpacked neither at home nor for this process", e);
+                    "native libraries could be unpacked neither in the home folder nor in the folder for temporary files",
+                    e);
         }
     }
 

@@ -1,12 +1,12 @@
 package io.hvd.backend.cuda;
 
-/** The one line that says which library did not load. JCuda puts whole stack traces into its messages. */
+/** Finds the one line that says which library did not load; JCuda's messages contain whole stack traces. */
 public final class MissingLibrary {
     private static final String ATTEMPT = UnsatisfiedLinkError.class.getName() + ": ";
 
     private MissingLibrary() {}
 
-    /** The last of several attempts that the first cause tells of, or that cause's first line. */
+    /** The last of the attempts in the message of the first cause, or the first line of that message. */
     public static String named(Throwable error) {
         Throwable first = error;
         while (first.getCause() != null) {

@@ -5,15 +5,15 @@ import java.lang.invoke.VarHandle;
 import jcuda.NativePointerObject;
 
 /**
- * JCuda's objects from plain numbers and back. JCuda has no way of its own to take a stream that another library made,
- * so this reaches for the field that holds an object's native pointer.
+ * Converts JCuda's objects to plain numbers and back. JCuda cannot use a stream that another library made, so this
+ * class writes the field that holds an object's native pointer.
  */
 final class NativeHandle {
     private static final String FIELD = "nativePointer";
 
     private final VarHandle pointer;
 
-    /** Throws NoSuchFieldError if this JCuda keeps pointers elsewhere. */
+    /** Throws NoSuchFieldError if this version of JCuda has no such field. */
     NativeHandle() {
         try {
             pointer = MethodHandles.privateLookupIn(NativePointerObject.class, MethodHandles.lookup())
@@ -25,7 +25,7 @@ final class NativeHandle {
         }
     }
 
-    /** The empty object, which now stands for what the number stands for. */
+    /** Makes an empty object stand for the native object of this number, and returns it. */
     <T extends NativePointerObject> T at(long number, T empty) {
         pointer.set(empty, number);
         return empty;

@@ -3,8 +3,8 @@ package io.hvd.backend.cuda;
 import java.nio.ByteBuffer;
 
 /**
- * Host memory that the GPU reads and writes by itself, so that copies can be queued on a stream: on the way between GPU
- * memory and what only the CPU can do.
+ * Host memory that the GPU reads and writes by itself, so that copies can be queued on a stream. Data passes through it
+ * between GPU memory and the CPU.
  */
 public final class PinnedStage implements AutoCloseable {
     private final CudaCalls cuda;
@@ -15,7 +15,9 @@ public final class PinnedStage implements AutoCloseable {
         this.buffer = cuda.allocatePinned(bytes);
     }
 
-    /** All of it, in native byte order; not to be touched between the queueing of a copy and its end, nor after close. */
+    /**
+     * The whole memory, in native byte order. It must not be used while a copy is queued or under way, nor after close.
+     */
     public ByteBuffer buffer() {
         return buffer;
     }
@@ -30,7 +32,7 @@ public final class PinnedStage implements AutoCloseable {
         cuda.copyToHost(buffer, at, from, bytes, stream);
     }
 
-    /** No copy may be under way. */
+    /** Frees the memory; no copy may be under way. */
     @Override
     public void close() {
         cuda.freePinned(buffer);

@@ -4,7 +4,8 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
 /**
- * A run of elements in the memory of one GPU and where they go, which is the same place or one that does not overlap it.
+ * A run of elements in the memory of one GPU, and their destination, which is the same place or one that does not
+ * overlap.
  *
  * @param from device address of the first element to read, a multiple of the element's size
  * @param to device address of the first element to write, a multiple of the element's size

@@ -9,31 +9,31 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Copies, scales and converts many segments of GPU memory by one launch: the tensors of a fused batch into a stage, and
- * back. What is called returns once the work is queued on the stream.
+ * Copies, scales and converts many segments of GPU memory in one launch: the tensors of a fused batch into a stage, and
+ * back. Methods return as soon as the work is queued on the stream.
  *
- * <p>Segments whose source and destination both begin at multiples of {@link #ALIGNMENT} elements go as fast as memory
- * allows; others go element by element.
+ * <p>Segments whose source and destination both begin at multiples of {@link #ALIGNMENT} elements are moved in vectors;
+ * others are moved element by element.
  *
- * <p>For the thread on which the GPU was opened.
+ * <p>Only the thread on which the GPU was opened uses it.
  */
 public final class SegmentKernels {
     /**
-     * A stage in which every tensor begins at a multiple of so many elements has all of them at the borders of vectors,
-     * whatever the types, as far as the tensors themselves begin at multiples of 16 bytes.
+     * The number of elements at whose multiples tensors begin on a stage. All of them then begin at borders of vectors,
+     * whatever their types, if the tensors themselves begin at multiples of 16 bytes.
      */
     public static final int ALIGNMENT = 16;
 
-    /** The PTX is of version 6.3, which the drivers of CUDA 10.0 are the first to take. */
+    /** The oldest CUDA version of a driver: the PTX has version 6.3, which drivers accept since CUDA 10.0. */
     public static final int OLDEST_DRIVER = 10000;
 
-    /** CUDA 13 compiles for nothing older. */
+    /** The oldest compute capability for which CUDA 13 compiles. */
     public static final int OLDEST_CAPABILITY = 75;
 
     private static final String RESOURCE = "segments.ptx";
-    /** Up to so many blocks of 256 threads fit on a multiprocessor; where fewer do, the others follow. */
+    /** The most blocks of 256 threads on a multiprocessor; if fewer fit, the others run afterwards. */
     private static final int BLOCKS_PER_MULTIPROCESSOR = 8;
-    /** Launches that may be under way before the next one waits for the first. */
+    /** The number of launches that may be under way before the next one waits for the first. */
     private static final int TABLES = 4;
 
     private final CudaCalls cuda;
@@ -50,20 +50,19 @@ public final class SegmentKernels {
     /**
      * Queues the conversion of all segments.
      *
-     * @param segments in any number; those without elements are passed over
+     * @param segments any number of segments; those without elements are skipped
      * @param stream handle of any CUDA stream of this GPU
-     * @throws io.hvd.error.HvdException where {@link Conversion#refused} says why, or if an address is no multiple of
-     *     its element's size
+     * @throws io.hvd.error.HvdException if {@link Conversion#refused} gives a reason, or if an address is not a
+     *     multiple of its element's size
      */
     public void convert(List<Segment> segments, Conversion conversion, long stream) {
         launch(conversion.kernel(false), segments, conversion.scale(), 0, stream);
     }
 
     /**
-     * Converts and scales as above, and sets an int in GPU memory to 1 if any element was written that is infinite or
-     * no number: one that
-     * was so before, became so when it was multiplied, or is too large for the type it was converted to. The int is
-     * never set to 0. Integers are always finite.
+     * Converts and scales like {@link #convert}, and sets an int in GPU memory to 1 if it writes an element that is
+     * infinite or NaN. Such an element was infinite or NaN before, has become so by the multiplication, or is too large
+     * for the type to which it is converted. The int is never set to 0. Integers are always finite.
      *
      * @param nonFinite device address of the int
      */
@@ -71,7 +70,7 @@ public final class SegmentKernels {
         launch(conversion.kernel(true), segments, conversion.scale(), nonFinite, stream);
     }
 
-    /** Waits for what is under way. */
+    /** Waits for the work that is under way, then frees everything. */
     void close() {
         tables.close();
         cuda.unloadModule(module);

@@ -6,17 +6,17 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * The table of segments as the kernels read it: a row of four longs for each segment that has elements, in native byte
- * order: source, destination, elements, first tile.
+ * The table of segments that the kernels read. It has a row of four longs, in native byte order, for each segment that
+ * has elements: source, destination, number of elements, first tile.
  *
- * @param tiles of all segments together
+ * @param tiles number of tiles of all segments together
  */
 record SegmentTable(int rows, long tiles) {
     static final int ROW_BYTES = 4 * Long.BYTES;
 
     /**
-     * @param to long enough for a row per segment, which are written from its start on
-     * @throws HvdException if an address is no multiple of its element's size
+     * @param to a buffer for the rows, with room for one per segment
+     * @throws HvdException if an address is not a multiple of its element's size
      */
     static SegmentTable write(List<Segment> segments, Kernel kernel, ByteBuffer to) {
         int rows = 0;

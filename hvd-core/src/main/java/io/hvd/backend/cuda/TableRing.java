@@ -3,12 +3,12 @@ package io.hvd.backend.cuda;
 import java.nio.ByteBuffer;
 
 /**
- * Places for tables of segments, taken in turn: each is a pinned buffer, device memory of the same length and an event.
- * A place is written again only when the event behind its last use is reached; the ring waits for that on the host,
- * which several places make rare.
+ * A ring of slots for tables of segments. A slot has a pinned buffer, device memory of the same length and an event.
+ * A slot is written again only when the event after its last use is reached. The host waits for that, which is rare
+ * because there are several slots.
  */
 final class TableRing {
-    /** Enough for most models, so that places seldom grow. */
+    /** The first size of a slot, which is enough for most models. */
     private static final int FIRST_BYTES = 256 * SegmentTable.ROW_BYTES;
 
     private final CudaCalls cuda;
@@ -20,7 +20,7 @@ final class TableRing {
         this.slots = new Slot[places];
     }
 
-    /** The next place, free to be written, with room for so many bytes. */
+    /** The next slot, which can be written, with room for this number of bytes. */
     Slot take(int bytes) {
         Slot slot = slots[next];
         if (slot == null) {
@@ -42,7 +42,7 @@ final class TableRing {
         }
     }
 
-    /** One place. */
+    /** One slot of the ring. */
     final class Slot {
         private final long event;
         private ByteBuffer host;
@@ -66,7 +66,7 @@ final class TableRing {
             cuda.copyToDevice(device, host, 0, bytes, stream);
         }
 
-        /** The place is in use until what is now queued on the stream is done. To be called after every send. */
+        /** Keeps the slot in use until the work that is now queued on the stream is done; called after every send. */
         void keepFor(long stream) {
             cuda.recordEvent(event, stream);
             inUse = true;

@@ -6,11 +6,12 @@ import java.net.URL;
 import java.util.Properties;
 
 /**
- * Versions of the Java bindings on the class path, read from files in their jars: none of their classes is loaded,
- * so nothing is unpacked and nothing can fail to load.
+ * Versions of the Java bindings on the class path. They are read from files in the bindings' jars without loading a
+ * class, so nothing is unpacked and nothing can fail to load.
  *
- * @param jcuda such as {@code 12.6.0}, with a remark if its jar of natives is missing; empty if it is not there
- * @param cuda JavaCPP's binding of CUDA and NCCL, likewise
+ * @param jcuda the version of JCuda, such as {@code 12.6.0}, with a remark if its jar of natives is missing; empty if
+ *     JCuda is missing
+ * @param cuda the version of JavaCPP's binding of CUDA and NCCL, in the same form
  */
 record BindingVersions(String jcuda, String cuda) {
     private static final String PLATFORM = "linux-x86_64";
@@ -23,7 +24,7 @@ record BindingVersions(String jcuda, String cuda) {
                 remarked(loader, cuda, "org/bytedeco/cuda/" + PLATFORM + "/libjninccl.so"));
     }
 
-    /** Natives may lie elsewhere too, so their absence is a remark only. */
+    /** The version, with a remark if the natives are missing: they may be somewhere else, so this is not an error. */
     private static String remarked(ClassLoader loader, String version, String library) {
         return version.isEmpty() || loader.getResource(library) != null
                 ? version

@@ -19,9 +19,12 @@ import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUresult;
 
-/** CUDA's devices as the driver shows them, through JCuda; touched only where a driver may be, since JCuda may be missing. */
+/**
+ * The CUDA devices that the driver shows, read through JCuda. Other classes use this class only if there may be a
+ * driver, because JCuda may be missing.
+ */
 final class CudaDevices {
-    /** Longest form is {@code 00000000:65:00.0} and a terminating zero. */
+    /** Room for the longest form, {@code 00000000:65:00.0}, and a terminating zero. */
     private static final int PCI_ID_LENGTH = 32;
 
     private static final int NAME_LENGTH = 256;
@@ -47,8 +50,8 @@ final class CudaDevices {
     }
 
     /**
-     * Makes a GPU's primary context the calling thread's current one, which is all that the CUDA runtime's cudaSetDevice
-     * does; code that uses the runtime finds it. It lives as long as the process.
+     * Makes a GPU's primary context the calling thread's current one. The CUDA runtime's cudaSetDevice does the same,
+     * so code that uses the runtime finds this context. The context lives as long as the process.
      */
     static void select(int index) {
         check("cuInit", () -> cuInit(0));

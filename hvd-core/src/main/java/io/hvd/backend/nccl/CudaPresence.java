@@ -8,14 +8,14 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Which GPUs this process sees. Looked for once: a library that failed to load cannot be tried again
- * in the same JVM.
+ * The GPUs that this process sees. They are looked for once, because a library that failed to load cannot be tried
+ * again in the same JVM.
  *
  * @param gpus in the order of CUDA_VISIBLE_DEVICES
  * @param missing why there are none; empty if there are some
  */
 record CudaPresence(List<Gpu> gpus, String missing) {
-    /** NVIDIA's driver makes the first on Linux, the second is its place under Windows' Linux. */
+    /** The device file of NVIDIA's driver on Linux, and the one under the Windows Subsystem for Linux. */
     private static final List<Path> DRIVER = List.of(Path.of("/dev/nvidiactl"), Path.of("/dev/dxg"));
 
     private static final String LIBRARY = "libcuda.so.1";
@@ -30,11 +30,11 @@ record CudaPresence(List<Gpu> gpus, String missing) {
     }
 
     /**
-     * Looks in the order that costs next to nothing on a machine without a GPU and never throws.
+     * Looks for GPUs in an order that costs next to nothing on a machine without a GPU; never throws.
      *
      * @param driver device files, one of which exists where a driver is loaded
-     * @param libraryPath folders, separated by colons, of which one that holds libcuda.so.1 counts as well: whoever puts
-     *     a driver's library there says that there is a driver, under whatever name; null for none
+     * @param libraryPath folders, separated by colons. A libcuda.so.1 in one of them counts as a driver too, because
+     *     somebody has put it there for this purpose; null for none
      */
     static CudaPresence look(List<Path> driver, String libraryPath) {
         if (!anyExists(driver) && !holdsDriver(libraryPath)) {
@@ -50,7 +50,7 @@ record CudaPresence(List<Gpu> gpus, String missing) {
         }
     }
 
-    /** A plain loop: every start of every program passes here, and the first lambda of a JVM costs milliseconds. */
+    /** A plain loop, because every program runs this at its start, and the first lambda of a JVM costs milliseconds. */
     private static boolean anyExists(List<Path> files) {
         for (Path file : files) {
             if (Files.exists(file)) {

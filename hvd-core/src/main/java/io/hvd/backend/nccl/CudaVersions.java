@@ -3,17 +3,17 @@ package io.hvd.backend.nccl;
 import java.util.Optional;
 
 /**
- * Whether a driver can carry a CUDA runtime: within a major version every driver carries every runtime, and a newer driver
- * all older ones, as NVIDIA's "CUDA Compatibility" has it.
+ * Says whether a driver supports a CUDA runtime. By NVIDIA's "CUDA Compatibility", a driver supports all runtimes of
+ * its own major version and of older ones.
  *
- * @param driver the CUDA that the driver is made for, such as 12040; 0 if the runtime finds no driver
- * @param runtime such as 13000
+ * @param driver the CUDA version that the driver is made for, such as 12040; 0 if the runtime finds no driver
+ * @param runtime the version of the runtime, such as 13000
  */
 record CudaVersions(int driver, int runtime) {
     /** The first NVIDIA drivers made for a major version of CUDA; JavaCPP's presets are made for 13. */
     private static final String FIRST_FOR_13 = "580";
 
-    /** Why the runtime cannot be used; empty if it can. */
+    /** The reason why the runtime cannot be used; empty if it can. */
     Optional<String> obstacle() {
         if (driver / 1000 >= runtime / 1000) {
             return Optional.empty();
@@ -24,7 +24,7 @@ record CudaVersions(int driver, int runtime) {
                 + (driver == 0 ? "it finds none" : "this one is for CUDA " + text(driver)));
     }
 
-    /** {@code 12040} is 12.4. */
+    /** Writes a version as text: {@code 12040} is 12.4. */
     static String text(int code) {
         return code / 1000 + "." + code % 1000 / 10;
     }

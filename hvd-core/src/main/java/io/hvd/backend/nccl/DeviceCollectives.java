@@ -16,35 +16,35 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Optional;
 
-/** Tensors on the CPU go the host's way, tensors on each of the rank's GPUs their own. */
+/** Passes tensors on the CPU to the host's collectives, and tensors on a GPU to the collectives of that GPU. */
 final class DeviceCollectives implements DataPlane {
     private static final Reduction BALLOT = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
 
     private final DataPlane host;
-    /** The n-th is of every rank's n-th GPU. */
-    private final List<Lane> lanes;
+    /** The collectives by GPU: entry n connects the n-th GPUs of all ranks. */
+    private final List<PerGpu> perGpu;
 
     private Collectives last;
 
-    DeviceCollectives(DataPlane host, List<Lane> lanes) {
+    DeviceCollectives(DataPlane host, List<PerGpu> perGpu) {
         this.host = host;
-        this.lanes = List.copyOf(lanes);
+        this.perGpu = List.copyOf(perGpu);
         this.last = host;
     }
 
     /**
-     * One GPU of the rank.
+     * The collectives of one GPU of the rank.
      *
-     * @param staged for what {@code data} cannot combine
+     * @param staged the collectives for types that {@code data} cannot reduce
      */
-    record Lane(RankGpu gpu, Collectives data, Collectives staged) {
-        /** By NCCL, and through the host what it has no type for. */
-        static Lane byNccl(RankGpu gpu, NcclCollectives nccl, StagedCollectives staged) {
-            return new Lane(gpu, nccl, staged);
+    record PerGpu(RankGpu gpu, Collectives data, Collectives staged) {
+        /** Uses NCCL, and goes through the host for types that NCCL does not have. */
+        static PerGpu byNccl(RankGpu gpu, NcclCollectives nccl, StagedCollectives staged) {
+            return new PerGpu(gpu, nccl, staged);
         }
 
-        static Lane throughHost(RankGpu gpu, StagedCollectives staged) {
-            return new Lane(gpu, staged, staged);
+        static PerGpu throughHost(RankGpu gpu, StagedCollectives staged) {
+            return new PerGpu(gpu, staged, staged);
         }
 
         Collectives way(Reduction how) {
@@ -52,35 +52,35 @@ final class DeviceCollectives implements DataPlane {
         }
     }
 
-    private Lane lane(Tensor tensor) {
-        for (Lane lane : lanes) {
-            if (lane.gpu().device().equals(tensor.device())) {
-                return lane;
+    private PerGpu of(Tensor tensor) {
+        for (PerGpu each : perGpu) {
+            if (each.gpu().device().equals(tensor.device())) {
+                return each;
             }
         }
         throw new HvdException(
                 ErrorId.BAD_ARGUMENT,
                 tensor + " was handed over, but this rank has "
-                        + lanes.stream().map(lane -> lane.gpu().device()).toList());
+                        + perGpu.stream().map(each -> each.gpu().device()).toList());
     }
 
-    /** The way of a tensor; the same on all ranks. */
+    /** The collectives for a tensor; the same choice on all ranks. */
     private Collectives way(Tensor tensor) {
-        last = tensor.device().isCpu() ? host : lane(tensor).data();
+        last = tensor.device().isCpu() ? host : of(tensor).data();
         return last;
     }
 
     private Collectives way(Tensor tensor, Reduction how) {
-        last = tensor.device().isCpu() ? host : lane(tensor).way(how);
+        last = tensor.device().isCpu() ? host : of(tensor).way(how);
         return last;
     }
 
     @Override
     public void report(Activities to) {
         host.report(to);
-        for (Lane lane : lanes) {
-            lane.data().report(to);
-            lane.staged().report(to);
+        for (PerGpu each : perGpu) {
+            each.data().report(to);
+            each.staged().report(to);
         }
     }
 
@@ -89,10 +89,10 @@ final class DeviceCollectives implements DataPlane {
         if (device.isCpu()) {
             return host.refuses(kind, device, dtype, how);
         }
-        return device.index() < lanes.size() ? Optional.empty() : DataPlane.outOfReach(device);
+        return device.index() < perGpu.size() ? Optional.empty() : DataPlane.outOfReach(device);
     }
 
-    /** Between hosts travels what lies in their memory. */
+    /** Collectives that are begun work on host memory only. */
     @Override
     public BegunCollectives begun() {
         return host.begun();
@@ -102,7 +102,7 @@ final class DeviceCollectives implements DataPlane {
     public Tensor output(Device device, DType dtype, Shape shape) {
         return device.isCpu()
                 ? host.output(device, dtype, shape)
-                : lanes.get(device.index()).gpu().output(dtype, shape);
+                : perGpu.get(device.index()).gpu().output(dtype, shape);
     }
 
     @Override
@@ -120,7 +120,7 @@ final class DeviceCollectives implements DataPlane {
         return device.isCpu() && host.takesAnyThread(device);
     }
 
-    /** Between GPUs the ranks vote on the host first: a message there costs less than to look into GPU memory. */
+    /** For tensors on GPUs the ranks first vote on the host, where a message costs less than a look into GPU memory. */
     @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         if (inputs.get(0).device().isCpu()) {
@@ -200,14 +200,17 @@ final class DeviceCollectives implements DataPlane {
         host.close();
     }
 
-    /** The set of all ranks: its host part is the host back end's own, which closes it. */
+    /**
+     * Closes only the part on GPUs. It is called for the set of all ranks, whose host part belongs to the host back end
+     * and is closed there.
+     */
     void leaveGpus() {
-        lanes.forEach(lane -> lane.data().close());
+        perGpu.forEach(each -> each.data().close());
     }
 
     @Override
     public void abandon() {
-        lanes.forEach(lane -> lane.data().abandon());
+        perGpu.forEach(each -> each.data().abandon());
         host.abandon();
     }
 }

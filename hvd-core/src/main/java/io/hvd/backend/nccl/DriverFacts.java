@@ -10,11 +10,14 @@ import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.JCudaDriver;
 
-/** What the CUDA driver says of itself and of a GPU, without a context; touched only where a driver is loaded, since JCuda may be missing. */
+/**
+ * Asks the CUDA driver about itself and about a GPU, without a context. Other classes use this class only if a driver
+ * is loaded, because JCuda may be missing.
+ */
 final class DriverFacts {
     private DriverFacts() {}
 
-    /** Throws LinkageError if JCuda, its natives or the driver's library are missing. */
+    /** The driver's version; throws LinkageError if JCuda, its natives or the driver's library are missing. */
     static Library version() {
         JCudaLibraries.load();
         int[] version = new int[1];

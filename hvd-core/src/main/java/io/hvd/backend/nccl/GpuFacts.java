@@ -8,16 +8,16 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * What this process finds of CUDA, as the libraries say it; looked for in the order that cannot harm a machine
- * without any of them.
+ * The parts of CUDA that this process finds, from the libraries' own answers. They are looked for in an order that does
+ * no harm on a machine that has none of them.
  *
- * @param kernelModule what the driver's kernel module says of itself; empty if it is not loaded
- * @param driver the CUDA that the driver is made for, such as 12040
- * @param gpus visible ones
- * @param noGpu why there are none; empty if there are some
- * @param runtime that JavaCPP's binding of NCCL brings with it, such as 13000
- * @param nccl such as 22803
- * @param visibleDevices CUDA_VISIBLE_DEVICES, or null
+ * @param kernelModule the version text of the driver's kernel module; empty if it is not loaded
+ * @param driver the CUDA version that the driver is made for, such as 12040
+ * @param gpus the visible GPUs
+ * @param noGpu the reason why there are no GPUs; empty if there are some
+ * @param runtime the CUDA runtime that JavaCPP's binding of NCCL loads, such as 13000
+ * @param nccl the version of NCCL, such as 22803
+ * @param visibleDevices the value of CUDA_VISIBLE_DEVICES, or null
  */
 record GpuFacts(
         String kernelModule,
@@ -33,11 +33,11 @@ record GpuFacts(
     private static final String NOT_LOOKED_FOR = "not looked for without a GPU";
 
     /**
-     * A library and where it was loaded from.
+     * A library and the file from which it was loaded.
      *
-     * @param version its own number; 0 if it is missing
-     * @param path empty if that is not known
-     * @param missing why there is none; empty if there is
+     * @param version the library's own number for its version; 0 if the library is missing
+     * @param path the file; empty if it is not known
+     * @param missing the reason why the library is missing; empty if it was found
      */
     record Library(int version, String path, String missing) {
         static Library missing(String why) {
@@ -48,9 +48,9 @@ record GpuFacts(
     /**
      * One GPU.
      *
-     * @param capability such as 90; 0 if it could not be read
-     * @param bytes of memory
-     * @param unread why the last two are not known; empty if they are
+     * @param capability the compute capability, such as 90; 0 if it could not be read
+     * @param bytes size of its memory
+     * @param unread the reason why capability and memory are not known; empty if they are
      */
     record Card(Gpu gpu, int capability, long bytes, String unread) {}
 
@@ -70,7 +70,10 @@ record GpuFacts(
                 System.getenv("CUDA_VISIBLE_DEVICES"));
     }
 
-    /** Only the first of two attempts at a library that does not load names the cause, and NCCL's, which loads it too, was the first. */
+    /**
+     * Reads the runtime's version. If a library does not load, only the first of two attempts names the cause; the
+     * first attempt was NCCL's, which loads the runtime too.
+     */
     static Library runtime(String whyNoNccl, Supplier<Library> reading) {
         Library runtime = read(reading);
         return runtime.missing().isEmpty() || whyNoNccl.isEmpty() ? runtime : Library.missing(whyNoNccl);
@@ -93,7 +96,7 @@ record GpuFacts(
         }
     }
 
-    /** A library that does not load is a fact too. */
+    /** Reads a library's version; a library that does not load gives a result too. */
     static Library read(Supplier<Library> reading) {
         try {
             return reading.get();

@@ -14,7 +14,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.IntStream;
 
-/** Makes the data planes of process sets: what goes between GPUs over what goes between hosts. Communication thread. */
+/**
+ * Makes the data planes of process sets: collectives between GPUs on top of those between hosts. Only the communication
+ * thread uses it.
+ */
 final class GpuPlanes {
     private static final int UNIQUE_ID_BYTES = 128;
 
@@ -27,8 +30,8 @@ final class GpuPlanes {
     private final Set<Integer> withoutGpu;
 
     /**
-     * @param gpus of this rank, at least one, and as many as of every other rank that has some
-     * @param withoutGpu the ranks that have none
+     * @param gpus the GPUs of this rank, at least one; all ranks that have GPUs have the same number
+     * @param withoutGpu the ranks that have no GPU
      */
     GpuPlanes(Backend host, List<RankGpu> gpus, NcclCalls nccl, GpuSettings settings, Set<Integer> withoutGpu) {
         this.withoutGpu = withoutGpu;
@@ -38,7 +41,7 @@ final class GpuPlanes {
         this.settings = settings;
     }
 
-    /** How allreduces of all ranks get from node to node, where something else than NCCL alone was asked for. */
+    /** Words that say how allreduces of all ranks cross nodes; empty unless the settings ask for a hierarchical one. */
     String wayAcrossNodes() {
         if (settings.across() == AcrossNodes.FLAT) {
             return "";
@@ -53,49 +56,50 @@ final class GpuPlanes {
     }
 
     /**
-     * Every member comes here at the same place in the order of operations.
+     * The data plane of a process set. All members call this together, at the same place in the order of operations.
      *
      * @param ofHost the members' data plane between hosts
      */
     DeviceCollectives over(DataPlane ofHost, List<Integer> members) {
-        List<DeviceCollectives.Lane> lanes = new ArrayList<>();
+        List<DeviceCollectives.PerGpu> perGpu = new ArrayList<>();
         if (members.stream().anyMatch(withoutGpu::contains)) {
-            // Tensors on GPUs are refused then, on the ranks that have one as on those that have none.
-            return new DeviceCollectives(ofHost, lanes);
+            // Tensors on GPUs are then refused on all members, whether they have a GPU or not.
+            return new DeviceCollectives(ofHost, perGpu);
         }
         for (RankGpu gpu : gpus) {
-            lanes.add(lane(gpu, ofHost, members));
+            perGpu.add(collectives(gpu, ofHost, members));
         }
-        return new DeviceCollectives(ofHost, lanes);
+        return new DeviceCollectives(ofHost, perGpu);
     }
 
-    private DeviceCollectives.Lane lane(RankGpu gpu, Collectives ofHost, List<Integer> members) {
+    private DeviceCollectives.PerGpu collectives(RankGpu gpu, Collectives ofHost, List<Integer> members) {
         StagedCollectives staged = new StagedCollectives(gpu, ofHost);
         if (nccl == null) {
-            return DeviceCollectives.Lane.throughHost(gpu, staged);
+            return DeviceCollectives.PerGpu.throughHost(gpu, staged);
         }
         gpu.enter();
         nccl.selectDevice(gpu.device().index());
         NcclCommunicator everybody = join(gpu, ofHost, members, members);
         HierarchicalAllreduce hierarchy = hierarchy(gpu, ofHost, members);
-        return DeviceCollectives.Lane.byNccl(
+        return DeviceCollectives.PerGpu.byNccl(
                 gpu, new NcclCollectives(gpu, everybody, hierarchy, settings.asyncCompletion()), staged);
     }
 
-    /** Null where allreduces go over all members at once. */
+    /** The allreduce in two levels; null if allreduces use one communicator of all members. */
     private HierarchicalAllreduce hierarchy(RankGpu gpu, Collectives ofHost, List<Integer> members) {
         if (settings.across() == AcrossNodes.FLAT || obstacle(members).isPresent()) {
             return null;
         }
         NodeGroups groups = groups(members);
         NcclCommunicator inside = join(gpu, ofHost, members, groups.inside());
-        NodeCrossing crossing = settings.across() == AcrossNodes.BY_NCCL
-                ? new NodeCrossing.ByNccl(join(gpu, ofHost, members, groups.across()))
-                : new NodeCrossing.ThroughHost(gpu, host.collectives(groups.across()), inside, host.progress()::make);
-        return new HierarchicalAllreduce(gpu, inside, crossing);
+        InterNodeAllreduce betweenNodes = settings.across() == AcrossNodes.BY_NCCL
+                ? new InterNodeAllreduce.ByNccl(join(gpu, ofHost, members, groups.across()))
+                : new InterNodeAllreduce.ThroughHost(
+                        gpu, host.collectives(groups.across()), inside, host.progress()::make);
+        return new HierarchicalAllreduce(gpu, inside, betweenNodes);
     }
 
-    /** Why these members' allreduces go over all of them at once; the same on every rank. */
+    /** The reason why these members' allreduces cannot use two levels, if there is one; the same on every rank. */
     private Optional<String> obstacle(List<Integer> members) {
         Optional<String> obstacle = NodeGroups.obstacle(members, host.topology().nodes());
         if (obstacle.isPresent()) {
@@ -113,7 +117,7 @@ final class GpuPlanes {
         return NodeGroups.of(host.topology().rank(), members, host.topology().nodes());
     }
 
-    /** Each member joins the communicator of its own group, to which the group's first rank gives the id. */
+    /** Joins the communicator of this rank's group, whose id comes from the group's first rank. All members call it. */
     private NcclCommunicator join(RankGpu gpu, Collectives ofHost, List<Integer> members, List<Integer> group) {
         int rank = host.topology().rank();
         byte[] mine = group.get(0) == rank ? nccl.uniqueId() : new byte[UNIQUE_ID_BYTES];

@@ -14,22 +14,24 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The versions of everything that tensors on GPUs pass through, and each GPU: what was found, or why it is missing.
+ * The versions of all software that tensors on GPUs need, and the GPUs: what was found, or why it is missing.
  *
- * @param gpus how many this process sees
- * @param nccl its version as a number, such as 22803, or 0 where it cannot be used
- * @param obstacle why NCCL cannot be used, beginning with "no GPU: " where there is none; empty if it can
+ * @param gpus number of GPUs that this process sees
+ * @param nccl the version of NCCL as a number, such as 22803, or 0 if NCCL cannot be used
+ * @param obstacle the reason why NCCL cannot be used, beginning with "no GPU: " if there is no GPU; empty if it can
  */
 public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
     private static final double BYTES_PER_GIB = 1 << 30;
-    /** The number follows the words "Kernel Module", with "for x86_64" between them where it is the open one. */
+    /**
+     * Finds the number after the words "Kernel Module"; in the open kernel module, "for x86_64" stands between them.
+     */
     private static final Pattern MODULE_VERSION = Pattern.compile("Kernel Module\\D*(?:x86_64\\s+)?(\\d+\\.[\\d.]+)");
 
     /**
      * One line of the table.
      *
-     * @param found empty if it is missing
-     * @param missing why; empty if it was found
+     * @param found the version that was found; empty if the item is missing
+     * @param missing the reason why the item is missing; empty if it was found
      */
     public record Row(String item, String found, String missing) {
         private String value() {
@@ -37,7 +39,10 @@ public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
         }
     }
 
-    /** Never throws for what is missing. Loads native libraries only where an NVIDIA driver is loaded; what it finds stays so for this process. */
+    /**
+     * The report of this process; does not throw if something is missing. It loads native libraries only if an NVIDIA
+     * driver is loaded. Its result stays the same as long as the process lives.
+     */
     public static GpuReport ofThisProcess() {
         return of(GpuFacts.ofThisProcess());
     }
@@ -102,7 +107,7 @@ public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
         return new Row(item, version.apply(library.version()) + place, "");
     }
 
-    /** A runtime that the driver is too old for is as good as none. */
+    /** The CUDA runtime, which counts as missing if the driver is too old for it. */
     private static Row runtime(GpuFacts facts) {
         Row row = library("CUDA runtime", facts.runtime(), CudaVersions::text);
         if (facts.runtime().version() == 0 || facts.driver().version() == 0) {
@@ -134,7 +139,7 @@ public record GpuReport(int gpus, int nccl, String obstacle, List<Row> rows) {
         return new Row("GPU " + gpu.index(), name + more, "");
     }
 
-    /** What hvd's PTX asks for, and whether the driver and the GPUs have it. */
+    /** The requirements of hvd's PTX, and whether the driver and the GPUs meet them. */
     private static Row kernels(GpuFacts facts) {
         String need = "driver for CUDA " + CudaVersions.text(SegmentKernels.OLDEST_DRIVER) + ", compute capability "
                 + capability(SegmentKernels.OLDEST_CAPABILITY) + ", or newer";

@@ -8,23 +8,23 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 
 /**
- * Allreduce between GPUs of several nodes in three steps, known from Horovod: a reducescatter leaves every
- * rank of a node one chunk of the node's result, each combines its chunk with the other nodes, and an allgather
- * puts the chunks together. Between two nodes travels as much as one node has, over as many links as it has ranks.
- * One filling is between the nodes while the next is made.
+ * Allreduce between GPUs of several nodes in three steps, as in Horovod: a reducescatter leaves one chunk of the node's
+ * result on every rank of a node, each rank reduces its chunk with the other nodes, and an allgather puts the chunks
+ * together. Two nodes exchange as many bytes as one node has, over as many links as a node has ranks. While one stage
+ * is reduced between the nodes, the next one is prepared.
  */
 final class HierarchicalAllreduce {
     private final RankGpu gpu;
     private final NcclCommunicator inside;
-    private final NodeCrossing across;
+    private final InterNodeAllreduce across;
 
-    HierarchicalAllreduce(RankGpu gpu, NcclCommunicator inside, NodeCrossing across) {
+    HierarchicalAllreduce(RankGpu gpu, NcclCommunicator inside, InterNodeAllreduce across) {
         this.gpu = gpu;
         this.inside = inside;
         this.across = across;
     }
 
-    /** Whether a stage can be cut into so many chunks. */
+    /** Whether a stage can be divided into a chunk for each rank of a node. */
     static boolean fits(RankGpu gpu, int ranksOfNode) {
         return gpu.capacity(DType.FLOAT64) >= (long) SegmentKernels.ALIGNMENT * ranksOfNode;
     }
@@ -40,43 +40,43 @@ final class HierarchicalAllreduce {
 
     void run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
-        List<Filling> fillings = Filling.of(sizes, capacity(how.wire()));
-        Shared before = null;
-        for (int i = 0; i < fillings.size(); i++) {
-            Shared next = share(fillings.get(i), inputs, how, i % 2);
-            putTogether(before, outputs, how);
+        List<StageLayout> layouts = StageLayout.of(sizes, capacity(how.wire()));
+        Scattered before = null;
+        for (int i = 0; i < layouts.size(); i++) {
+            Scattered next = reduceScatter(layouts.get(i), inputs, how, i % 2);
+            gather(before, outputs, how);
             before = next;
         }
-        putTogether(before, outputs, how);
+        gather(before, outputs, how);
     }
 
-    /** A filling of which every rank of the node has one chunk. */
-    private record Shared(Filling filling, NodeCrossing.Chunk chunk) {}
+    /** A packed stage of which every rank of the node has one reduced chunk. */
+    private record Scattered(StageLayout layout, InterNodeAllreduce.Chunk chunk) {}
 
-    private Shared share(Filling filling, List<Tensor> inputs, Reduction how, int slot) {
+    private Scattered reduceScatter(StageLayout layout, List<Tensor> inputs, Reduction how, int slot) {
         long stage = gpu.stage(slot);
-        gpu.pack(filling, inputs, how, stage);
-        long each = chunkOf(filling.elements());
+        gpu.pack(layout, inputs, how, stage);
+        long each = chunkOf(layout.elements());
         long mine = stage + inside.rank() * each * how.wire().bytes();
         inside.with(
                 how.op().arithmeticOn(how.wire()),
                 operator -> inside.reduceScatter(stage, mine, each, how.wire(), operator));
-        NodeCrossing.Chunk chunk = new NodeCrossing.Chunk(mine, each, slot);
-        across.set(chunk, how);
-        return new Shared(filling, chunk);
+        InterNodeAllreduce.Chunk chunk = new InterNodeAllreduce.Chunk(mine, each, slot);
+        across.prepare(chunk, how);
+        return new Scattered(layout, chunk);
     }
 
-    private void putTogether(Shared shared, List<Tensor> outputs, Reduction how) {
-        if (shared == null) {
+    private void gather(Scattered scattered, List<Tensor> outputs, Reduction how) {
+        if (scattered == null) {
             return;
         }
-        across.combine(shared.chunk(), how);
-        long stage = gpu.stage(shared.chunk().slot());
-        inside.allGather(shared.chunk().address(), stage, shared.chunk().bytes(how));
-        gpu.unpack(shared.filling(), outputs, how, stage);
+        across.reduce(scattered.chunk(), how);
+        long stage = gpu.stage(scattered.chunk().slot());
+        inside.allGather(scattered.chunk().address(), stage, scattered.chunk().bytes(how));
+        gpu.unpack(scattered.layout(), outputs, how, stage);
     }
 
-    /** What is behind the last element is combined too, and read by nobody. */
+    /** The elements of a chunk. The space after the last element is reduced too, but not read. */
     private long chunkOf(long elements) {
         return up((elements + inside.size() - 1) / inside.size());
     }
@@ -85,19 +85,19 @@ final class HierarchicalAllreduce {
         return (elements + SegmentKernels.ALIGNMENT - 1) / SegmentKernels.ALIGNMENT * SegmentKernels.ALIGNMENT;
     }
 
-    /** The elements of a filling, such that a full one is cut without a rest. */
+    /** The most elements of a layout; a full stage divides into chunks without a remainder. */
     private long capacity(DType type) {
         long share = Math.min(gpu.capacity(type) / inside.size(), across.mostElements(type));
         return share / SegmentKernels.ALIGNMENT * SegmentKernels.ALIGNMENT * inside.size();
     }
 
-    /** Every rank leaves. */
+    /** Closes the communicators; every rank calls it. */
     void close() {
         across.close();
         inside.close();
     }
 
-    /** Whatever the others do. */
+    /** Gives up the communicators without waiting for the other ranks. */
     void abandon() {
         across.abandon();
         inside.abort();

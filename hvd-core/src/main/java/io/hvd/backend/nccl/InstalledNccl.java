@@ -40,11 +40,11 @@ import org.bytedeco.javacpp.Loader;
 import org.bytedeco.javacpp.Pointer;
 
 /**
- * NCCL and the CUDA runtime as they are installed, through JavaCPP. Besides the driver the loader must
- * find libnccl.so.2 and the libcudart.so that JavaCPP's presets are made for.
+ * The installed NCCL and CUDA runtime, called through JavaCPP. Besides the driver, the loader must find libnccl.so.2
+ * and the libcudart.so that JavaCPP's presets are made for.
  */
 final class InstalledNccl implements NcclCalls {
-    /** What this class calls has been in NCCL since then, or longer. */
+    /** The oldest version of NCCL that has all functions that this class calls. */
     private static final int OLDEST = 21800;
 
     private final int version;
@@ -54,8 +54,8 @@ final class InstalledNccl implements NcclCalls {
     }
 
     /**
-     * Throws LinkageError if JavaCPP, its presets, the CUDA runtime or NCCL is missing, and HvdException if one of them is
-     * too old, or too new for the driver.
+     * Loads NCCL. Throws LinkageError if JavaCPP, its presets, the CUDA runtime or NCCL is missing, and HvdException if
+     * one of them is too old, or too new for the driver.
      */
     static InstalledNccl load() {
         unpack();
@@ -72,7 +72,10 @@ final class InstalledNccl implements NcclCalls {
         return new InstalledNccl(version[0]);
     }
 
-    /** Asked before the ranks hear of this one's NCCL: later, the first call that needs the driver would end the job. */
+    /**
+     * Checks the driver before the other ranks hear of this rank's NCCL. Without this check, the first call that needs
+     * the driver would end the job.
+     */
     private static void requireDriver() {
         int[] driver = new int[1];
         int[] runtime = new int[1];
@@ -83,7 +86,10 @@ final class InstalledNccl implements NcclCalls {
         });
     }
 
-    /** JavaCPP loads a library while another process still unpacks the one beside it, unless all is there already. */
+    /**
+     * Unpacks all libraries first. Otherwise JavaCPP loads one library while another process still unpacks the one
+     * beside it.
+     */
     private static void unpack() {
         try {
             LibraryCache.ofThisUser().alone("javacpp", () -> {
@@ -301,7 +307,7 @@ final class InstalledNccl implements NcclCalls {
         }
     }
 
-    /** A number that another library gave, as a JavaCPP pointer that owns nothing. */
+    /** An address that comes from another library, as a JavaCPP pointer that owns no memory. */
     private static final class Address extends Pointer {
         Address(long address) {
             this.address = address;

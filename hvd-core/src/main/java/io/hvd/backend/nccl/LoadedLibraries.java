@@ -16,7 +16,10 @@ final class LoadedLibraries {
 
     private LoadedLibraries() {}
 
-    /** Throws LinkageError if JavaCPP's binding or the runtime is missing. NCCL has been looked for before, which unpacks both. */
+    /**
+     * The CUDA runtime; throws LinkageError if JavaCPP's binding or the runtime is missing. NCCL has been looked for
+     * before, and that has unpacked both.
+     */
     static Library runtime() {
         Loader.load(cudart.class);
         int[] version = new int[1];
@@ -27,7 +30,7 @@ final class LoadedLibraries {
         return new Library(version[0], path("libcudart.so"), "");
     }
 
-    /** Where the loader found a library; empty if this process has none of that name. */
+    /** The file from which the loader took a library; empty if this process has loaded none of that name. */
     static String path(String library) {
         try {
             return path(library, Files.readAllLines(MAPS));
@@ -36,7 +39,7 @@ final class LoadedLibraries {
         }
     }
 
-    /** @param maps lines of {@code /proc/PID/maps}: addresses, rights and numbers, then the path */
+    /** @param maps lines of {@code /proc/PID/maps}: addresses, permissions and numbers, then the path */
     static String path(String library, List<String> maps) {
         return maps.stream()
                 .filter(line -> line.contains("/" + library))

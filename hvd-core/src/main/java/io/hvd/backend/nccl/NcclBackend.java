@@ -11,12 +11,12 @@ import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
-/** A host back end whose tensors on GPUs go their own way; everything else stays with the host's. */
+/** A back end that adds collectives for tensors on GPUs to a host back end, which does everything else. */
 final class NcclBackend implements Backend {
     private final Backend host;
     private final String description;
     private final List<RankGpu> gpus;
-    /** Null where no GPU can be reached, as is {@code onGpus}. */
+    /** The data planes on GPUs; null, like {@code onGpus}, if no GPU can be reached. */
     private final GpuPlanes planes;
 
     private final DeviceCollectives onGpus;
@@ -30,7 +30,7 @@ final class NcclBackend implements Backend {
         this.onGpus = planes == null ? null : planes.over(host.collectives(), all);
     }
 
-    /** All ranks come here together, each with its own GPUs. */
+    /** A back end with NCCL; all ranks call this together, each with its own GPUs. */
     static NcclBackend joined(Backend host, NcclCalls nccl, List<RankGpu> gpus, GpuSettings settings) {
         GpuPlanes planes = new GpuPlanes(host, gpus, nccl, settings, Set.of());
         String description = "nccl " + nccl.version() + planes.wayAcrossNodes() + " over " + host.description();
@@ -38,10 +38,10 @@ final class NcclBackend implements Backend {
     }
 
     /**
-     * GPUs are there, but no NCCL: their tensors go through the host.
+     * A back end for GPUs without NCCL; tensors on GPUs go through the host.
      *
-     * @param gpus none on a rank that has none
-     * @param withoutGpu all ranks that have none
+     * @param gpus the GPUs of this rank; empty if it has none
+     * @param withoutGpu all ranks that have no GPU
      */
     static NcclBackend throughHost(
             Backend host, List<RankGpu> gpus, GpuSettings settings, Set<Integer> withoutGpu, String why) {
@@ -50,7 +50,7 @@ final class NcclBackend implements Backend {
         return new NcclBackend(host, description, gpus, planes);
     }
 
-    /** GPUs are there, but nothing that reaches their memory: whoever hands over a tensor on one is told why. */
+    /** A back end for GPUs whose memory cannot be reached; it refuses tensors on GPUs and says why. */
     static NcclBackend withoutGpus(Backend host, String why) {
         String description = host.description() + ", no tensors on GPUs (" + why + ")";
         return new NcclBackend(host, description, List.of(), null);

@@ -4,62 +4,62 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 
 /**
- * All that the back end needs of NCCL and of the CUDA runtime. Handles and device addresses are plain
+ * The functions of NCCL and of the CUDA runtime that the back end needs. Handles and device addresses are plain
  * numbers. A call that fails throws {@link io.hvd.error.HvdException}.
  *
- * <p>Every NCCL function behind it is in NCCL 2.18: symbols are bound at the first call, and one that
+ * <p>NCCL 2.18 has all of these functions. That matters because symbols are bound at the first call, and a symbol that
  * the installed library lacks would end the JVM.
  */
 interface NcclCalls {
-    /** As NCCL writes it, {@code 2.18.5}. */
+    /** NCCL's version as NCCL writes it, such as {@code 2.18.5}. */
     String version();
 
-    /** NCCL's own number, such as 21805. */
+    /** NCCL's version as NCCL's own number, such as 21805. */
     int versionCode();
 
     void selectDevice(int index);
 
-    /** What the ranks of a communicator must share; made by one of them. */
+    /** Makes the id that the ranks of a communicator must share; one of them calls this. */
     byte[] uniqueId();
 
-    /** Waits for all ranks; the communicator is bound to the selected device. */
+    /** Makes a communicator on the selected device; waits for all ranks. */
     long join(byte[] uniqueId, int size, int rank);
 
-    /** In order: every rank comes. */
+    /** Leaves a communicator in order; every rank calls it. */
     void leave(long communicator);
 
-    /** Out of order: what is under way on the device is given up, and nobody else need come. Any thread. */
+    /** Gives up a communicator and its work on the device, without the other ranks. Any thread may call it. */
     void abort(long communicator);
 
-    /** Throws if something has gone wrong on the device or the network since. */
+    /** Throws if an error has happened on the device or the network since the communicator was made. */
     void requireSound(long communicator);
 
     void groupStart();
 
     void groupEnd();
 
-    /** As NCCL numbers it. */
+    /** NCCL's number for an operator. */
     int operator(ReduceOp op);
 
-    /** A sum that is divided by the number of ranks. */
+    /** NCCL's number for the sum divided by the number of ranks. */
     int average();
 
-    /** A sum of values that are multiplied by the factor beforehand. */
+    /** Makes an operator that sums values after it has multiplied them by the factor. */
     int createScaledSum(double factor, DType type, long communicator);
 
-    /** As soon as the calls that use it have returned. */
+    /** Frees an operator; allowed as soon as the calls that use it have returned. */
     void destroyOperator(int operator, long communicator);
 
     void allReduce(long from, long to, long count, DType type, int operator, long communicator, long stream);
 
     void reduce(long from, long to, long count, DType type, int operator, int root, long communicator, long stream);
 
-    /** @param count elements that each rank gets */
+    /** @param count number of elements that each rank gets */
     void reduceScatter(long from, long to, long count, DType type, int operator, long communicator, long stream);
 
     void broadcast(long from, long to, long bytes, int root, long communicator, long stream);
 
-    /** @param bytes that each rank brings */
+    /** @param bytes number of bytes that each rank contributes */
     void allGather(long from, long to, long bytes, long communicator, long stream);
 
     void send(long from, long bytes, int to, long communicator, long stream);

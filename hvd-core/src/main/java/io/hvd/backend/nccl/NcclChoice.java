@@ -27,7 +27,7 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
         return cards.stream().anyMatch(card -> !card.gpus().isEmpty());
     }
 
-    /** Ranks to which CUDA shows none. */
+    /** The ranks to which CUDA shows no GPU. */
     Set<Integer> withoutGpu() {
         return IntStream.range(0, cards.size())
                 .filter(rank -> cards.get(rank).gpus().isEmpty())
@@ -55,8 +55,9 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
     }
 
     /**
-     * Why ranks leave their GPUs closed: a program that picks its GPUs itself and shows all of them to every rank would
-     * get a context of each rank on the first, and could not use hvd on the ones that it has picked.
+     * The reason why ranks do not open their GPUs, if there is one. If a program chooses its GPUs itself and all of
+     * them are visible to every rank, each rank would open a context on the first GPU, and could not use hvd on the GPU
+     * that the program has chosen.
      */
     Optional<String> whyNotOpened(GpuSettings settings) {
         return settings.pin() || settings.share()
@@ -66,7 +67,7 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
                                 + "; show every rank its own alone by CUDA_VISIBLE_DEVICES, or set HVD_SHARE_GPU=1");
     }
 
-    /** The n-th GPU of a rank speaks with the n-th of every other; a rank may have none at all. */
+    /** Throws unless all ranks with GPUs have the same number: the n-th GPUs of all ranks form a communicator. */
     private void requireAsMany() {
         Map<Integer, List<Integer>> ranks = new TreeMap<>();
         for (int rank = 0; rank < cards.size(); rank++) {
@@ -86,7 +87,7 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
         }
     }
 
-    /** Asked before communicators are made: a rank that makes another one would be waited for. */
+    /** Throws if settings differ. Otherwise the ranks would make different communicators and wait for each other. */
     private void requireSameWays() {
         if (cards.stream().map(RankCard::ways).distinct().count() > 1) {
             throw new HvdException(
@@ -97,16 +98,16 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
         }
     }
 
-    /** Why tensors on some rank's GPU cannot be reached at all; empty if they can. */
+    /** The reason why hvd cannot reach tensors on some rank's GPU; empty if it can. */
     Optional<String> unreached() {
         return differing(RankCard::unreached);
     }
 
     /**
-     * What stands in the way of NCCL; empty if nothing does.
+     * The reason why NCCL cannot be used; empty if it can.
      *
-     * @param insisted true if NCCL was asked for by name: then ranks that share a GPU may try it, each with its own
-     *     NCCL_HOSTID
+     * @param insisted true if the settings ask for NCCL by name; then ranks that share a GPU may try it, each with its
+     *     own NCCL_HOSTID
      */
     Optional<String> obstacle(boolean insisted) {
         Optional<String> missing = differing(RankCard::missing).or(this::unreached);
@@ -128,7 +129,10 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
                 .map(pair -> place(pair.first) + " and " + place(pair.second) + " have the same GPU, " + pair.gpu);
     }
 
-    /** NCCL goes by NCCL_HOSTID where it is set, and would refuse the ranks one by one with a number. */
+    /**
+     * A message about two ranks that NCCL takes for ranks on the same GPU, if there are any. NCCL tells hosts apart by
+     * NCCL_HOSTID if it is set, and would refuse such ranks one by one with an error number only.
+     */
     private Optional<String> sameToNccl() {
         return samePlace(card -> card.hostId().isEmpty() ? card.machine() : card.hostId())
                 .map(pair -> {
@@ -140,10 +144,10 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
                 });
     }
 
-    /** Two ranks and what both call theirs. */
+    /** Two ranks and the GPU that both of them have. */
     private record Pair(int first, int second, String gpu) {}
 
-    /** The first two ranks that have a GPU of the same PCI id on the same machine, by what counts as one. */
+    /** The first two ranks that have a GPU of the same PCI id on the same machine, as {@code machine} names it. */
     private Optional<Pair> samePlace(Function<RankCard, String> machine) {
         Map<String, Integer> owners = new LinkedHashMap<>();
         for (int rank = 0; rank < cards.size(); rank++) {

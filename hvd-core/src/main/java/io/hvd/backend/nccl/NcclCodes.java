@@ -7,16 +7,16 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import org.bytedeco.cuda.global.nccl;
 
-/** hvd's types and operations in NCCL's numbers, which the compiler copies: nothing of JavaCPP is loaded here. */
+/** NCCL's numbers for hvd's types and operations. They are constants, so this class loads no class of JavaCPP. */
 final class NcclCodes {
     private NcclCodes() {}
 
-    /** True for the types whose elements NCCL can combine; it moves all of them. */
+    /** True for the types that NCCL can reduce; it can move all types. */
     static boolean reduces(DType type) {
         return type != DType.INT16 && type != DType.UINT16;
     }
 
-    /** The type to combine elements as. */
+    /** NCCL's number for a type that it can reduce. */
     static int type(DType type) {
         return switch (type) {
             case FLOAT32 -> nccl.ncclFloat32;
@@ -54,7 +54,7 @@ final class NcclCodes {
         return scalar.array();
     }
 
-    /** {@code 21805} is 2.18.5. */
+    /** Writes a version as text: {@code 21805} is 2.18.5. */
     static String version(int code) {
         return code / 10_000 + "." + code / 100 % 100 + "." + code % 100;
     }

@@ -22,19 +22,19 @@ import java.util.function.IntConsumer;
 import java.util.stream.Stream;
 
 /**
- * Collectives between GPUs by NCCL. Large tensors that NCCL can reduce as they are go from where they lie;
- * small ones, and those to be scaled or compressed, are packed onto a stage by one kernel and unpacked by
- * another. A call returns when all is queued.
+ * Collectives between GPUs by NCCL. Large tensors that NCCL can reduce unchanged are reduced in place of their memory.
+ * Small tensors, and those to be scaled or compressed, are packed onto a stage by one kernel and unpacked by
+ * another. A call returns when its work is queued.
  */
 final class NcclCollectives implements Collectives {
-    /** Smaller tensors are faster packed: a launch of NCCL costs as much as copying so many bytes. */
+    /** Smaller tensors are packed, because a launch of NCCL costs as much as a copy of this many bytes. */
     private static final long DIRECT_BYTES = 1 << 20;
 
     private static final long LOOK_NANOS = 20_000;
 
     private final RankGpu gpu;
     private final NcclCommunicator nccl;
-    /** Null where allreduces go over all ranks at once. */
+    /** The allreduce in two levels; null if allreduces use one communicator of all ranks. */
     private final HierarchicalAllreduce hierarchy;
 
     private final boolean asynchronous;
@@ -42,8 +42,9 @@ final class NcclCollectives implements Collectives {
     private Completion left;
 
     /**
-     * @param hierarchy null to have allreduces go over all ranks at once
-     * @param asynchronous whether an operation is done for the host when it is queued; the streams wait for it
+     * @param hierarchy the allreduce in two levels; null if allreduces use one communicator of all ranks
+     * @param asynchronous whether an operation counts as done for the host as soon as it is queued; the streams wait
+     *     for it
      */
     NcclCollectives(RankGpu gpu, NcclCommunicator nccl, HierarchicalAllreduce hierarchy, boolean asynchronous) {
         this.gpu = gpu;
@@ -52,7 +53,7 @@ final class NcclCollectives implements Collectives {
         this.asynchronous = asynchronous;
     }
 
-    /** Whether NCCL combines elements of the type that travels, and a kernel of ours scales what comes out. */
+    /** Whether NCCL reduces the type that travels, and a kernel of hvd's can scale the result. */
     static boolean reduces(Reduction how) {
         return NcclCodes.reduces(how.wire()) && Conversion.multiplies(how.wire(), how.scale());
     }
@@ -93,12 +94,12 @@ final class NcclCollectives implements Collectives {
                             }
                         }));
             } else {
-                overStage(inputs, how, filling -> {
+                overStage(inputs, how, layout -> {
                     nccl.with(
                             how.op().arithmeticOn(how.wire()),
                             operator -> nccl.allReduce(
-                                    gpu.stage(0), gpu.stage(0), filling.elements(), how.wire(), operator));
-                    unpack(filling, outputs, how);
+                                    gpu.stage(0), gpu.stage(0), layout.elements(), how.wire(), operator));
+                    unpack(layout, outputs, how);
                 });
             }
         });
@@ -110,18 +111,18 @@ final class NcclCollectives implements Collectives {
         queued(
                 "NCCL_REDUCE",
                 tensors(inputs, Arrays.asList(output)),
-                () -> overStage(inputs, how, filling -> {
+                () -> overStage(inputs, how, layout -> {
                     nccl.with(
                             how.op().arithmeticOn(how.wire()),
                             operator -> nccl.reduce(
-                                    gpu.stage(0), gpu.stage(0), filling.elements(), how.wire(), operator, root));
+                                    gpu.stage(0), gpu.stage(0), layout.elements(), how.wire(), operator, root));
                     if (nccl.rank() == root) {
-                        unpack(filling, List.of(output), how);
+                        unpack(layout, List.of(output), how);
                     }
                 }));
     }
 
-    /** Slice by slice of every rank's piece; pieces may be of different length, slices on the stage are not. */
+    /** Takes a slice of every rank's piece at a time. Pieces may differ in length, slices on the stage do not. */
     @Override
     public void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
         queued("NCCL_REDUCESCATTER", tensors(List.of(input), List.of(output)), () -> {
@@ -134,7 +135,7 @@ final class NcclCollectives implements Collectives {
         });
     }
 
-    /** A part of every rank's piece. */
+    /** A part of every rank's piece, which begins at one place in all of them. */
     private record Slice(long from, long length, long[] starts, long[] elements) {
         long count(int rank) {
             return Math.max(0, Math.min(length, elements[rank] - from));
@@ -192,7 +193,7 @@ final class NcclCollectives implements Collectives {
                 for (int from = 0; from < elements.length; from++) {
                     if (elements[from] > 0) {
                         long to = gpu.address(output) + starts[from] * width;
-                        // Only the sender's own address counts; the others may have nothing.
+                        // NCCL reads the sender's address only; the other ranks may have no input.
                         long source = from == nccl.rank() ? gpu.address(input) : to;
                         nccl.broadcast(source, to, elements[from] * width, from);
                     }
@@ -220,7 +221,7 @@ final class NcclCollectives implements Collectives {
         exchange("NCCL_SCATTER", input, output, nccl.rank() == root ? elements : new long[elements.length], received);
     }
 
-    /** Pieces lie one behind the other on both sides; a side without pieces has no tensor. */
+    /** Sends and receives pieces that lie one after the other in both tensors; a tensor without pieces may be null. */
     private void exchange(String activity, Tensor input, Tensor output, long[] sent, long[] received) {
         queued(activity, tensors(Arrays.asList(input), Arrays.asList(output)), () -> {
             int width = (input == null ? output : input).dtype().bytes();
@@ -256,11 +257,11 @@ final class NcclCollectives implements Collectives {
         }
     }
 
-    /** What is queued is done first: NCCL must not be left with its work under way. */
+    /** Waits for the queued work first, because NCCL must not be closed while its work is under way. */
     @Override
     public void close() {
         gpu.enter();
-        Reached end = new Reached(gpu.mark(), this);
+        EventCompletion end = new EventCompletion(gpu.mark(), this);
         while (!end.isDone()) {
             LockSupport.parkNanos(LOOK_NANOS);
         }
@@ -279,8 +280,8 @@ final class NcclCollectives implements Collectives {
     }
 
     /**
-     * Whether NCCL works on the tensors directly; the same answer on every rank, since all have the same sizes and
-     * types.
+     * Whether NCCL works on the tensors' own memory. All ranks come to the same answer, because they have the same
+     * sizes and types.
      */
     private static boolean isDirect(List<Tensor> inputs, Reduction how) {
         boolean unscaled = how.prescale() == 1 && how.scale().isOne();
@@ -289,7 +290,7 @@ final class NcclCollectives implements Collectives {
         return asItIs && (inputs.size() == 1 || inputs.stream().allMatch(input -> input.bytes() >= DIRECT_BYTES));
     }
 
-    /** NCCL multiplies before it adds, and in the type that travels. */
+    /** Lets NCCL scale, which multiplies before it adds, in the type that travels. */
     private void reduceDirectly(DType type, Reduction how, IntConsumer body) {
         double factor = how.prescale() * how.scale().asFactor();
         if (factor == 1) {
@@ -299,16 +300,16 @@ final class NcclCollectives implements Collectives {
         }
     }
 
-    private void overStage(List<Tensor> inputs, Reduction how, Consumer<Filling> body) {
+    private void overStage(List<Tensor> inputs, Reduction how, Consumer<StageLayout> body) {
         long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
-        for (Filling filling : Filling.of(sizes, gpu.capacity(how.wire()))) {
-            gpu.pack(filling, inputs, how, gpu.stage(0));
-            body.accept(filling);
+        for (StageLayout layout : StageLayout.of(sizes, gpu.capacity(how.wire()))) {
+            gpu.pack(layout, inputs, how, gpu.stage(0));
+            body.accept(layout);
         }
     }
 
-    private void unpack(Filling filling, List<Tensor> outputs, Reduction how) {
-        gpu.unpack(filling, outputs, how, gpu.stage(0));
+    private void unpack(StageLayout layout, List<Tensor> outputs, Reduction how) {
+        gpu.unpack(layout, outputs, how, gpu.stage(0));
     }
 
     private void queued(String activity, Collection<Tensor> tensors, Runnable body) {
@@ -317,11 +318,11 @@ final class NcclCollectives implements Collectives {
         body.run();
         gpu.end(tensors);
         activities.end(activity, begun);
-        left = asynchronous ? null : new Reached(gpu.mark(), this);
+        left = asynchronous ? null : new EventCompletion(gpu.mark(), this);
     }
 
-    /** Done when the GPU has come to the mark. */
-    private record Reached(CudaMark mark, NcclCollectives owner) implements Completion {
+    /** Done when the GPU has reached the event. */
+    private record EventCompletion(CudaMark mark, NcclCollectives owner) implements Completion {
         @Override
         public boolean isDone() {
             boolean done = mark.isReached();

@@ -4,7 +4,10 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import java.util.function.IntConsumer;
 
-/** The ranks of a process set as NCCL knows them; what is called is queued on one stream. Communication thread. */
+/**
+ * NCCL's communicator of a process set, whose calls are queued on one stream. Only the communication thread uses it,
+ * except for {@link #abort}.
+ */
 final class NcclCommunicator {
     private final NcclCalls nccl;
     private final long stream;
@@ -14,7 +17,7 @@ final class NcclCommunicator {
     private volatile boolean gone;
 
     /**
-     * All ranks of the set come here together.
+     * Makes the communicator; all ranks of the set do so together.
      *
      * @param rank this rank's number within the set
      */
@@ -34,7 +37,7 @@ final class NcclCommunicator {
         return rank;
     }
 
-    /** Runs the calls of the body as one. */
+    /** Runs the calls of the body as one group. */
     void grouped(Runnable body) {
         nccl.groupStart();
         try {
@@ -46,7 +49,9 @@ final class NcclCommunicator {
         nccl.groupEnd();
     }
 
-    /** An open group would put off every later call of this thread, an abort too. */
+    /**
+     * Closes the group after a failure, because an open group delays every later call of this thread, even an abort.
+     */
     private void closeGroup(Throwable cause) {
         try {
             nccl.groupEnd();
@@ -55,12 +60,12 @@ final class NcclCommunicator {
         }
     }
 
-    /** Hands out the number of a plain operator. */
+    /** Runs the body with NCCL's number for a plain operator. */
     void with(ReduceOp op, IntConsumer body) {
         body.accept(nccl.operator(op));
     }
 
-    /** Hands out the number of a sum whose result is that of summing multiplied values. */
+    /** Runs the body with NCCL's number for a sum of values that are multiplied by a factor first. */
     void withScaledSum(double factor, DType type, IntConsumer body) {
         if (factor == 1.0 / size) {
             body.accept(nccl.average());
@@ -99,14 +104,14 @@ final class NcclCommunicator {
         nccl.receive(to, bytes, from, handle, stream);
     }
 
-    /** Throws if something has gone wrong since; there is nobody to ask after the end. */
+    /** Throws if NCCL has noticed an error; does nothing after the end of the communicator. */
     synchronized void requireSound() {
         if (!gone) {
             nccl.requireSound(handle);
         }
     }
 
-    /** Every rank leaves. */
+    /** Leaves the communicator in order; every rank calls it. */
     synchronized void close() {
         if (!gone) {
             gone = true;
@@ -115,8 +120,9 @@ final class NcclCommunicator {
     }
 
     /**
-     * This rank leaves, whatever the others do. NCCL waits in it for all that is queued on the device, work of other
-     * communicators that hang too among it: so every abort has a thread of its own, and nobody waits for it.
+     * Leaves the communicator without the other ranks. NCCL's abort waits for all work that is queued on the device,
+     * and that may include hanging work of other communicators. Every abort therefore has a thread of its own, and hvd
+     * does not wait for it.
      */
     synchronized void abort() {
         if (!gone) {

@@ -5,19 +5,19 @@ import io.hvd.spi.GpuDriver.Gpu;
 import java.util.List;
 
 /**
- * Whether this process can use NCCL. Looked for once, and NCCL only where CUDA shows a GPU.
+ * Says whether this process can use NCCL. It is looked for once, and only if CUDA shows a GPU.
  *
- * @param calls null if something is missing
- * @param gpus visible to this process
- * @param missing why there is no NCCL; empty if there is
- * @param hostId by which NCCL tells this process's host from others; empty if it finds that out by itself
+ * @param calls NCCL's functions; null if something is missing
+ * @param gpus the GPUs that this process sees
+ * @param missing the reason why NCCL cannot be used; empty if it can
+ * @param hostId the value by which NCCL tells this process's host from others; empty if NCCL finds that out by itself
  */
 record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, String hostId) {
     private static final String HOST_ID = "NCCL_HOSTID";
 
     private static NcclPresence process;
 
-    /** The presence in a process that names no host to NCCL. */
+    /** The presence in a process without a NCCL_HOSTID. */
     NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
         this(calls, gpus, missing, "");
     }

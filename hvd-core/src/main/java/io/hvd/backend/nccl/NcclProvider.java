@@ -23,12 +23,11 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
- * NCCL for tensors on GPUs over another back end that carries the control plane and the host's
- * tensors. Where NCCL cannot be used that other back end does the work alone, unless NCCL was asked for
- * by name.
+ * Provides NCCL for tensors on GPUs, on top of another back end that carries the control plane and the host's
+ * tensors. If NCCL cannot be used, the other back end works alone, unless the settings ask for NCCL by name.
  */
 public final class NcclProvider implements BackendProvider {
-    /** Differs between machines, and is the same in all containers of one. */
+    /** The file with the boot id, which differs between machines and is the same in all containers of one machine. */
     private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
     private final BackendProvider host;
@@ -37,7 +36,7 @@ public final class NcclProvider implements BackendProvider {
     private final IntFunction<CudaDevice> opener;
 
     /**
-     * @param host brings the control plane and the collectives between hosts
+     * @param host provides the control plane and the collectives between hosts
      * @param assignment names this rank's GPUs and makes the first the calling thread's current one
      */
     public NcclProvider(BackendProvider host, BiFunction<Topology, HvdConfig, List<Device>> assignment) {
@@ -56,13 +55,13 @@ public final class NcclProvider implements BackendProvider {
         this.presence = presence;
     }
 
-    /** NCCL's own number for its version, or 0 where it cannot be used. */
+    /** NCCL's own number for its version, or 0 if NCCL cannot be used. */
     public static int installedVersion() {
         NcclCalls calls = NcclPresence.ofThisProcess().calls();
         return calls == null ? 0 : calls.versionCode();
     }
 
-    /** GPUs that this process sees. */
+    /** The number of GPUs that this process sees. */
     public static int gpus() {
         return NcclPresence.ofThisProcess().gpus().size();
     }
@@ -100,7 +99,7 @@ public final class NcclProvider implements BackendProvider {
                 : NcclBackend.withoutGpus(opened, unreached.get());
     }
 
-    /** What this rank has found of its own; no GPU is open where there is none, or it cannot be used. */
+    /** The GPUs that this rank has opened; none if it has no GPU, or if its GPU cannot be used. */
     private static final class Found {
         private List<Device> devices = List.of();
         private final List<RankGpu> gpus = new ArrayList<>();
@@ -121,7 +120,10 @@ public final class NcclProvider implements BackendProvider {
         host.finish();
     }
 
-    /** Every rank comes to the same end here, so the host's back end can be left in order. */
+    /**
+     * The reason why NCCL cannot be used, if there is one. All ranks come to one result, so after an error each of them
+     * can close the host back end in order.
+     */
     private static Optional<String> obstacle(Backend opened, NcclChoice choice, boolean insisted, boolean sharing) {
         try {
             choice.requireSound(sharing);
@@ -139,7 +141,7 @@ public final class NcclProvider implements BackendProvider {
         }
     }
 
-    /** Says which GPUs are this rank's, and opens none yet: a context on each costs memory there. */
+    /** Makes this rank's card, which names its GPUs. It opens no GPU yet, because a context costs GPU memory. */
     private RankCard card(Topology topology, HvdConfig config, NcclPresence nccl, Found found) {
         String machine = machine(topology);
         String ways = config.gpu().across() + " with HVD_GPU_STAGE_BYTES="
@@ -155,12 +157,12 @@ public final class NcclProvider implements BackendProvider {
                     .toList();
             return new RankCard(machine, nccl.hostId(), pciIds, version, nccl.missing(), "", ways, "");
         } catch (RuntimeException e) {
-            // The others wait for this card: they hear of it and throw alike.
+            // The other ranks wait for this card. They get the error in it, and throw the same exception.
             return new RankCard(machine, nccl.hostId(), List.of(), "", "", "", ways, e.getMessage());
         }
     }
 
-    /** Opens the GPUs; says why not, if one cannot be. */
+    /** Opens the GPUs; returns the reason if one of them cannot be opened. */
     private String unreached(Found found, HvdConfig config) {
         try {
             for (Device device : found.devices) {

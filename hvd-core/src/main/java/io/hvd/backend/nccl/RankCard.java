@@ -5,16 +5,17 @@ import io.hvd.net.MessageWriter;
 import java.util.List;
 
 /**
- * What a rank tells the others about itself before a communicator is made.
+ * The facts that a rank tells the other ranks before a communicator is made.
  *
- * @param machine same for ranks whose GPUs hang on the same machine
- * @param hostId what NCCL takes for the machine instead, NCCL_HOSTID; empty if that is not set
+ * @param machine identifies the machine; the same for all ranks whose GPUs are in it
+ * @param hostId the value of NCCL_HOSTID, by which NCCL identifies the machine if it is set; empty if it is not
  * @param gpus PCI ids of this rank's GPUs
- * @param nccl its version; empty if it does not load
- * @param missing why NCCL cannot be used on this rank; empty if it can
- * @param unreached why hvd's kernels cannot be used on this rank's GPU; empty if they can, or if there is none
- * @param ways the settings by which communicators are made, which must be the same everywhere
- * @param error why this rank cannot go on at all; empty if it can
+ * @param nccl the version of NCCL; empty if it does not load
+ * @param missing the reason why NCCL cannot be used on this rank; empty if it can
+ * @param unreached the reason why hvd's kernels cannot be used on this rank's GPU; empty if they can, or if there is
+ *     none
+ * @param ways the settings that decide which communicators are made; all ranks must have the same
+ * @param error the reason why this rank cannot go on at all; empty if it can
  */
 record RankCard(
         String machine,
@@ -25,7 +26,7 @@ record RankCard(
         String unreached,
         String ways,
         String error) {
-    /** This card after an attempt to open the GPUs. @param why they are not open; empty if they are */
+    /** This card after an attempt to open the GPUs. @param why the reason why they are not open; empty if they are */
     RankCard withUnreached(String why) {
         return new RankCard(machine, hostId, gpus, nccl, missing, why, ways, error);
     }

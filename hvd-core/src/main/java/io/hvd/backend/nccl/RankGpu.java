@@ -25,19 +25,20 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
 
 /**
- * This rank's GPU as collectives use it: one stream on which all of them are queued, two stages, and
+ * One of this rank's GPUs as collectives use it: one stream on which all of them are queued, two stages, and
  * memory for results.
  *
- * <p>Work starts on the device behind what the user had queued on the tensors' streams when the
- * operation is carried out, and these streams go on behind it. Used on the communication thread only.
+ * <p>When an operation is carried out, its work on the device waits for the work that is queued on the tensors' streams
+ * at that moment, and later work on these streams waits for the operation. Only the communication thread uses this
+ * class.
  */
 final class RankGpu implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();
     private static final long DEFAULT_STREAM = 0;
-    /** Before memory is taken to be really used up. */
+    /** The number of garbage collections after which GPU memory counts as really full. */
     private static final int MOST_COLLECTIONS = 5;
 
-    /** Long enough for the host's network, and short against what is fused into one operation. */
+    /** The size of a piece: large enough for the host's network, and small compared with a fused operation. */
     private static final int PIECE_BYTES = 4 << 20;
 
     private static final long CLEANING_NANOS = 10_000_000;
@@ -46,15 +47,15 @@ final class RankGpu implements AutoCloseable {
     private final Device device;
     private final int stageBytes;
     private final CudaStream stream;
-    /** Results that nobody can reach any more. */
+    /** Memory of results that have been garbage-collected. */
     private final Queue<DeviceStage> garbage = new ConcurrentLinkedQueue<>();
-    /** Made when they are needed. */
+    /** The stages, which are made when they are needed. */
     private final List<DeviceStage> stages = new ArrayList<>();
 
     private final List<PinnedStage> pinned = new ArrayList<>();
     private boolean closed;
 
-    /** @param stageBytes bytes of a stage on the device, and of one on the host */
+    /** @param stageBytes size of a stage on the device, and of one on the host */
     RankGpu(CudaDevice cuda, Device device, int stageBytes) {
         this.cuda = cuda;
         this.device = device;
@@ -66,27 +67,27 @@ final class RankGpu implements AutoCloseable {
         return device;
     }
 
-    /** Makes this GPU the one that the thread works with; a rank may have several. */
+    /** Makes this GPU the calling thread's current one; a rank may have several GPUs. */
     void enter() {
         cuda.enter();
     }
 
-    /** Handle of the stream. */
+    /** The handle of the stream. */
     long stream() {
         return stream.handle();
     }
 
-    /** Elements that a stage holds, a whole number of vectors. */
+    /** The number of elements that a stage holds; a whole number of vectors. */
     long capacity(DType type) {
         return stageBytes / type.bytes() / 16 * 16;
     }
 
-    /** Elements that go through the host at a time, while the piece behind them is on its way there. */
+    /** The number of elements that go through the host at a time, while the next piece is copied to the host. */
     long piece(DType type) {
         return Math.min(stageBytes, PIECE_BYTES) / type.bytes() / 16 * 16;
     }
 
-    /** Address of a stage. @param number 0 or 1 */
+    /** The address of a stage. @param number 0 or 1 */
     long stage(int number) {
         while (stages.size() <= number) {
             DeviceStage stage = cuda.allocate(stageBytes);
@@ -108,7 +109,7 @@ final class RankGpu implements AutoCloseable {
         return stageBytes;
     }
 
-    /** A tensor of hvd's own, whose memory lasts as long as somebody holds it. */
+    /** Makes a tensor in hvd's own memory, which is freed when the tensor has been garbage-collected. */
     Tensor output(DType type, Shape shape) {
         long bytes = Math.multiplyExact(shape.elements(), (long) type.bytes());
         if (bytes == 0) {
@@ -122,7 +123,10 @@ final class RankGpu implements AutoCloseable {
                 .keeping(owner);
     }
 
-    /** Results hold little of Java's heap, so that a full GPU is the first to notice that nobody reaches them any more. */
+    /**
+     * Allocates memory, and runs the garbage collector if the GPU is full: results take little of Java's heap, so the
+     * heap alone would not cause a collection.
+     */
     private DeviceStage allocate(long bytes) {
         for (int collections = 0; ; collections++) {
             try {
@@ -144,7 +148,7 @@ final class RankGpu implements AutoCloseable {
         }
     }
 
-    /** Address of a tensor's first element. */
+    /** The address of a tensor's first element. */
     long address(Tensor tensor) {
         return memory(tensor).address();
     }
@@ -156,7 +160,7 @@ final class RankGpu implements AutoCloseable {
         throw new HvdException(ErrorId.BAD_ARGUMENT, tensor + " was handed over, but this rank's GPU is " + device);
     }
 
-    /** What is queued from now on starts behind the work on these tensors. */
+    /** Work that hvd queues from now on starts after the work that is now queued on these tensors' streams. */
     void begin(Collection<Tensor> tensors) {
         enter();
         freeGarbage();
@@ -165,7 +169,7 @@ final class RankGpu implements AutoCloseable {
         }
     }
 
-    /** Work that the user queues on these tensors' streams from now on starts behind what is queued now. */
+    /** Work that the user queues on these tensors' streams from now on starts after the work that hvd has queued. */
     void end(Collection<Tensor> tensors) {
         for (long user : streams(tensors)) {
             stream.holdBack(user);
@@ -179,16 +183,16 @@ final class RankGpu implements AutoCloseable {
                 .toArray();
     }
 
-    /** A mark behind all that is queued now. */
+    /** An event after all work that is queued now. */
     CudaMark mark() {
         return stream.mark();
     }
 
-    /** Queues what brings a filling of these tensors onto a stage, as the type that travels. */
-    void pack(Filling filling, List<Tensor> tensors, Reduction how, long stage) {
+    /** Queues the packing of these tensors' parts onto a stage, converted to the type that travels. */
+    void pack(StageLayout layout, List<Tensor> tensors, Reduction how, long stage) {
         DType type = tensors.get(0).dtype();
         convert(
-                filling.parts().stream()
+                layout.parts().stream()
                         .map(part -> new Segment(
                                 place(part, tensors, type),
                                 stage + part.at() * how.wire().bytes(),
@@ -197,27 +201,27 @@ final class RankGpu implements AutoCloseable {
                 new Conversion(type, how.wire(), how.prescale()));
     }
 
-    /** The way back. */
-    void unpack(Filling filling, List<Tensor> tensors, Reduction how, long stage) {
+    /** Queues the unpacking from a stage into these tensors. */
+    void unpack(StageLayout layout, List<Tensor> tensors, Reduction how, long stage) {
         DType type = tensors.get(0).dtype();
         convert(
-                filling.parts().stream()
+                layout.parts().stream()
                         .map(part -> new Segment(
                                 stage + part.at() * how.wire().bytes(), place(part, tensors, type), part.count()))
                         .toList(),
                 Conversion.scaled(how.wire(), type, how.scale()));
     }
 
-    private long place(Filling.Part part, List<Tensor> tensors, DType type) {
+    private long place(StageLayout.Part part, List<Tensor> tensors, DType type) {
         return address(tensors.get(part.tensor())) + part.first() * type.bytes();
     }
 
-    /** Queues copies, scaled and converted. */
+    /** Queues copies of segments, which are scaled and converted. */
     void convert(List<Segment> segments, Conversion conversion) {
         cuda.kernels().convert(segments, conversion, stream());
     }
 
-    /** The device finishes what is queued first. */
+    /** Waits for the work that is queued, then frees everything. */
     @Override
     public void close() {
         if (closed) {

@@ -14,9 +14,9 @@ import java.util.List;
 
 /**
  * Collectives between GPUs without NCCL: the tensors go through pinned host memory and the host's data plane.
- * An allreduce is packed, converted and scaled on the GPU, and a piece is on its way to the host while the
- * ranks reduce the one before; the sums of integers are scaled on the host, which divides exactly. The other operations
- * copy a tensor whole, one stage after the other.
+ * An allreduce packs, converts and scales on the GPU, and copies a piece to the host while the
+ * ranks reduce the piece before. Sums of integers are scaled on the host, which divides exactly. The other operations
+ * copy a whole tensor, one stage after the other.
  */
 final class StagedCollectives implements Collectives {
     private final RankGpu gpu;
@@ -37,12 +37,12 @@ final class StagedCollectives implements Collectives {
     @Override
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
-        List<Filling> fillings = Filling.of(sizes, gpu.piece(how.wire()));
+        List<StageLayout> layouts = StageLayout.of(sizes, gpu.piece(how.wire()));
         gpu.begin(inputs);
         gpu.begin(outputs);
         Loaded previous = null;
-        for (int i = 0; i < fillings.size(); i++) {
-            Loaded next = load(fillings.get(i), inputs, how, i % 2);
+        for (int i = 0; i < layouts.size(); i++) {
+            Loaded next = load(layouts.get(i), inputs, how, i % 2);
             if (previous != null) {
                 reduce(previous, outputs, how);
             }
@@ -54,26 +54,26 @@ final class StagedCollectives implements Collectives {
         finish(outputs);
     }
 
-    /** A filling on its way to the host. */
-    private record Loaded(Filling filling, int slot, CudaMark arrived) {}
+    /** A packed stage that is being copied to the host. */
+    private record Loaded(StageLayout layout, int slot, CudaMark arrived) {}
 
-    private Loaded load(Filling filling, List<Tensor> inputs, Reduction how, int slot) {
-        gpu.pack(filling, inputs, how, gpu.stage(slot));
-        int bytes = Math.toIntExact(filling.elements() * how.wire().bytes());
+    private Loaded load(StageLayout layout, List<Tensor> inputs, Reduction how, int slot) {
+        gpu.pack(layout, inputs, how, gpu.stage(slot));
+        int bytes = Math.toIntExact(layout.elements() * how.wire().bytes());
         gpu.pinned(slot).copyFromDevice(gpu.stage(slot), 0, bytes, gpu.stream());
-        return new Loaded(filling, slot, gpu.mark());
+        return new Loaded(layout, slot, gpu.mark());
     }
 
     private void reduce(Loaded loaded, List<Tensor> outputs, Reduction how) {
         await(loaded.arrived());
         PinnedStage pinned = gpu.pinned(loaded.slot());
-        long elements = loaded.filling().elements();
+        long elements = loaded.layout().elements();
         int bytes = Math.toIntExact(elements * how.wire().bytes());
         Tensor stage = Tensor.wrap(pinned.buffer().duplicate().limit(bytes), how.wire(), Shape.of(elements));
         boolean scaledHere = !how.wire().isFloating();
         host.allreduce(List.of(stage), List.of(stage), scaledHere ? how.prescaled() : how.unscaled());
         pinned.copyToDevice(0, gpu.stage(loaded.slot()), bytes, gpu.stream());
-        gpu.unpack(loaded.filling(), outputs, scaledHere ? how.unscaled() : how, gpu.stage(loaded.slot()));
+        gpu.unpack(loaded.layout(), outputs, scaledHere ? how.unscaled() : how, gpu.stage(loaded.slot()));
     }
 
     @Override
@@ -192,7 +192,7 @@ final class StagedCollectives implements Collectives {
         void copy(long first, int count, int bytes);
     }
 
-    /** The pinned stages are free when this returns, and the tensors can be read. */
+    /** Waits until the pinned stages are free and the tensors can be read. */
     private void finish(List<Tensor> tensors) {
         gpu.end(tensors);
         await(gpu.mark());
@@ -207,16 +207,16 @@ final class StagedCollectives implements Collectives {
 
     @Override
     public Completion completion() {
-        return null; // it has waited for the device
+        return null; // the operation has waited for the device
     }
 
     @Override
     public void abandon() {
-        // The host's collectives are abandoned by whoever made them.
+        // The owner of the host's collectives abandons them.
     }
 
     @Override
     public void close() {
-        // The stages are the GPU's, the host's collectives another's.
+        // The stages belong to RankGpu, and the host's collectives to their own owner.
     }
 }

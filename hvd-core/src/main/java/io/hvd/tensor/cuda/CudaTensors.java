@@ -9,8 +9,8 @@ import jcuda.driver.CUstream;
 import jcuda.runtime.cudaStream_t;
 
 /**
- * GPU memory that a program has from JCuda, as hvd's tensors. It stays the program's, which frees it when the
- * operations on it are done.
+ * Makes hvd's tensors of GPU memory that a program has from JCuda. The memory belongs to the program, which frees it
+ * when the operations on it are done.
  */
 @SuppressWarnings("exports") // a program that has such pointers requires their module itself
 public final class CudaTensors {
@@ -19,16 +19,19 @@ public final class CudaTensors {
     private CudaTensors() {}
 
     /**
-     * Memory that is used on CUDA's default stream, which waits for all streams that were not made non-blocking.
+     * A tensor that is used on CUDA's default stream, which waits for all streams that were not made non-blocking.
      *
-     * @param pointer to device memory: a {@code CUdeviceptr}, or what {@code cudaMalloc} has filled in
-     * @param device on which it lies, such as {@code hvd.device()}
+     * @param pointer a pointer to device memory: a {@code CUdeviceptr}, or the pointer that {@code cudaMalloc} has set
+     * @param device the device of the memory, such as {@code hvd.device()}
      */
     public static Tensor of(Pointer pointer, Device device, DType type, Shape shape) {
         return Tensor.onDevice(new Visible(pointer).address(), device, DEFAULT_STREAM, type, shape);
     }
 
-    /** Memory that is used on a stream: hvd's work waits for what is queued there, and later work there for hvd's. */
+    /**
+     * A tensor that is used on a stream: hvd's work waits for work that is queued there, and later work there for
+     * hvd's.
+     */
     public static Tensor of(Pointer pointer, Device device, CUstream stream, DType type, Shape shape) {
         return of(pointer, device, new cudaStream_t(stream), type, shape);
     }

@@ -9,18 +9,18 @@ import io.hvd.tensor.Tensor;
 import org.bytedeco.javacpp.Pointer;
 
 /**
- * GPU memory that a program has from JavaCPP, as hvd's tensors. It stays the program's, which frees it when the
- * operations on it are done.
+ * Makes hvd's tensors of GPU memory that a program has from JavaCPP. The memory belongs to the program, which frees it
+ * when the operations on it are done.
  */
 @SuppressWarnings("exports") // a program that has such pointers requires their module itself
 public final class JavaCppTensors {
     private JavaCppTensors() {}
 
     /**
-     * Memory that is used on CUDA's default stream, which waits for all streams that were not made non-blocking.
+     * A tensor that is used on CUDA's default stream, which waits for all streams that were not made non-blocking.
      *
-     * @param pointer to device memory; the tensor begins at its position
-     * @param device on which it lies, such as {@code hvd.device()}
+     * @param pointer a pointer to device memory; the tensor begins at its position
+     * @param device the device of the memory, such as {@code hvd.device()}
      * @throws HvdException if the pointer has a limit, and the tensor would go beyond it
      */
     public static Tensor of(Pointer pointer, Device device, DType type, Shape shape) {
@@ -28,7 +28,8 @@ public final class JavaCppTensors {
     }
 
     /**
-     * Memory that is used on a stream: hvd's work waits for what is queued there, and later work there for hvd's.
+     * A tensor that is used on a stream: hvd's work waits for work that is queued there, and later work there for
+     * hvd's.
      *
      * @param stream a {@code CUstream_st}; null is the default stream
      */

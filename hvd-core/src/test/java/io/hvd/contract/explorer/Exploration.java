@@ -68,7 +68,7 @@ final class Exploration {
     /** One program again, as often as asked for, and smaller if it fails. */
     static void again(Team team, ProgramId id, int times, long shrinkSeconds) {
         Exploration exploration = new Exploration(List.of(team), new Budget(0, 0, 0, shrinkSeconds, 0));
-        Program program = Author.write(id, team.composition().ranks());
+        Program program = ProgramGenerator.write(id, team.composition().ranks());
         System.out.println(program.text());
         for (int i = 0; i < times; i++) {
             exploration.seen.add(new Seen(team, team.run(program)));

@@ -12,7 +12,7 @@ class ShrinkingTest {
 
     @Test
     void whatAProgramFailsWithoutIsLeftOut() {
-        Program program = Author.write(ProgramId.of(Pace.QUICK, 5), 3);
+        Program program = ProgramGenerator.write(ProgramId.of(Pace.QUICK, 5), 3);
         List<Integer> strands = List.copyOf(program.strands());
         Set<Integer> guilty = Set.of(strands.get(1), strands.get(strands.size() - 2));
 
@@ -25,7 +25,7 @@ class ShrinkingTest {
 
     @Test
     void aProgramThatFailsAsAWholeOnlyStaysWhole() {
-        Program program = Author.write(ProgramId.of(Pace.SLOW, 3), 2);
+        Program program = ProgramGenerator.write(ProgramId.of(Pace.SLOW, 3), 2);
 
         assertThat(Shrinking.of(program, candidate -> false, SECONDS)).isEqualTo(program);
     }

@@ -41,7 +41,7 @@ final class ThreadTeam implements Team {
         long end = System.nanoTime() + seconds * 1_000_000_000;
         List<Outcome> outcomes = new ArrayList<>();
         for (int i = 0; i < count && System.nanoTime() < end; i++) {
-            outcomes.add(run(Author.write(ProgramId.of(first.pace(), first.seed() + i), ranks)));
+            outcomes.add(run(ProgramGenerator.write(ProgramId.of(first.pace(), first.seed() + i), ranks)));
         }
         return outcomes;
     }
@@ -57,7 +57,7 @@ final class ThreadTeam implements Team {
         runner.start();
         try {
             end.get(limitMillis, TimeUnit.MILLISECONDS);
-            Judge.Verdict verdict = Judge.of(program, logs);
+            ResultChecker.Verdict verdict = ResultChecker.of(program, logs);
             return new Outcome(program, verdict.findings(), verdict.longestLagMillis(), seconds(begun));
         } catch (TimeoutException e) {
             String what =
@@ -81,7 +81,7 @@ final class ThreadTeam implements Team {
             InitOptions options =
                     InitOptions.standard().withDynamicProcessSets().withProcessSets(program.startSets());
             LocalRanks.spawn(program.ranks(), options, program.settings(), hvd -> {
-                Player.play(program, hvd, logs.get(hvd.rank()));
+                ProgramRunner.play(program, hvd, logs.get(hvd.rank()));
                 return null;
             });
             end.complete(null);

@@ -11,8 +11,9 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Allreduce from 4 bytes to 256 MiB: hvd's collective and the same on an array, against mpi.jar with each setting of Open
- * MPI and with the best of them for the size; a blocking call through the whole engine; all against Gloo too.
+ * Times allreduce from 4 bytes to 256 MiB: hvd's collective on direct memory and on an array, and a blocking call
+ * through the whole engine. The opponents are mpi.jar with each setting of Open MPI, the best of these settings for
+ * each size, and Gloo.
  */
 final class AllreduceBench implements Benchmark {
     @Override
@@ -22,8 +23,8 @@ final class AllreduceBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "Allreduce by size, against mpi.jar under eight settings of Open MPI (three with --repeat 1) and against"
-                + " Gloo. --only takes part of the name of a setting.";
+        return "Times allreduce by size, against mpi.jar under eight settings of Open MPI (three with --repeat 1) and"
+                + " against Gloo. --only takes part of the name of a setting.";
     }
 
     @Override
@@ -54,7 +55,7 @@ final class AllreduceBench implements Benchmark {
         }
     }
 
-    /** The engine and Gloo, which know nothing of Open MPI's settings, run beside the usual one only. */
+    /** One launch. The engine and Gloo do not depend on Open MPI's settings, so they run only with the default one. */
     private static Samples launch(int ranks, MpiSetting setting, Plan plan, Progress progress)
             throws IOException, InterruptedException {
         String sizes = plan.sizesInWords();
@@ -113,7 +114,7 @@ final class AllreduceBench implements Benchmark {
         return result("allreduce-heap", "heap", "mpi-heap", ranks, bytes, run, opponent);
     }
 
-    /** What asking for compression costs or saves, and whether there was any. */
+    /** The engine with compression against the engine without, and whether hvd did compress. */
     private static Result compressed(int ranks, long bytes, Samples run) {
         boolean halves = HvdConfig.fromEnvironment().compressOnOneHost();
         return result("allreduce-fp16", "fp16", "plain", ranks, bytes, run, "hvd[uncompressed]")
@@ -124,7 +125,10 @@ final class AllreduceBench implements Benchmark {
         return run.about("mpi") + "[" + setting + "]";
     }
 
-    /** With the bandwidths of OSU and of NCCL's tests: bytes by time, and what a rank must send at least by time. */
+    /**
+     * A result with the bandwidths of OSU's and of NCCL's tests: bytes divided by time, and the least bytes that a rank
+     * must send divided by time.
+     */
     private static Result result(
             String bench, String ours, String theirs, int ranks, long bytes, Samples run, String opponent) {
         Spread mine = run.spread(ours, bytes);

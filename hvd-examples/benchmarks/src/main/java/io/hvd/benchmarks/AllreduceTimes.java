@@ -13,9 +13,9 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Times allreduces of jobs that horovodrun starts, by all the ways that there are: MPI's own, hvd's through shared
+ * Times allreduces of jobs that horovodrun starts, with every algorithm: MPI's own, hvd's through shared
  * memory, and hvd's own ring. Sizes to calibrate with and sizes to check with are timed in the same launches, so that both
- * see the same machine.
+ * are measured on the machine in the same state.
  */
 final class AllreduceTimes {
     /** hvd's own ring between all ranks. */
@@ -35,7 +35,7 @@ final class AllreduceTimes {
         this.progress = progress;
     }
 
-    /** Seconds per byte of the quickest launch. */
+    /** The seconds per byte that a sum took in the fastest launch. */
     double gammaSecondsPerByte() {
         return gammaSecondsPerByte;
     }

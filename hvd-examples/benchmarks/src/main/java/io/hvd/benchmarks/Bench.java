@@ -83,13 +83,15 @@ public final class Bench {
                 });
         if (results.get() == 0) {
             System.err.println("bench: nothing was measured"
-                    + (plan.only().isEmpty() ? "" : ": what is wanted is nowhere called \"" + plan.only() + "\""));
+                    + (plan.only().isEmpty()
+                            ? ""
+                            : ": no name contains \"" + plan.only() + "\", which --only asks for"));
             return FAILED;
         }
         return 0;
     }
 
-    /** What the user has typed; the script adds the launcher. */
+    /** The flags that the user has typed; the script has added the launcher. */
     private static String typed(String flags) {
         return flags.replaceAll("--launcher \\S+ ?", "");
     }
@@ -124,7 +126,7 @@ public final class Bench {
         return line.hasOption(flag) ? numbers(flag, line.getOptionValue(flag), reading) : usual;
     }
 
-    /** A comma list of numbers of at least 1. */
+    /** Reads a comma list of numbers of at least 1. */
     static <N extends Number> List<N> numbers(String flag, String words, Function<String, N> reading)
             throws ParseException {
         List<N> numbers = new ArrayList<>();
@@ -141,12 +143,12 @@ public final class Bench {
         return numbers;
     }
 
-    /** {@code 4}, {@code 64K} or {@code 16M}. */
+    /** Reads a size, such as {@code 4}, {@code 64K} or {@code 16M}. */
     static Long size(String word) {
         int shift = word.endsWith("K") ? 10 : word.endsWith("M") ? 20 : 0;
         long number = Numerals.whole(shift == 0 ? word : word.substring(0, word.length() - 1));
         if (number > Long.MAX_VALUE >> shift) {
-            throw new NumberFormatException("more bytes than there can be");
+            throw new NumberFormatException("too many bytes");
         }
         return number << shift;
     }
@@ -155,14 +157,12 @@ public final class Bench {
         Options flags = new Options()
                 .addOption(valued("ranks", "numbers of ranks, such as 2,4"))
                 .addOption(valued("sizes", "sizes, such as 4,64K,16M"))
-                .addOption(valued("rounds", "timings of each launch"))
-                .addOption(valued("repeat", "launches of each kind, in turn"))
-                .addOption(valued("only", "measure only what has this in its name"))
-                .addOption(valued(
-                        "launcher",
-                        "for start and model: the horovodrun to use; for network: the one to start ranks with"))
-                .addOption(null, "quick", false, "a look in less than a minute")
-                .addOption("h", "help", false, "this text");
+                .addOption(valued("rounds", "number of timings in each launch"))
+                .addOption(valued("repeat", "number of launches of each kind, which take turns"))
+                .addOption(valued("only", "measure only benchmarks whose name contains this word"))
+                .addOption(valued("launcher", "horovodrun that starts the ranks, for start, model and network"))
+                .addOption(null, "quick", false, "measure less, in less than a minute")
+                .addOption("h", "help", false, "print this text");
         benchmark.ownFlags().forEach((name, meaning) -> flags.addOption(valued(name, meaning)));
         return flags;
     }

@@ -5,31 +5,33 @@ import java.util.Map;
 import java.util.function.Consumer;
 import org.apache.commons.cli.ParseException;
 
-/** One of the benchmarks: how much it does if nothing is said, and what it measures. */
+/** One of the benchmarks: its default plan, and its measurements. */
 interface Benchmark {
     String name();
 
-    /** A sentence for the help text. */
+    /** The description for the help text. */
     String summary();
 
     Plan usual();
 
-    /** What is done in less than a minute. */
+    /** The plan for {@code --quick}, which takes less than a minute. */
     Plan quick();
 
-    /** Flags with a value that the others do not have: name and meaning. */
+    /** Flags that only this benchmark has, all of them with a value; by name, with their meaning. */
     default Map<String, String> ownFlags() {
         return Map.of();
     }
 
     /**
-     * @param progress takes words for whoever waits
-     * @param results takes each measurement as soon as it is there
+     * Measures.
+     *
+     * @param progress is told what is being done, for the user who waits
+     * @param results receives each measurement as soon as it is finished
      */
     void run(Plan plan, Progress progress, Consumer<Result> results)
             throws IOException, InterruptedException, ParseException;
 
-    /** Hears what is being done. */
+    /** Is told what is being done. */
     interface Progress {
         void say(String words);
     }

@@ -1,8 +1,8 @@
 package io.hvd.benchmarks;
 
-/** What is timed between hosts. */
+/** The collectives that are timed between hosts. */
 public enum Collective {
-    /** There is one in fp16 beside it. */
+    /** Allreduce in float32; the one in fp16 has a series of its own. */
     ALLREDUCE("float32", "allreduce"),
     BROADCAST("broadcast", "bcast"),
     ALLGATHER("allgather", "allgather"),
@@ -32,7 +32,7 @@ public enum Collective {
         return "coll_tuned_" + tuned + "_algorithm";
     }
 
-    /** What a rank sends at least, of a tensor of so many bytes; of a broadcast, what the root does. */
+    /** The least number of bytes that a rank must send for a tensor of this size; in a broadcast that of the root. */
     double leastSent(int ranks, long bytes) {
         double others = (ranks - 1.0) / ranks * bytes;
         return switch (this) {

@@ -1,6 +1,6 @@
 package io.hvd.benchmarks;
 
-import io.hvd.benchmarks.rank.GradientBag;
+import io.hvd.benchmarks.rank.GradientSet;
 import io.hvd.benchmarks.rank.GradientsRank;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** Bags of gradients, submitted last layer first, until all are averaged. */
+/** Times sets of gradients, submitted from the last layer on, until all of them are averaged. */
 final class GradientsBench implements Benchmark {
-    /** What stands behind each opponent's name. */
+    /** The name of each opponent in results, by the name of its series. */
     private static final Map<String, String> OPPONENTS = opponents();
 
     private static Map<String, String> opponents() {
@@ -31,8 +31,8 @@ final class GradientsBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "ResNet-50's 161 gradients and 400 tensors of 4 KiB, last layer first, until all are averaged."
-                + " --only takes the name of a bag; --sizes is without effect.";
+        return "Times the averaging of ResNet-50's 161 gradients and of 400 tensors of 4 KiB, from the last layer on."
+                + " --only takes resnet50 or 400x4KiB; --sizes has no effect.";
     }
 
     @Override
@@ -49,43 +49,44 @@ final class GradientsBench implements Benchmark {
     public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         List<MpiSetting> settings = plan.repeat() == 1 ? List.of(MpiSetting.DEFAULT) : MpiSetting.FEW;
         for (int ranks : plan.ranks()) {
-            for (GradientBag bag : GradientBag.ALL.stream()
+            for (GradientSet gradients : GradientSet.ALL.stream()
                     .filter(each -> plan.wants(each.name()))
                     .toList()) {
-                run(ranks, bag, settings, plan, progress).forEach(results);
+                run(ranks, gradients, settings, plan, progress).forEach(results);
             }
         }
     }
 
-    private static List<Result> run(int ranks, GradientBag bag, List<MpiSetting> settings, Plan plan, Progress progress)
+    private static List<Result> run(
+            int ranks, GradientSet gradients, List<MpiSetting> settings, Plan plan, Progress progress)
             throws IOException, InterruptedException {
         Map<MpiSetting, Samples> runs = Launch.inTurn(
-                bag.name() + ", " + ranks + " ranks",
+                gradients.name() + ", " + ranks + " ranks",
                 settings,
                 plan.repeat(),
                 progress,
-                setting -> launch(ranks, bag, setting, plan, progress));
+                setting -> launch(ranks, gradients, setting, plan, progress));
         List<Result> results = new ArrayList<>();
-        runs.forEach((setting, run) -> results.addAll(results(ranks, bag, run, setting)));
+        runs.forEach((setting, run) -> results.addAll(results(ranks, gradients, run, setting)));
         return results;
     }
 
-    /** Gloo knows nothing of Open MPI's settings, and runs beside the usual one only. */
-    private static Samples launch(int ranks, GradientBag bag, MpiSetting setting, Plan plan, Progress progress)
+    /** One launch. Gloo does not depend on Open MPI's settings, so it runs only with the default one. */
+    private static Samples launch(int ranks, GradientSet gradients, MpiSetting setting, Plan plan, Progress progress)
             throws IOException, InterruptedException {
         String rounds = Integer.toString(plan.rounds());
         Samples ours =
-                Launch.mpirun(ranks, setting, GradientsRank.class, bag.name(), rounds, GradientsRank.HVD_AND_MPI);
+                Launch.mpirun(ranks, setting, GradientsRank.class, gradients.name(), rounds, GradientsRank.HVD_AND_MPI);
         return setting == MpiSetting.DEFAULT
                 ? Launch.with(
                         ours,
                         "Gloo",
                         progress,
-                        () -> Launch.unbound(ranks, GradientsRank.class, bag.name(), rounds, GradientsRank.GLOO))
+                        () -> Launch.unbound(ranks, GradientsRank.class, gradients.name(), rounds, GradientsRank.GLOO))
                 : ours;
     }
 
-    private static List<Result> results(int ranks, GradientBag bag, Samples run, MpiSetting setting) {
+    private static List<Result> results(int ranks, GradientSet gradients, Samples run, MpiSetting setting) {
         List<Result> results = new ArrayList<>();
         for (String ours : List.of("heap", "torch", "heap-prepared", "torch-prepared")) {
             OPPONENTS.forEach((series, how) -> {
@@ -94,12 +95,12 @@ final class GradientsBench implements Benchmark {
                             ? run.about("mpi") + "[" + setting.name() + "," + how + "]"
                             : run.about("gloo") + "[not-bound," + how + "]";
                     results.add(new Result(
-                                    "gradients-" + bag.name() + "-" + ours,
+                                    "gradients-" + gradients.name() + "-" + ours,
                                     ranks,
-                                    bag.bytes(),
-                                    run.spread("hvd-" + ours, bag.bytes()),
+                                    gradients.bytes(),
+                                    run.spread("hvd-" + ours, gradients.bytes()),
                                     opponent,
-                                    run.spread(series, bag.bytes()))
+                                    run.spread(series, gradients.bytes()))
                             .with("ours", run.about("hvd")));
                 }
             });

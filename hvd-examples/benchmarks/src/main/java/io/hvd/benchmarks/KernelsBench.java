@@ -19,7 +19,7 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
-/** hvd's inner loops under JMH: pack, unpack, conversions, sums; each beside what plain Java does with as many bytes. */
+/** Times hvd's inner loops under JMH: pack, unpack, conversions, sums; each against plain Java with as many bytes. */
 final class KernelsBench implements Benchmark {
     /** JMH's annotation has the name of our interface. */
     private static final Class<org.openjdk.jmh.annotations.Benchmark> TIMED =
@@ -32,8 +32,8 @@ final class KernelsBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "Pack, unpack, conversions and sums under JMH, on one thread. --rounds is the number of iterations,"
-                + " --repeat that of JVMs, --only takes pack, unpack, sum; --ranks is without effect.";
+        return "Times pack, unpack, conversions and sums under JMH, on one thread. --rounds is the number of iterations,"
+                + " --repeat the number of JVMs, --only takes pack, unpack or sum; --ranks has no effect.";
     }
 
     @Override
@@ -48,7 +48,7 @@ final class KernelsBench implements Benchmark {
 
     @Override
     public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
-        progress.say("JMH: what plain Java does");
+        progress.say("JMH: plain Java");
         Map<String, RunResult> plain = jmh(PlainKernels.class, "", plan).stream()
                 .collect(Collectors.toMap(run -> name(run) + bytes(run), Function.identity()));
         String jdk = "jdk-" + Runtime.version().feature();
@@ -63,7 +63,7 @@ final class KernelsBench implements Benchmark {
     private static Collection<RunResult> kernels(Class<?> kernels, Plan plan, Progress progress) throws IOException {
         boolean wanted = Arrays.stream(kernels.getDeclaredMethods())
                 .anyMatch(method -> plan.wants(method.getName()) && method.isAnnotationPresent(TIMED));
-        progress.say("JMH: " + kernels.getSimpleName() + (wanted ? "" : ", nothing of it is wanted"));
+        progress.say("JMH: " + kernels.getSimpleName() + (wanted ? "" : ", left out by --only"));
         return wanted ? jmh(kernels, plan.only(), plan) : List.of();
     }
 
@@ -84,7 +84,7 @@ final class KernelsBench implements Benchmark {
                             .build())
                     .run();
         } catch (RunnerException e) {
-            throw new IOException("JMH gave up: " + e.getMessage(), e);
+            throw new IOException("JMH has failed: " + e.getMessage(), e);
         }
     }
 
@@ -96,7 +96,7 @@ final class KernelsBench implements Benchmark {
                 .with("gbs", bytes / mine.median() / 1e3);
     }
 
-    /** One timing per iteration, of all JVMs. */
+    /** The spread of the timings of all JVMs, one for each iteration. */
     private static Spread spread(RunResult run) {
         return Spread.of(run.getAggregatedResult().getIterationResults().stream()
                 .map(iteration -> iteration.getPrimaryResult().getScore())

@@ -12,11 +12,14 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** Starts the ranks of a benchmark, waits for them, and brings their timings back. */
+/** Starts the ranks of a benchmark, waits for them, and reads their timings. */
 final class Launch {
     private static final long LIMIT_SECONDS = 900;
 
-    /** One thread computes in each rank, hvd or not; libraries of opponents keep off the JVM's signals and the network. */
+    /**
+     * Variables of all launches: one thread computes in each rank, with hvd and without, and the opponents' libraries
+     * leave the JVM's signals and the network alone.
+     */
     private static final Map<String, String> ENVIRONMENT = Map.of(
             "OMP_NUM_THREADS", "1",
             "OPENBLAS_NUM_THREADS", "1",
@@ -26,7 +29,7 @@ final class Launch {
 
     private Launch() {}
 
-    /** A job that did not end well. */
+    /** Thrown if a job has failed. */
     static final class Failed extends IOException {
         private static final long serialVersionUID = 1;
 
@@ -35,12 +38,14 @@ final class Launch {
         }
     }
 
-    /** One launch under a setting. */
+    /** Does one launch under a setting. */
     interface Start {
         Samples under(MpiSetting setting) throws IOException, InterruptedException;
     }
 
-    /** Launches under each setting in turn, so often; one that this Open MPI cannot do is left out, and said to be. */
+    /**
+     * Launches under all settings in turn, several times; reports and leaves out a setting that this Open MPI refuses.
+     */
     static Map<MpiSetting, Samples> inTurn(
             String what, List<MpiSetting> settings, int repeat, Benchmark.Progress progress, Start start)
             throws IOException, InterruptedException {
@@ -51,7 +56,7 @@ final class Launch {
                 try {
                     all.merge(setting, start.under(setting), (before, now) -> Samples.together(List.of(before, now)));
                 } catch (Failed e) {
-                    progress.say("left out, this Open MPI cannot do it here: " + e.getMessage());
+                    progress.say("the setting is left out, because this Open MPI refuses it here: " + e.getMessage());
                 }
             }
         }
@@ -59,9 +64,10 @@ final class Launch {
     }
 
     /**
-     * Plain mpirun, all processes placed alike whatever the setting, and bound where each can have a core.
+     * Starts ranks by plain mpirun. The placement does not depend on the setting; processes are bound if there is a
+     * core for each.
      *
-     * @param program gets the run's folder, then {@code args}
+     * @param program a main class, whose arguments are the run's folder and {@code args}
      */
     static Samples mpirun(int ranks, MpiSetting setting, Class<?> program, String... args)
             throws IOException, InterruptedException {
@@ -71,19 +77,19 @@ final class Launch {
     }
 
     /**
-     * Ranks whose threads may go where they like, as horovodrun starts them; Gloo's collectives, bound to a core, take several
-     * times as long.
+     * Starts ranks that are not bound, as horovodrun does. Gloo's collectives take several times as long if they are
+     * bound to a core.
      */
     static Samples unbound(int ranks, Class<?> program, String... args) throws IOException, InterruptedException {
         return run(ranks, mpirun(ranks, "none"), Map.of(), program, args);
     }
 
-    /** A part of a benchmark that has a launch of its own. */
+    /** A part of a benchmark that needs a launch of its own. */
     interface Part {
         Samples run() throws IOException, InterruptedException;
     }
 
-    /** What there is, and what another part brings if it can; if not, that is said. */
+    /** Adds the samples of another part; if that part fails, reports this and returns the given samples alone. */
     static Samples with(Samples there, String part, Benchmark.Progress progress, Part other)
             throws IOException, InterruptedException {
         try {
@@ -94,13 +100,13 @@ final class Launch {
         }
     }
 
-    /** One process without a launcher. */
+    /** Starts one process without a launcher. */
     static Samples alone(Map<String, String> environment, Class<?> program, String... args)
             throws IOException, InterruptedException {
         return run(1, List.of(), environment, program, args);
     }
 
-    /** Any launcher: its words, then the program. */
+    /** Starts ranks by any launcher, whose words come before the program. */
     static Samples run(
             int ranks, List<String> launcher, Map<String, String> environment, Class<?> program, String... args)
             throws IOException, InterruptedException {
@@ -118,9 +124,9 @@ final class Launch {
     }
 
     /**
-     * A launcher whose ranks may be on other hosts, which do not see this one's files.
+     * Starts ranks that may be on other hosts, which do not see this host's files.
      *
-     * @param program says its timings as {@link Samples#said} has them
+     * @param program a main class that prints its timings in the form of {@link Samples#said}
      */
     static Samples hosts(int ranks, List<String> launcher, Class<?> program, String... args)
             throws IOException, InterruptedException {
@@ -152,8 +158,9 @@ final class Launch {
     }
 
     /**
-     * As Open MPI binds two ranks unless told otherwise: the scheduler leaves cores idle for milliseconds else. There may be
-     * fewer cores than hardware threads.
+     * The binding for this number of ranks: to cores, as Open MPI does by default with two ranks, if there are enough
+     * cores. Without binding the scheduler leaves cores idle for milliseconds. There may be fewer cores than hardware
+     * threads.
      */
     private static String binding(int ranks) {
         return ranks > Machine.cores() ? "none" : "core:overload-allowed";
@@ -176,7 +183,7 @@ final class Launch {
         }
         unless(whoeverEndsTheBenchmarkEndsIt);
         if (!ended || process.exitValue() != 0) {
-            throw new Failed((ended ? "exit code " + process.exitValue() : "no end within " + LIMIT_SECONDS + " s")
+            throw new Failed((ended ? "exit code " + process.exitValue() : "no end after " + LIMIT_SECONDS + " s")
                     + " of " + String.join(" ", command) + "\n" + Files.readString(output));
         }
     }

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What the figures of a run depend on, as one line. */
+/** Describes the machine and the versions on which the figures of a run depend, in one line. */
 final class Machine {
     private static final Pattern MPI_VERSION = Pattern.compile("\\(Open MPI\\) (\\S+)");
 
@@ -31,7 +31,7 @@ final class Machine {
         }
     }
 
-    /** {@code MACHINE date=... cores=...}, values in one word each. */
+    /** The line {@code MACHINE date=... cores=...}, in which each value is one word. */
     static String line() {
         return "MACHINE date=" + LocalDate.now()
                 + " cores=" + cores()

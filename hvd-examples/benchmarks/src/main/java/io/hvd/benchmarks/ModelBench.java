@@ -16,7 +16,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 import org.apache.commons.cli.ParseException;
 
-/** Calibrates a cost model of allreduces, and holds it against jobs and sizes that it was not made of. */
+/** Fits a cost model of allreduces, and compares it with jobs and sizes that it was not fitted to. */
 final class ModelBench implements Benchmark {
     @Override
     public String name() {

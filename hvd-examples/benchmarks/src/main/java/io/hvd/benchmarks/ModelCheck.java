@@ -13,10 +13,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** A model beside measurements: how far off it is, and whether it would have chosen the fastest way. */
+/** Compares a model with measurements: how large its errors are, and whether it chooses the fastest algorithm. */
 record ModelCheck(CostModel model, List<Sample> samples) {
 
-    /** Each one that the model can say something about; {@code ours} is what it says. */
+    /** A result for each sample that the model can predict; {@code ours} is the predicted time. */
     List<Result> results() {
         List<Result> results = new ArrayList<>();
         for (Sample sample : samples) {
@@ -36,7 +36,7 @@ record ModelCheck(CostModel model, List<Sample> samples) {
         return results;
     }
 
-    /** Fields of one line: how many, their median and largest error, and the choices. */
+    /** The fields of one line: number of samples, median and 95 % error, and how good the model's choices are. */
     String summary() {
         List<Double> errors = results().stream()
                 .map(result -> Math.abs(result.oursMicros() / result.opponentMicros() - 1))
@@ -57,7 +57,10 @@ record ModelCheck(CostModel model, List<Sample> samples) {
                 losses.stream().mapToDouble(Double::doubleValue).max().orElse(0));
     }
 
-    /** For each job and size that went several ways: how much longer the one takes that the model chooses. */
+    /**
+     * For each job and size that was measured with several algorithms: how much longer than the fastest one the
+     * algorithm takes that the model chooses.
+     */
     private List<Double> losses() {
         Map<String, List<Sample>> together = samples.stream()
                 .collect(Collectors.groupingBy(

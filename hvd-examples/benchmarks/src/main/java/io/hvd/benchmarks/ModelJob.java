@@ -8,7 +8,7 @@ import org.apache.commons.cli.ParseException;
 /**
  * A job whose allreduces are timed.
  *
- * @param hosts as the launcher is told; empty for this host alone
+ * @param hosts the host list for the launcher; empty for this host alone
  */
 record ModelJob(JobShape shape, Optional<String> hosts) {
     static ModelJob here(int ranks) {
@@ -29,7 +29,7 @@ record ModelJob(JobShape shape, Optional<String> hosts) {
         return new ModelJob(new JobShape(ranks, hosts.length), Optional.of(list));
     }
 
-    /** The launcher's words for it. */
+    /** The launcher's arguments for this job. */
     List<String> words() {
         String ranks = Integer.toString(shape.ranks());
         return hosts.map(list -> List.of("-np", ranks, "-H", list)).orElse(List.of("-np", ranks));

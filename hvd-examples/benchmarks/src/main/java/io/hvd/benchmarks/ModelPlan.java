@@ -11,15 +11,15 @@ import java.util.Optional;
 import org.apache.commons.cli.ParseException;
 
 /**
- * What the flags of the model's own ask for.
+ * The values of the flags that only {@code bench-model.sh} has.
  *
- * @param calibration jobs that the model is made of
- * @param check others, or the same with other sizes
- * @param launcherWords more of them, such as the port of ssh
+ * @param calibration jobs that the model is fitted to
+ * @param check other jobs, or the same jobs with other sizes, to check the model with
+ * @param launcherWords further arguments of the launcher, such as the port of ssh
  * @param coresShared whether the hosts are parts of one machine
  * @param shortest whether the shortest of all rounds counts instead of the median
- * @param out where the model goes
- * @param predict a model to predict with, instead of measuring anything
+ * @param out file to which the model is written
+ * @param predict a model to predict with; then nothing is measured
  */
 record ModelPlan(
         List<ModelJob> calibration,
@@ -37,19 +37,23 @@ record ModelPlan(
     static Map<String, String> flags() {
         Map<String, String> flags = new LinkedHashMap<>();
         flags.put("hosts", "calibrate between hosts too: host lists for the launcher, such as a:1,b:1/a:2,b:2");
-        flags.put("check-ranks", "numbers of ranks on this host to check the model with; those of --ranks");
-        flags.put("check-hosts", "host lists to check the model with; those of --hosts");
-        flags.put("check-sizes", "sizes to check the model with, none of --sizes; every other one between those");
+        flags.put("check-ranks", "numbers of ranks on this host to check the model with; default those of --ranks");
+        flags.put("check-hosts", "host lists to check the model with; default those of --hosts");
+        flags.put(
+                "check-sizes",
+                "sizes to check the model with, none of which is in --sizes; default sizes between every second pair of those");
         flags.put("launcher-flags", "more words for the launcher, such as \"-p 2222 -i key\"");
         flags.put("cores-shared", "true if the hosts are parts of this machine");
         flags.put("shortest", "true to take the shortest of all rounds instead of the median, on a busy machine");
-        flags.put("out", "file for the model; cost-model.json");
-        flags.put("predict", "a saved model: print steps of 2 to 256 ranks, measure nothing");
-        flags.put("compute-ms", "for --predict: what a step computes; 100");
-        flags.put("gradient-bytes", "for --predict: bytes of all gradients; 100M");
-        flags.put("backward-share", "for --predict: share of the computing in which gradients become ready; 0.67");
-        flags.put("tensors", "for --predict: number of gradients, of equal size; 32");
-        flags.put("ranks-per-host", "for --predict; 1");
+        flags.put("out", "file for the model; default cost-model.json");
+        flags.put("predict", "saved model to predict steps of 2 to 256 ranks with; nothing is measured");
+        flags.put("compute-ms", "for --predict: computing time of a step; default 100");
+        flags.put("gradient-bytes", "for --predict: size of all gradients; default 100M");
+        flags.put(
+                "backward-share",
+                "for --predict: share of the computing time in which gradients become ready; default 0.67");
+        flags.put("tensors", "for --predict: number of gradients, which have equal sizes; default 32");
+        flags.put("ranks-per-host", "for --predict: ranks on each host; default 1");
         return flags;
     }
 
@@ -93,13 +97,13 @@ record ModelPlan(
         for (long size : sizes) {
             if (plan.sizes().contains(size)) {
                 throw new ParseException(
-                        "--check-sizes has " + size + ", of which the model is made: --sizes " + plan.sizesInWords());
+                        "--check-sizes has " + size + ", to which the model is fitted: --sizes " + plan.sizesInWords());
             }
         }
         return sizes;
     }
 
-    /** Whole floats. */
+    /** Default sizes to check with, which are multiples of a float. */
     private static List<Long> everyOtherBetween(List<Long> sizes) {
         List<Long> between = new ArrayList<>();
         for (int i = 0; i + 1 < sizes.size(); i += 2) {

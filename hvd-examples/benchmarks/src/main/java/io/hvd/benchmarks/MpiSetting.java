@@ -8,11 +8,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A way to set Open MPI up, from its own parameters.
+ * A setting of Open MPI: values of its own parameters.
  *
- * @param name what it is called, and what it sets for allreduce
- * @param arguments of mpirun
- * @param others what it sets for other collectives, where that has another name
+ * @param name the name of the setting, and of the algorithm that it chooses for allreduce
+ * @param arguments the arguments of mpirun
+ * @param others the names of the algorithms that it chooses for other collectives, if they differ from {@code name}
  */
 record MpiSetting(String name, List<String> arguments, Map<Collective, String> others) {
     private static final List<String> UCX =
@@ -22,7 +22,7 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
 
     static final MpiSetting SEGMENTED_RING = tuned(allreduce("segmented-ring-256k", 5, 256 << 10));
 
-    /** What an expert would try on one host, one after the other, for every size. */
+    /** The settings that an expert would try on one host for every size. */
     static final List<MpiSetting> ALL = List.of(
             DEFAULT,
             new MpiSetting("ucx", UCX),
@@ -35,10 +35,10 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
                     "ob1-without-cma",
                     arguments(List.of("pml", "ob1", "btl", "self,vader", "btl_vader_single_copy_mechanism", "none"))));
 
-    /** The three that were seen to win somewhere. */
+    /** The three settings that were the fastest for some size. */
     static final List<MpiSetting> FEW = ALL.subList(0, 3);
 
-    /** The settings over a network, where UCX is another matter. Each sets something for every collective. */
+    /** The settings over a network, without UCX. Each chooses an algorithm for every collective. */
     static final List<MpiSetting> NETWORK = List.of(
             DEFAULT,
             tuned(
@@ -61,12 +61,12 @@ record MpiSetting(String name, List<String> arguments, Map<Collective, String> o
         this(name, arguments, Map.of());
     }
 
-    /** What it sets for a collective. */
+    /** The name of the algorithm that the setting chooses for a collective. */
     String name(Collective collective) {
         return others.getOrDefault(collective, name);
     }
 
-    /** @param allreduce gives the setting its name */
+    /** @param allreduce the algorithm for allreduce, whose name the setting gets */
     private static MpiSetting tuned(Algorithm allreduce, Algorithm... others) {
         List<String> parameters = new ArrayList<>(List.of("coll_tuned_use_dynamic_rules", "1"));
         parameters.addAll(allreduce.parameters());

@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Between hosts, allreduce in float32 and as fp16 against mpi.jar and against plain TCP that moves as many bytes, then
- * broadcast, allgather and reduce-scatter against mpi.jar.
+ * Times collectives between hosts: allreduce in float32 and as fp16 against mpi.jar and against plain TCP that moves as
+ * many bytes; broadcast, allgather and reduce-scatter against mpi.jar.
  */
 final class NetworkBench implements Benchmark {
     @Override
@@ -21,15 +21,15 @@ final class NetworkBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "Between the hosts of --hosts, allreduce, broadcast, allgather and reduce-scatter against mpi.jar under"
-                + " several settings of Open MPI (one with --quick); allreduce also as fp16, and against plain TCP both"
-                + " ways at once. bench.jar and Java lie at the same place on all hosts; --ranks is without effect, the"
-                + " hosts say how many.";
+        return "Times allreduce, broadcast, allgather and reduce-scatter between the hosts of --hosts, against mpi.jar"
+                + " under several settings of Open MPI (one with --quick); allreduce also as fp16, and against plain TCP in"
+                + " both directions at once. bench.jar and Java must have the same paths on all hosts. --ranks has no"
+                + " effect; the number of ranks comes from --hosts.";
     }
 
     @Override
     public Map<String, String> ownFlags() {
-        return Map.of("hosts", "hosts and their ranks, such as a:1,b:1; localhost:2");
+        return Map.of("hosts", "hosts and their ranks, such as a:1,b:1; default localhost:2");
     }
 
     private static String hosts(Plan plan) {
@@ -113,7 +113,7 @@ final class NetworkBench implements Benchmark {
         return List.of(tcp, half.with("share_of_float32", 1 / half.ratio()));
     }
 
-    /** With the bandwidth that each rank's link has seen in each direction, if nothing was sent that need not be. */
+    /** A result with the bandwidth of each rank's link in each direction, if a rank sends no more than it must. */
     private static Result result(
             Collective collective, int ranks, long bytes, Samples run, String ours, String theirs, String opponent) {
         Spread mine = run.spread(ours, bytes);

@@ -4,14 +4,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How much to measure.
+ * Says how much to measure.
  *
- * @param sizes bytes; what is counted where it is not bytes, the benchmark says
- * @param rounds timings of one launch
- * @param repeat launches of each kind, in turn
- * @param only part of the name of what is to be measured; empty for everything
- * @param launcher program that starts ranks, where that is what is measured, or where they are on several hosts
- * @param own what was given of the flags that this benchmark alone has, by name
+ * @param sizes sizes in bytes; some benchmarks count something else, as their help says
+ * @param rounds number of timings in one launch
+ * @param repeat number of launches of each kind, which take turns
+ * @param only part of the names to measure; empty for everything
+ * @param launcher program that starts ranks, for benchmarks of the start and benchmarks on several hosts
+ * @param own values of the flags that only this benchmark has, by name
  */
 record Plan(
         List<Integer> ranks,

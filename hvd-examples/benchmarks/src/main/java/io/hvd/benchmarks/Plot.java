@@ -20,7 +20,10 @@ import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.internal.chartpart.Chart;
 import org.knowm.xchart.style.Styler.LegendPosition;
 
-/** Draws the results of one benchmark: time by size where sizes differ, time by ranks where they do, else ratios as bars. */
+/**
+ * Draws the results of one benchmark: time by size if there are several sizes, else time by ranks if there are several
+ * numbers of ranks, else ratios as bars.
+ */
 final class Plot {
     private static final int WIDTH = 900;
     private static final int HEIGHT = 500;
@@ -35,7 +38,7 @@ final class Plot {
         this.results = results;
     }
 
-    /** @return names of the files */
+    /** @return the names of the files */
     List<String> save(Path folder) throws IOException {
         if (distinct(Result::bytes) >= FEWEST_POINTS) {
             List<String> files = new ArrayList<>();
@@ -81,7 +84,7 @@ final class Plot {
         return save(chart, (bench + suffix).replaceAll("\\W+", "-"), folder);
     }
 
-    /** The best setting has another name for every size. */
+    /** The opponent's name without the setting that was the best for a size, because that differs from size to size. */
     private static String family(String opponent) {
         return opponent.replaceAll("best:[^\\],]*", "best");
     }
@@ -128,7 +131,7 @@ final class Plot {
                 : result.ranks() + " ranks, " + bytes;
     }
 
-    /** SVG files would be ten times as large. */
+    /** Saves a chart as PNG; an SVG file would be ten times as large. */
     private static String save(Chart<?, ?> chart, String name, Path folder) throws IOException {
         chart.getStyler().setChartBackgroundColor(Color.WHITE);
         BitmapEncoder.saveBitmap(chart, folder.resolve(name).toString(), BitmapFormat.PNG);

@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** What a step would take with 2 to 256 ranks, by a model. */
+/** Predicts with a model how long a step takes with 2 to 256 ranks. */
 record Prediction(CostModel model, ModelPlan asked, List<JobShape> shapes) {
     private static final int MOST_RANKS = 256;
-    /** HOROVOD_FUSION_THRESHOLD, if nothing is set. */
+    /** The default of HOROVOD_FUSION_THRESHOLD. */
     private static final long FUSION_BYTES = 128 << 20;
 
     private static final String ROW = "%6s %6s %10s %14s %11s %11s  %s%n";
@@ -25,7 +25,7 @@ record Prediction(CostModel model, ModelPlan asked, List<JobShape> shapes) {
         return new Prediction(model, asked, shapes);
     }
 
-    /** As a table too. */
+    /** The predictions, which it also prints as a table. */
     List<Result> printed() {
         System.out.printf(
                 Locale.ROOT, ROW, "ranks", "hosts", "step ms", "allreduce ms", "exposed ms", "efficiency", "way");

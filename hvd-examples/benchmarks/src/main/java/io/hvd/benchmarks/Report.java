@@ -10,11 +10,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** The page of results, made from what the benchmarks have printed: machine, commands, a table and a plot for each. */
+/** Makes the page of results from the output of the benchmarks: machine, commands, a table and a plot for each. */
 final class Report {
     static final String BEGIN = "<!-- written by mpirun-scripts/bench-report.sh -->";
     static final String END = "<!-- end of what bench-report.sh writes -->";
-    /** How the benchmarks of inner loops begin. */
+    /** The prefix of the names of benchmarks of inner loops. */
     static final String KERNEL = "kernel-";
 
     private static final String HEAD =
@@ -25,7 +25,7 @@ final class Report {
     private final List<String> lines;
     private final Map<String, List<Result>> byBench = new LinkedHashMap<>();
 
-    /** @throws IOException if there is not one line of a result in the file */
+    /** @throws IOException if the file has no line with a result */
     Report(Path results) throws IOException {
         lines = Files.readAllLines(results);
         lines.stream()
@@ -34,17 +34,17 @@ final class Report {
                 .forEach(result -> byBench.computeIfAbsent(group(result), group -> new ArrayList<>())
                         .add(result));
         if (byBench.isEmpty()) {
-            throw new IOException(results + " has no line that begins with RESULT, of " + lines.size()
-                    + "; keep what the scripts print: bench-allreduce.sh | tee -a " + results);
+            throw new IOException("none of the " + lines.size() + " lines of " + results
+                    + " begins with RESULT; keep the output of the scripts: bench-allreduce.sh | tee -a " + results);
         }
     }
 
-    /** Kernels are too many for a plot of each. */
+    /** The name of a result's plot: one for all kernels, because there are too many for a plot of each. */
     private static String group(Result result) {
         return result.bench().startsWith(KERNEL) ? "kernels" : result.bench();
     }
 
-    /** Between the two marks of the page; the plots go into the folder {@code img} beside it. */
+    /** Writes the tables between the two marks of the page, and the plots into the folder {@code img} beside it. */
     void writeInto(Path page) throws IOException {
         String text = Files.readString(page);
         int begin = text.indexOf(BEGIN);
@@ -75,14 +75,14 @@ final class Report {
         return text.toString();
     }
 
-    /** Each machine once, with the commands that ran there. */
+    /** Text that names each machine once, with the commands that ran there. */
     private String machines() {
         StringBuilder text = new StringBuilder();
         String before = "";
         for (String line : lines) {
             if (line.startsWith("MACHINE ")) {
                 String machine = line.substring("MACHINE ".length());
-                // The load differs from one benchmark to the next.
+                // The load is left out, because it differs from one benchmark to the next.
                 String lasting = machine.replaceFirst(" load=\\S+", "");
                 text.append(
                         lasting.equals(before)
@@ -96,7 +96,7 @@ final class Report {
         return text.toString();
     }
 
-    /** Where the best of several settings has a row, those that are neither best nor default are in the plot only. */
+    /** Whether a result has a row: settings that are neither the best nor the default one are in the plot only. */
     private boolean isShown(Result result) {
         boolean hasBest = byBench.get(group(result)).stream()
                 .anyMatch(each -> each.opponent().contains("[best:"));

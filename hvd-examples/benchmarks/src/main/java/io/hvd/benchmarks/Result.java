@@ -6,13 +6,13 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * One measurement beside its opponent's, as the line that every benchmark ends with.
+ * One measurement of hvd and of an opponent, as benchmarks print it in one line.
  *
- * @param bytes of what travels, or of what a kernel reads
- * @param oursMicros median over the rounds
- * @param opponent who it was, with version and settings, in one word
- * @param opponentMicros median over the rounds
- * @param more further fields, in their order; values in one word
+ * @param bytes number of bytes that travel, or that a kernel reads
+ * @param oursMicros hvd's time, the median over the rounds
+ * @param opponent the opponent's name with version and settings, in one word
+ * @param opponentMicros the opponent's time, the median over the rounds
+ * @param more further fields, in their order; each value is one word
  */
 public record Result(
         String bench,
@@ -40,7 +40,7 @@ public record Result(
         return more;
     }
 
-    /** How many times as long the opponent takes. */
+    /** The opponent's time divided by hvd's. */
     public double ratio() {
         return opponentMicros / oursMicros;
     }
@@ -69,9 +69,9 @@ public record Result(
     }
 
     /**
-     * Empty for a line that is none.
+     * Reads a line; empty if it is not a result.
      *
-     * @throws IllegalArgumentException if a field is missing, or no number where one is expected
+     * @throws IllegalArgumentException if a field is missing, or is not a number although it must be
      */
     public static Optional<Result> parse(String line) {
         if (!line.startsWith(START)) {
@@ -81,7 +81,7 @@ public record Result(
         for (String field : line.substring(START.length()).strip().split(" ")) {
             int at = field.indexOf('=');
             if (at < 1) {
-                throw new IllegalArgumentException("\"" + field + "\" is no key=value in: " + line);
+                throw new IllegalArgumentException("\"" + field + "\" is not of the form key=value in: " + line);
             }
             fields.put(field.substring(0, at), field.substring(at + 1));
         }
@@ -108,11 +108,11 @@ public record Result(
         try {
             return Double.parseDouble(value);
         } catch (NumberFormatException e) {
-            throw new IllegalArgumentException(key + "=" + value + " is no number in: " + line, e);
+            throw new IllegalArgumentException(key + "=" + value + " is not a number in: " + line, e);
         }
     }
 
-    /** Four digits that count, and never an exponent. */
+    /** Writes a number with four significant digits and without an exponent. */
     static String number(double value) {
         int decimals = (int) Math.max(0, 3 - Math.floor(Math.log10(Math.max(Math.abs(value), 1e-3))));
         return String.format(Locale.ROOT, "%." + decimals + "f", value);

@@ -13,8 +13,8 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * Timings by series and size, and words about who was timed. Each rank writes its own into a file of the run's
- * folder; whoever started the ranks reads them all. Not thread-safe.
+ * Timings by series and size, and facts about the programs that were timed. Each rank writes its own samples into a
+ * file in the run's folder, and the program that has started the ranks reads all of them. Not thread-safe.
  */
 public final class Samples {
     private static final String SAID = "SAMPLE ";
@@ -28,7 +28,7 @@ public final class Samples {
         }
     }
 
-    /** @param series one word */
+    /** @param series its name, one word */
     public void add(String series, long bytes, double micros) {
         samples.add(new Sample(series, bytes, micros));
     }
@@ -37,7 +37,7 @@ public final class Samples {
         about.put(key, Result.word(words));
     }
 
-    /** What is known of one who was timed; the key itself if nothing is. */
+    /** The fact under a key, such as a version; the key itself if there is none. */
     public String about(String key) {
         return about.getOrDefault(key, key);
     }
@@ -70,7 +70,7 @@ public final class Samples {
         return Spread.of(timings);
     }
 
-    /** Those of several runs, one behind the other. */
+    /** The samples of several runs, one after the other. */
     public static Samples together(Collection<Samples> runs) {
         Samples all = new Samples();
         for (Samples run : runs) {
@@ -80,7 +80,7 @@ public final class Samples {
         return all;
     }
 
-    /** What {@link #write} writes, for a rank that does not see the folder. */
+    /** The content of the file that {@link #write} writes, for a rank that does not see the folder. */
     public byte[] toBytes() {
         List<String> lines = new ArrayList<>();
         about.forEach((key, words) -> lines.add("ABOUT " + key + " " + words));
@@ -92,7 +92,7 @@ public final class Samples {
         write(folder, rank, toBytes());
     }
 
-    /** Those of another rank, which has sent its bytes. */
+    /** Writes the file of another rank, which has sent its content. */
     public static void write(Path folder, int rank, byte[] samples) {
         try {
             Files.write(file(folder, rank), samples);
@@ -108,7 +108,7 @@ public final class Samples {
         return lines;
     }
 
-    /** Lines by which ranks on other hosts hand over what they have timed. */
+    /** The lines by which ranks on other hosts print their samples. */
     public String said(int rank) {
         return lines().stream().map(line -> SAID + rank + " " + line + "\n").collect(Collectors.joining());
     }
@@ -134,7 +134,7 @@ public final class Samples {
         return ofSlowest(all);
     }
 
-    /** A collective lasts until its last rank has it: of each timing, the one of the slowest rank. */
+    /** The slowest rank's time in each round, because a collective lasts until its last rank is done. */
     private static Samples ofSlowest(List<Samples> ranks) {
         Samples slowest = ranks.get(0);
         for (Samples rank : ranks.subList(1, ranks.size())) {

@@ -7,7 +7,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** The engine's own cost, with ranks as threads: a step that follows the fixed plan against one that is negotiated. */
+/**
+ * Times the engine itself, with ranks as threads: a step that follows the static plan against one that is negotiated.
+ */
 final class ScaleBench implements Benchmark {
     private static final String STEPS = "HVD_STATIC_PLAN_STEPS";
     private static final int BYTES_OF_ONE = 256;
@@ -19,8 +21,8 @@ final class ScaleBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "A step of the engine with many ranks as threads of one JVM, with its fixed plan and negotiated."
-                + " --sizes are numbers of tensors of 256 bytes, --rounds steps.";
+        return "Times a step of the engine with many ranks as threads of one JVM, with its static plan and negotiated."
+                + " --sizes is the numbers of tensors of 256 bytes, --rounds the number of steps.";
     }
 
     @Override

@@ -3,16 +3,16 @@ package io.hvd.benchmarks;
 import java.util.List;
 
 /**
- * What a handful of timings say: placement on few cores is bimodal, so no mean.
+ * The distribution of a few timings. It has no mean, because the placement on few cores makes timings bimodal.
  *
- * @param low the timing below which one in twenty lies, between neighbours by proportion
- * @param high the timing above which one in twenty lies
+ * @param low the 5th percentile, interpolated between two timings
+ * @param high the 95th percentile, interpolated between two timings
  */
 public record Spread(int count, double median, double min, double low, double high) {
-    /** @throws IllegalArgumentException if there are none */
+    /** @throws IllegalArgumentException if there are no timings */
     public static Spread of(List<Double> timings) {
         if (timings.isEmpty()) {
-            throw new IllegalArgumentException("there is not one timing");
+            throw new IllegalArgumentException("there are no timings");
         }
         double[] sorted =
                 timings.stream().mapToDouble(Double::doubleValue).sorted().toArray();

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** From the start of horovodrun until the last rank has done init, and until it has ended its first step. */
+/** Times the start: from horovodrun until the last rank has done init, and until it has ended its first step. */
 final class StartBench implements Benchmark {
     private static final String HVD = "hvd";
     private static final String PLAIN = "plain";
@@ -20,9 +20,9 @@ final class StartBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "horovodrun until the last rank has done init, and has ended the first step of the MNIST net, against"
-                + " plain mpirun of the same program, and of LibTorch alone. --repeat is the number of starts; --sizes and --rounds are"
-                + " without effect.";
+        return "Times the start of horovodrun until the last rank has done init, and until it has ended the first step of"
+                + " the MNIST net, against plain mpirun of the same program and of LibTorch alone. --repeat is the number"
+                + " of starts; --sizes and --rounds have no effect.";
     }
 
     @Override
@@ -38,7 +38,7 @@ final class StartBench implements Benchmark {
     @Override
     public void run(Plan plan, Progress progress, Consumer<Result> results) throws IOException, InterruptedException {
         for (int ranks : plan.ranks()) {
-            progress.say(ranks + " ranks, a start that is not timed: LibTorch is unpacked");
+            progress.say(ranks + " ranks, first start, which is not timed because it unpacks LibTorch");
             Launch.unbound(ranks, StartRank.class, HVD);
             Samples ours = new Samples();
             Samples theirs = new Samples();
@@ -60,7 +60,7 @@ final class StartBench implements Benchmark {
         }
     }
 
-    /** Starts ranks. */
+    /** One way to start ranks. */
     private interface Starting {
         Samples run() throws IOException, InterruptedException;
     }

@@ -11,9 +11,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Images per second: hvd against processes of the same jar that do not communicate, against the same that only wait for
- * each other after each step, against LibTorch's reducer on Gloo, and against hvd on one rank. But for the last one all take
- * turns within the same processes, and each of hvd's turns is compared with the one of the other way that follows it.
+ * Times the training of images: hvd against LibTorch in processes that do not communicate, against LibTorch in
+ * processes that only wait for each other after each step, against LibTorch's DDP reducer on Gloo, and against hvd on
+ * one rank. All but the last one take turns within the same processes, and each turn of hvd is compared with the
+ * opponent's turn that follows it.
  */
 final class TrainingBench implements Benchmark {
     private static final String HVD = "hvd";
@@ -28,9 +29,9 @@ final class TrainingBench implements Benchmark {
 
     @Override
     public String summary() {
-        return "Images per second of the MNIST net (64 per rank and step) and of a small ResNet (16)."
-                + " --repeat is the number of launches, --rounds of timed steps in each, --only takes mnist or resnet;"
-                + " --sizes is without effect.";
+        return "Times the training of the MNIST net (64 images per rank and step) and of a small ResNet (16 images)."
+                + " --repeat is the number of launches, --rounds the number of timed steps in each, --only takes mnist or"
+                + " resnet; --sizes has no effect.";
     }
 
     @Override
@@ -56,12 +57,12 @@ final class TrainingBench implements Benchmark {
         }
     }
 
-    /** A step of the ResNet takes some ten times as long. */
+    /** The number of timed steps; fewer for the ResNet, whose step takes some ten times as long. */
     private static int steps(Net net, int rounds) {
         return net == Net.MNIST ? rounds : Math.max(5, rounds / 10);
     }
 
-    /** What was timed of one net, in the order of the launches. */
+    /** The timings of one net, in the order of the launches. */
     private static final class Runs {
         private final Net net;
         private final int steps;
@@ -108,7 +109,7 @@ final class TrainingBench implements Benchmark {
             return results;
         }
 
-        /** The interval is that of the pairs' ratios. */
+        /** A result with the interval of the ratios of neighbouring turns. */
         private Result result(int ranks, String opponent, String theirs) {
             Spread mine = Spread.of(micros.get(HVD + ranks));
             Spread other = Spread.of(micros.get(theirs));

@@ -5,7 +5,9 @@ import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.examples.gpu.UserStream;
 import jcuda.Pointer;
 
-/** Samples in GPU memory, with a place for what comes of each; one batch after the other uses it. */
+/**
+ * The samples of a batch in GPU memory, with room for each sample's result. It is used for one batch after the other.
+ */
 final class Batch implements AutoCloseable {
     private final UserStream stream;
     private final DeviceArray losses;
@@ -14,14 +16,14 @@ final class Batch implements AutoCloseable {
     private DeviceArray labels;
     private int rows;
 
-    /** @param stream on which everything that uses it is queued */
+    /** @param stream the stream on which all work with the batch is queued */
     Batch(UserStream stream, int mostRows) {
         this.stream = stream;
         this.losses = new DeviceArray(4L * mostRows);
         this.hits = new DeviceArray(4L * mostRows);
     }
 
-    /** From here on it is about these samples, laid out as {@link ImageLayout} says. */
+    /** Uses these samples from now on, in the layout of {@link ImageLayout}. */
     void use(DeviceBatch loaded) {
         rows = loaded.size();
         pixels = DeviceArray.over(loaded.fields().get(0));
@@ -48,7 +50,7 @@ final class Batch implements AutoCloseable {
         return hits;
     }
 
-    /** Sums over the rows, once the GPU has come so far. */
+    /** The sums over the rows; waits for the GPU. */
     Outcome outcome() {
         stream.await();
         float[] loss = new float[rows];
@@ -64,7 +66,7 @@ final class Batch implements AutoCloseable {
         return new Outcome(lossSum, right);
     }
 
-    /** What a whole batch has come to. */
+    /** The result of a whole batch. */
     record Outcome(double lossSum, long right) {}
 
     @Override

@@ -19,8 +19,9 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
 /**
- * A trainer without any library for training: its own CUDA C kernels, parameters and gradients in GPU memory, and hvd's
- * DistributedOptimizer around an optimizer of its own. One rank per GPU; without one it says what is missing.
+ * A trainer without a library for training: it has its own CUDA C kernels, parameters and gradients in GPU memory, and
+ * hvd's DistributedOptimizer around an optimizer of its own. It runs one rank per GPU; without a GPU it reports what is
+ * missing.
  */
 public final class CudaMlpExample implements Example {
     private static final int NO_GPU = 2;
@@ -50,7 +51,7 @@ public final class CudaMlpExample implements Example {
 
     @Override
     public Optional<String> whyNoThreads() {
-        return Optional.of("a GPU belongs to a process here, so its ranks are started under mpirun, one per GPU");
+        return Optional.of("each rank needs a process with a GPU of its own; start one process per GPU under mpirun");
     }
 
     @Override
@@ -78,7 +79,7 @@ public final class CudaMlpExample implements Example {
         }
     }
 
-    /** What this process lacks, found by trying. */
+    /** The reason why this process cannot use a GPU, found by trying. */
     private static String obstacle() {
         try (CudaDevice found = CudaDevice.open(0)) {
             return "CUDA works here, but this job was started without GPUs; HVD_BACKEND=auto uses them";

@@ -15,11 +15,12 @@ import java.util.List;
 import jcuda.Pointer;
 
 /**
- * What SGD and Adam on GPU memory share. Steps are queued on the compute stream, behind the averages that come in on the
- * exchange stream; who changes an average before the step, to clip it, queues that on the exchange stream.
+ * The common part of SGD and Adam in GPU memory. Steps are queued on the compute stream and wait for the averages on
+ * the exchange stream. A program that changes an average before the step, for instance to clip it, queues that work on
+ * the exchange stream.
  */
 abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permits DeviceSgd, DeviceAdam {
-    /** Where this rank's work is queued: kernels on one stream, averages on the other. */
+    /** The streams of this rank: kernels are queued on one, averages on the other. */
     record Streams(Device device, UserStream compute, UserStream exchange) {}
 
     private final Streams streams;
@@ -55,12 +56,14 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
 
     @Override
     public final void zeroGradients() {
-        // Averages that no step has used may still be on their way.
+        // Averages that no step has used may still be under way.
         streams.compute.follow(streams.exchange);
         parameters.forEach(parameter -> parameter.gradient().fillAsync(0, streams.compute.queue()));
     }
 
-    /** A gradient is queued on the compute stream: from here on its average may be asked for. */
+    /**
+     * Makes the exchange stream wait for the compute stream, on which a gradient is queued; it can then be averaged.
+     */
     final void handOver() {
         streams.exchange.follow(streams.compute);
     }
@@ -74,7 +77,7 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
         }
     }
 
-    /** Steps done, then the learning rate, then every buffer. */
+    /** The state: the number of steps, then the learning rate, then every buffer. */
     @Override
     public final byte[] saveState() {
         streams.compute.await();
@@ -108,10 +111,10 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
         }
     }
 
-    /** Queues the step of one parameter; {@code step} counts from 1. */
+    /** Queues the step of one parameter. @param step number of the step, from 1 */
     abstract void update(int index, DeviceParameter parameter, long step);
 
-    /** One buffer of zeros as long as each parameter, part of the state. */
+    /** Makes a buffer of zeros for each parameter, of the same size, as part of the state. */
     final List<DeviceArray> newBuffers() {
         List<DeviceArray> zeros = new ArrayList<>();
         for (DeviceParameter parameter : parameters) {
@@ -129,7 +132,7 @@ abstract sealed class DeviceOptimizer implements Optimizer, AutoCloseable permit
                 16 + buffers.stream().mapToLong(DeviceArray::bytes).sum());
     }
 
-    /** Frees its buffers; parameters and streams belong to others. */
+    /** Frees the optimizer's buffers; parameters and streams belong to others. */
     @Override
     public final void close() {
         buffers.forEach(DeviceArray::close);

@@ -22,10 +22,10 @@ record DeviceParameter(String name, Shape shape, DeviceArray value, DeviceArray 
     }
 
     /**
-     * As hvd takes it.
+     * The parameter in hvd's form.
      *
-     * @param compute on which values are used and stepped
-     * @param exchange on which a gradient is complete, and on which its average comes back
+     * @param compute the stream on which values are used and updated
+     * @param exchange the stream on which a gradient is complete, and on which its average arrives
      */
     Parameter forHvd(Device device, UserStream compute, UserStream exchange) {
         return new Parameter(
@@ -34,7 +34,7 @@ record DeviceParameter(String name, Shape shape, DeviceArray value, DeviceArray 
                 gradient.tensor(device, DType.FLOAT32, exchange.handle(), shape));
     }
 
-    /** A copy of the values. Whoever wrote them must be done. */
+    /** Copies the values to the host; the work that writes them must have ended. */
     float[] read() {
         return read(value);
     }

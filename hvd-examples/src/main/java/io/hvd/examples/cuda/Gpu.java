@@ -6,11 +6,11 @@ import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.JCudaDriver;
 
-/** A GPU's primary context, current on the thread that opened it: the one that hvd and the CUDA runtime use. */
+/** A GPU's primary context, which hvd and the CUDA runtime use too; it is current on the thread that opened it. */
 final class Gpu implements AutoCloseable {
     private final CUdevice device = new CUdevice();
 
-    /** @param index among the visible ones, such as {@code hvd.device().index()} */
+    /** @param index the number of the GPU among the visible ones, such as {@code hvd.device().index()} */
     Gpu(int index) {
         check("cuInit", JCudaDriver.cuInit(0));
         check("cuDeviceGet(" + index + ")", JCudaDriver.cuDeviceGet(device, index));

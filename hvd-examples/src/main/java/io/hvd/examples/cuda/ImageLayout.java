@@ -7,7 +7,7 @@ import io.hvd.tensor.Shape;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** Images as rows of numbers, and their labels: what the kernels take. */
+/** The layout that the kernels need: images as rows of numbers, and their labels. */
 record ImageLayout(int pixels) implements BatchLayout<ImageSample> {
     @Override
     public List<Field> fields() {

@@ -6,7 +6,7 @@ import io.hvd.examples.gpu.DeviceArray;
 import io.hvd.tensor.Shape;
 import java.util.Random;
 
-/** A fully connected layer with ReLU, the last one without, and room for what a batch leaves in it. */
+/** A fully connected layer, with ReLU except for the last layer, and memory for the results of a batch. */
 final class Layer implements AutoCloseable {
     private final int inputs;
     private final int outputs;
@@ -16,7 +16,7 @@ final class Layer implements AutoCloseable {
     private final DeviceArray result;
     private final DeviceArray resultGradient;
 
-    /** @param mostRows of a batch */
+    /** @param mostRows the largest number of rows of a batch */
     Layer(String name, int inputs, int outputs, boolean relu, int mostRows, Random random) {
         this.inputs = inputs;
         this.outputs = outputs;
@@ -27,7 +27,10 @@ final class Layer implements AutoCloseable {
         this.resultGradient = new DeviceArray(4L * mostRows * outputs);
     }
 
-    /** He et al., "Delving Deep into Rectifiers", ICCV 2015: outputs vary as much as inputs do. */
+    /**
+     * Initial weights with which outputs have the variance of the inputs (He et al., "Delving Deep into Rectifiers",
+     * ICCV 2015).
+     */
     private float[] spread(Random random) {
         float[] values = new float[inputs * outputs];
         double deviation = Math.sqrt(2.0 / inputs);
@@ -53,7 +56,7 @@ final class Layer implements AutoCloseable {
         return result;
     }
 
-    /** What the layer behind, or the loss, leaves here. */
+    /** The memory for the gradient of the result, which the next layer or the loss writes. */
     DeviceArray resultGradient() {
         return resultGradient;
     }
@@ -74,7 +77,7 @@ final class Layer implements AutoCloseable {
         kernels.multiply(Turned.LEFT, resultGradient, from, weight.gradient(), new Extent(outputs, inputs, rows));
     }
 
-    /** Hands the gradient on to the layer before. */
+    /** Computes the gradient of the layer before. */
     void inputBackward(MlpKernels kernels, Layer before, int rows) {
         kernels.multiply(
                 Turned.NONE, resultGradient, weight.value(), before.resultGradient, new Extent(rows, inputs, outputs));

@@ -6,14 +6,14 @@ import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
 
-/** Fully connected layers in a row; everything it does is queued on the kernels' stream. */
+/** A sequence of fully connected layers, whose work is queued on the kernels' stream. */
 final class Mlp implements AutoCloseable {
     private final MlpKernels kernels;
     private final List<Layer> layers = new ArrayList<>();
 
     /**
-     * @param widths of the input, the hidden layers and the output
-     * @param mostRows of a batch
+     * @param widths the widths of the input, the hidden layers and the output
+     * @param mostRows the largest number of rows of a batch
      */
     Mlp(MlpKernels kernels, List<Integer> widths, int mostRows, Random random) {
         this.kernels = kernels;
@@ -23,7 +23,7 @@ final class Mlp implements AutoCloseable {
         }
     }
 
-    /** In the order of the layers. */
+    /** The parameters in the order of the layers. */
     List<DeviceParameter> parameters() {
         return layers.stream()
                 .flatMap(layer -> List.of(layer.weight(), layer.bias()).stream())
@@ -38,7 +38,11 @@ final class Mlp implements AutoCloseable {
         }
     }
 
-    /** Loss and hit of every row of the batch that went forward last. @param scale of the gradient; 0 for none */
+    /**
+     * Computes the loss of every row of the batch that went forward last, and whether its class was found.
+     *
+     * @param scale factor of the gradient; 0 to compute no gradient
+     */
     void loss(Batch batch, float scale) {
         kernels.softmaxLoss(
                 last().result(),
@@ -51,7 +55,11 @@ final class Mlp implements AutoCloseable {
                 scale);
     }
 
-    /** From the last layer to the first. @param ready told of each gradient as soon as the work for it is queued */
+    /**
+     * Runs backward from the last layer to the first.
+     *
+     * @param ready told of each gradient as soon as its work is queued
+     */
     void backward(Batch batch, Consumer<DeviceParameter> ready) {
         for (int i = layers.size() - 1; i >= 0; i--) {
             Layer layer = layers.get(i);

@@ -17,7 +17,7 @@ import jcuda.driver.CUfunction;
 import jcuda.driver.CUmodule;
 import jcuda.driver.JCudaDriver;
 
-/** The kernels of mlp.cu, queued on one stream. Matrices lie row by row; memory belongs to whoever calls. */
+/** The kernels of mlp.cu, queued on one stream. Matrices are stored row by row; memory belongs to the caller. */
 final class MlpKernels implements AutoCloseable {
     private static final String RESOURCE = "mlp.ptx";
     private static final int TILE = 32;
@@ -41,7 +41,7 @@ final class MlpKernels implements AutoCloseable {
         }
     }
 
-    /** Which factor of a product lies in memory turned, rows for columns. */
+    /** Says which factor of a product is transposed in memory. */
     enum Turned {
         NONE("nn"),
         LEFT("tn"),
@@ -54,7 +54,7 @@ final class MlpKernels implements AutoCloseable {
         }
     }
 
-    /** The product's rows and columns, and what is summed over. */
+    /** The product's rows and columns, and the number of products that are summed for each element. */
     record Extent(int rows, int columns, int inner) {}
 
     /** result = left * right. */
@@ -70,18 +70,18 @@ final class MlpKernels implements AutoCloseable {
                 of(extent.inner));
     }
 
-    /** outputs += bias in every row; with relu, what is negative becomes 0. */
+    /** outputs += bias in every row; with relu, negative values become 0. */
     void addBias(boolean relu, DeviceArray outputs, DeviceArray bias, int rows, int columns) {
         long count = (long) rows * columns;
         launch(relu ? "mlp_bias_relu" : "mlp_bias", line(count), of(outputs), of(bias), of(count), of(columns));
     }
 
-    /** The gradient becomes 0 where the layer gave 0. */
+    /** Sets the gradient to 0 where the output of the layer is 0. */
     void reluBackward(DeviceArray gradient, DeviceArray outputs, long count) {
         launch("mlp_relu_backward", line(count), of(gradient), of(outputs), of(count));
     }
 
-    /** Sums of the columns. */
+    /** Computes the sums of the columns. */
     void biasGradient(DeviceArray gradient, DeviceArray sums, int rows, int columns) {
         launch(
                 "mlp_bias_gradient",
@@ -93,11 +93,11 @@ final class MlpKernels implements AutoCloseable {
     }
 
     /**
-     * Cross-entropy of softmax.
+     * Computes the cross-entropy of softmax.
      *
-     * @param gradient of scale times the sum of the losses; null if it is not wanted
-     * @param losses a float per row
-     * @param hits an int per row: 1 if the largest output is the label's
+     * @param gradient memory for the gradient of scale times the sum of the losses; null to compute no gradient
+     * @param losses memory for a float per row
+     * @param hits memory for an int per row, which becomes 1 if the largest output is that of the label
      */
     void softmaxLoss(
             DeviceArray outputs,
@@ -121,7 +121,7 @@ final class MlpKernels implements AutoCloseable {
                 of(scale));
     }
 
-    /** @param velocity null where there is no momentum */
+    /** @param velocity the velocity; null if there is no momentum */
     void sgd(DeviceParameter parameter, DeviceArray velocity, float rate, float momentum) {
         launch(
                 "mlp_sgd",
@@ -134,7 +134,7 @@ final class MlpKernels implements AutoCloseable {
                 of(parameter.count()));
     }
 
-    /** @param rates of this step */
+    /** @param rates Adam's numbers in this step */
     void adam(DeviceParameter parameter, DeviceArray mean, DeviceArray square, AdamRates rates) {
         launch(
                 "mlp_adam",
@@ -151,7 +151,7 @@ final class MlpKernels implements AutoCloseable {
                 of(parameter.count()));
     }
 
-    /** The shape of a launch: blocks and threads of each, across and down. */
+    /** The shape of a launch: the numbers of blocks, and of threads in each, in x and y. */
     private record Grid(int across, int down, int threadsAcross, int threadsDown) {}
 
     private static Grid line(long count) {
@@ -201,7 +201,7 @@ final class MlpKernels implements AutoCloseable {
         return Pointer.to(new float[] {value});
     }
 
-    /** Nothing may be under way. */
+    /** Unloads the kernels; no work may be under way. */
     @Override
     public void close() {
         check("cuModuleUnload", JCudaDriver.cuModuleUnload(module));

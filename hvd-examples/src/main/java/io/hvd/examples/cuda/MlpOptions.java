@@ -10,10 +10,10 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
 /**
- * What the flags of cuda-mlp say.
+ * The values of the flags of cuda-mlp.
  *
  * @param hidden widths of the hidden layers
- * @param learningRate for one rank
+ * @param learningRate learning rate of one rank
  */
 record MlpOptions(
         String data,
@@ -46,8 +46,8 @@ record MlpOptions(
                 .addOption(Flags.valued("batch-size", "samples per rank and step, default " + BATCH_SIZE))
                 .addOption(Flags.valued(
                         "lr",
-                        "learning rate for one rank, multiplied by their number, default " + SGD_RATE + ", of adam "
-                                + ADAM_RATE))
+                        "learning rate of one rank, which is multiplied by the number of ranks, default " + SGD_RATE
+                                + ", for adam " + ADAM_RATE))
                 .addOption(Flags.valued("momentum", "momentum of sgd, default " + MOMENTUM))
                 .addOption(Flags.valued("seed", "seed of weights and order, default 42"))
                 .addOption(Flags.valued("workers", "threads that load batches into pinned memory, default 1"))
@@ -90,7 +90,7 @@ record MlpOptions(
         return widths;
     }
 
-    /** The learning rate of every rank when so many take part. */
+    /** The learning rate of every rank, for this number of ranks. */
     double learningRate(int ranks) {
         return learningRate * ranks;
     }

@@ -25,8 +25,8 @@ import java.util.Random;
 /**
  * Trains on every rank's share of the images, and evaluates on all of them.
  *
- * <p>Kernels run on the compute stream. A gradient that is queued there is handed over to the exchange stream, on which
- * hvd averages it while the compute stream goes on with the layer before.
+ * <p>Kernels run on the compute stream. When a gradient is queued there, the exchange stream is made to wait for it,
+ * and hvd averages it on the exchange stream while the compute stream goes on with the layer before.
  */
 final class MlpTraining implements AutoCloseable {
     private static final int EVALUATION_ROWS = 256;
@@ -54,7 +54,7 @@ final class MlpTraining implements AutoCloseable {
         this.compute = new UserStream();
         this.exchange = new UserStream();
         this.kernels = new MlpKernels(compute);
-        // Every rank has other weights until those of rank 0 are broadcast.
+        // The ranks have different weights until those of rank 0 are broadcast.
         this.model = new Mlp(kernels, widths(), mostRows, new Random(options.seed() + hvd.rank()));
         this.batch = new Batch(compute, mostRows);
         this.inner = optimizer(new Streams(hvd.device(), compute, exchange));
@@ -81,7 +81,7 @@ final class MlpTraining implements AutoCloseable {
                 : new DeviceSgd(kernels, streams, model.parameters(), rate, options.momentum());
     }
 
-    /** All epochs; rank 0 prints the result line. @return the exit code */
+    /** Trains all epochs; rank 0 prints the result line. @return the exit code */
     int run() throws ExampleFailure {
         optimizer.broadcastParameters(0);
         optimizer.broadcastOptimizerState(0);
@@ -111,7 +111,7 @@ final class MlpTraining implements AutoCloseable {
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
 
-    /** On the compute stream its batches are complete, whatever the host does. */
+    /** A loader whose batches are complete when the compute stream uses them, without any wait on the host. */
     private DeviceLoader<ImageSample> loader(Dataset<ImageSample> samples, Sampler sampler, int batchSize) {
         return DeviceLoader.builder(samples, sampler, new ImageLayout(pixels()))
                 .batchSize(batchSize)

@@ -7,9 +7,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.zip.CRC32;
 
-/** Whether all ranks have ended with the same weights, bit by bit. @param checksums by rank */
+/** Checks whether all ranks have ended with the same weights, bit by bit. @param checksums the checksums by rank */
 record WeightCheck(long[] checksums) {
-    /** Every rank calls it. Whatever writes the weights must be done. */
+    /** Compares the ranks' weights; every rank calls it, after the work that writes the weights has ended. */
     static WeightCheck of(HvdContext hvd, List<DeviceParameter> parameters) {
         CRC32 mine = new CRC32();
         for (DeviceParameter parameter : parameters) {

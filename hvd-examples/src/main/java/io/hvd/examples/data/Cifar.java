@@ -25,12 +25,13 @@ public final class Cifar {
     private Cifar() {}
 
     /**
-     * Opens the folder; binary files are read now, JPEG files when their samples are.
+     * Opens the folder. Binary files are read at once, JPEG files when their samples are read.
      *
-     * @param trainFraction the share to train on where one of the two parts is missing: the other one is split then,
-     *     at random but always alike. If it is empty a missing part is an error
-     * @throws NoSuchFileException if there is nothing to train or to test on; the message says what was looked for
-     * @throws IOException if a file is not what it should be; the message names it, what was found and expected
+     * @param trainFraction the share of the images to train on if one of the two parts is missing; the other part is
+     *     then split at random, in the same way each time. If it is empty, a missing part is an error
+     * @throws NoSuchFileException if there are no images to train or to test on; the message says which files were
+     *     looked for
+     * @throws IOException if a file is not valid; the message names the file, what was found and what was expected
      */
     public static ImageSets open(Path folder, OptionalDouble trainFraction) throws IOException {
         if (!Files.isDirectory(folder)) {

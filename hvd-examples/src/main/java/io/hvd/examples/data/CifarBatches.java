@@ -21,10 +21,10 @@ final class CifarBatches implements ColourImages {
     private static final List<String> CLASSES =
             List.of("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck");
 
-    /** By file. */
+    /** The records of each file. */
     private final List<byte[]> records;
 
-    /** Number of the first record of each file. */
+    /** The number of the first record of each file. */
     private final int[] starts;
 
     private final int size;
@@ -40,7 +40,7 @@ final class CifarBatches implements ColourImages {
         this.size = count;
     }
 
-    /** The files of a folder with such names, shorter names first, so that batch 10 comes after batch 9. */
+    /** The files of a folder whose names match, shorter names first, so that batch 10 comes after batch 9. */
     static List<Path> files(Path folder, String pattern) throws IOException {
         try (Stream<Path> all = Files.list(folder)) {
             return all.filter(file -> file.getFileName().toString().matches(pattern))

@@ -9,6 +9,6 @@ interface ColourImages extends Dataset<ImageSample> {
 
     int columns();
 
-    /** What the labels 0, 1, 2 ... stand for, or just as many words. */
+    /** The names of the classes 0, 1, 2 ...; their number is that of the classes. */
     List<String> classes();
 }

@@ -1,6 +1,9 @@
 package io.hvd.examples.data;
 
-/** CIFAR-10's usual normalisation: a channel's value in 0..1 less the mean of all training pixels, over their deviation. */
+/**
+ * CIFAR-10's usual normalisation: the mean of all training pixels is subtracted from a channel's value in 0..1, and the
+ * difference is divided by their standard deviation.
+ */
 final class ColourScale {
     static final int CHANNELS = 3;
 

@@ -5,9 +5,9 @@ import static io.hvd.examples.data.DrawnImages.between;
 import io.hvd.data.SplitMix64;
 
 /**
- * Drawn colour images of 32x32 pixels that stand in for CIFAR-10 where its files are not at hand: one of five patterns
- * (stripes across, down and aslant, a disc, a chequerboard) in warm or in cold colours on grey makes one of ten classes. Place,
- * width, shade and contrast vary, and noise lies over all of it.
+ * Drawn colour images of 32x32 pixels that replace CIFAR-10 if its files are not available. Each of the ten classes is
+ * one of five patterns (horizontal, vertical and diagonal stripes, a disc, a chequerboard) in warm or in cold colours
+ * on grey. Place, width, shade and contrast vary, and noise is added.
  */
 public final class ColouredPatterns {
     private static final int SIDE = 32;
@@ -22,7 +22,7 @@ public final class ColouredPatterns {
         return new DrawnImages(size, seed, CLASSES, ColouredPatterns::draw);
     }
 
-    /** Training and test images that are drawn alike, and have none in common. */
+    /** Training and test images, which are drawn in the same way and have no image in common. */
     public static ImageSets sets(int trainSize, int testSize, long seed) {
         var seeds = new SplitMix64(seed);
         var train = of(trainSize, seeds.nextLong());
@@ -35,7 +35,10 @@ public final class ColouredPatterns {
         return draw(label % PATTERNS, colour, random);
     }
 
-    /** What the pattern adds to grey, by channel: warm is red without blue, cold the other way round. */
+    /**
+     * The values that the pattern adds to grey, by channel: warm colours have more red and less blue, cold ones the
+     * reverse.
+     */
     private static float[] colour(boolean warm, SplitMix64 random) {
         float strong = between(0.1f, 0.4f, random);
         float weak = -between(0.05f, 0.3f, random);

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.zip.GZIPInputStream;
 
 /**
- * 1,797 handwritten digits of 8x8 pixels that travel in the jar, so that an example has real data without a download.
+ * 1,797 handwritten digits of 8x8 pixels that are part of the jar, so that an example has real data without a download.
  *
  * <p>E. Alpaydin, C. Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository, CC BY 4.0.
  */
@@ -26,7 +26,10 @@ public final class Digits {
 
     private Digits() {}
 
-    /** Pixels in 0..1, split 80 to 20 and always alike: 1,438 to train on, 359 to test on. */
+    /**
+     * Loads the digits with pixels in 0..1, split 80 to 20 in the same way each time: 1,438 to train on, 359 to test
+     * on.
+     */
     public static ImageSets load() {
         Dataset.Split<ImageSample> split = Dataset.of(read()).split(TRAIN_FRACTION, SPLIT_SEED);
         return ImageSets.ofDigits(split.first(), split.second(), SIDE, SIDE);

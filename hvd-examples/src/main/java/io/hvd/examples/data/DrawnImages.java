@@ -5,7 +5,7 @@ import io.hvd.data.SplitMix64;
 import java.util.Objects;
 
 /**
- * Images that are drawn when they are asked for. A sample depends on the seed and its index only: every rank, worker
+ * Images that are drawn when they are read. A sample depends only on the seed and its index, so every rank, worker
  * and run draws the same one, in any order.
  */
 final class DrawnImages implements Dataset<ImageSample> {
@@ -24,9 +24,9 @@ final class DrawnImages implements Dataset<ImageSample> {
         this.painter = painter;
     }
 
-    /** Called by any thread. */
+    /** Draws images; any thread may call it. */
     interface Painter {
-        /** The pixels of an image of a class, as {@link ImageSample} wants them; all chance comes from the generator. */
+        /** The pixels of an image of a class, as in {@link ImageSample}; all random numbers come from the generator. */
         float[] draw(int label, SplitMix64 random);
     }
 

@@ -26,12 +26,12 @@ record Idx(Path file, int[] sizes, byte[] values) {
     private static final int UNSIGNED_BYTES = 0x0800;
     private static final int GZIP_MAGIC = 0x1f8b;
 
-    /** Reads images: count, rows, columns. */
+    /** Reads a file of images, with three dimensions: count, rows, columns. */
     static Idx images(Path file) throws IOException {
         return read(file, 3);
     }
 
-    /** Reads labels: count. */
+    /** Reads a file of labels, with one dimension: count. */
     static Idx labels(Path file) throws IOException {
         return read(file, 1);
     }
@@ -51,7 +51,7 @@ record Idx(Path file, int[] sizes, byte[] values) {
         } catch (EOFException e) {
             throw new IOException(file + ": the file ends early, inside its header or its gzip stream", e);
         } catch (ZipException e) {
-            throw new IOException(file + ": not a sound gzip stream: " + e.getMessage(), e);
+            throw new IOException(file + ": the gzip stream is damaged: " + e.getMessage(), e);
         }
     }
 

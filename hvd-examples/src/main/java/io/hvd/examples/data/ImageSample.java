@@ -1,4 +1,4 @@
 package io.hvd.examples.data;
 
-/** One image, row by row, one colour channel after the other, and its class. The array is the receiver's own. */
+/** One image, row by row, one colour channel after the other, and its class. The array belongs to the receiver. */
 public record ImageSample(float[] pixels, int label) {}

@@ -6,17 +6,17 @@ import io.hvd.data.Dataset;
  * Images of one size, in a part to train on and a part to test on.
  *
  * @param channels 1 for grey, 3 for red, green, blue
- * @param classes labels are below it
+ * @param classes number of classes; labels are smaller than it
  */
 public record ImageSets(
         Dataset<ImageSample> train, Dataset<ImageSample> test, int channels, int rows, int columns, int classes) {
 
-    /** Grey images of ten classes. */
+    /** Sets of grey images of ten classes. */
     static ImageSets ofDigits(Dataset<ImageSample> train, Dataset<ImageSample> test, int rows, int columns) {
         return new ImageSets(train, test, 1, rows, columns, 10);
     }
 
-    /** At most so many of each part, chosen at random but always alike. */
+    /** Sets with at most so many images in each part, chosen at random in the same way each time. */
     public ImageSets atMost(int trainImages, int testImages, long seed) {
         return new ImageSets(
                 some(train, trainImages, seed), some(test, testImages, seed), channels, rows, columns, classes);

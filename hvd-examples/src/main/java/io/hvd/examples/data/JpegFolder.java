@@ -16,7 +16,7 @@ final class JpegFolder implements ColourImages {
     private final List<String> classes;
     private final List<Path> files;
 
-    /** By file. */
+    /** The label of each file. */
     private final int[] labels;
 
     private final int rows;
@@ -31,7 +31,9 @@ final class JpegFolder implements ColourImages {
         this.columns = first.columns();
     }
 
-    /** Lists the files, and decodes the first one for its size; empty if there is no such folder, or no image in it. */
+    /**
+     * Lists the files, and decodes the first one to get the size; empty if there is no such folder, or no image in it.
+     */
     static Optional<JpegFolder> open(Path folder) throws IOException {
         if (!Files.isDirectory(folder)) {
             return Optional.empty();

@@ -12,13 +12,13 @@ import javax.imageio.stream.ImageInputStream;
 /**
  * A decoded JPEG file.
  *
- * @param values 0 to 255, the bands of a pixel beside each other
+ * @param values values from 0 to 255, pixel by pixel, with the bands of a pixel next to each other
  * @param bands 3 for colour, 1 for grey
  */
 record JpegImage(int[] values, int bands, int rows, int columns) {
     private static final int MOST_PIXELS = 1 << 26;
 
-    /** Any thread; several at once. */
+    /** Decodes a file; several threads may call it at once. */
     static JpegImage read(Path file) throws IOException {
         BufferedImage image = decode(file);
         Raster raster = image.getRaster();
@@ -26,9 +26,8 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
         if (bands != 1 && bands != ColourScale.CHANNELS) {
             throw new IOException(file + ": found " + bands + " colour bands, expected 1 or " + ColourScale.CHANNELS);
         }
-        // A colour raster hands out red, green, blue whatever their order in memory. BufferedImage.getRGB would too,
-        // but
-        // it brightens grey images.
+        // A colour raster returns red, green, blue in this order, whatever their order in memory. BufferedImage.getRGB
+        // does so too, but it brightens grey images.
         int[] values = raster.getPixels(0, 0, image.getWidth(), image.getHeight(), (int[]) null);
         return new JpegImage(values, bands, image.getHeight(), image.getWidth());
     }
@@ -37,7 +36,7 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
         try (ImageInputStream in = ImageIO.createImageInputStream(file.toFile())) {
             Iterator<ImageReader> readers = ImageIO.getImageReaders(in);
             if (!readers.hasNext()) {
-                throw new IOException("it is no JPEG file");
+                throw new IOException("it is not a JPEG file");
             }
             ImageReader reader = readers.next();
             try {
@@ -52,7 +51,7 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
         }
     }
 
-    /** Before memory is taken: a file of a few bytes may claim four billion pixels. */
+    /** Checks the size before memory is allocated, because a file of a few bytes may claim four billion pixels. */
     private static void requireUsualSize(int columns, int rows) throws IOException {
         if ((long) columns * rows > MOST_PIXELS) {
             throw new IOException(
@@ -60,7 +59,7 @@ record JpegImage(int[] values, int bands, int rows, int columns) {
         }
     }
 
-    /** Row by row, one channel after the other; grey has three equal channels. */
+    /** The normalised pixels, row by row, one channel after the other; a grey image gets three equal channels. */
     float[] normalised() {
         int pixels = rows * columns;
         float[] scaled = new float[ColourScale.CHANNELS * pixels];

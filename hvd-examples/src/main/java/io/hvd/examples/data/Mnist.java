@@ -25,20 +25,21 @@ public final class Mnist {
     /**
      * Opens all four files.
      *
-     * @throws NoSuchFileException if one is missing; the message names it
-     * @throws IOException if one is not what it should be; the message names the file, what was found and expected
+     * @throws NoSuchFileException if a file is missing; the message names it
+     * @throws IOException if a file is not valid; the message names the file, what was found and what was expected
      */
     public static ImageSets open(Path directory) throws IOException {
         return sets(read(directory, TRAIN), read(directory, TEST));
     }
 
     /**
-     * Opens all four files, or makes do with the test files where there are no training files: they are split then, at
-     * random but always alike.
+     * Opens all four files. If there are no training files, it splits the test files at random, in the same way each
+     * time.
      *
-     * @param trainFraction the part of the test files to train on, between 0 and 1; not used with training files
-     * @throws NoSuchFileException if one is missing; the message names it
-     * @throws IOException if one is not what it should be; the message names the file, what was found and expected
+     * @param trainFraction the share of the test files to train on, between 0 and 1; not used if there are training
+     *     files
+     * @throws NoSuchFileException if a file is missing; the message names it
+     * @throws IOException if a file is not valid; the message names the file, what was found and what was expected
      */
     public static ImageSets open(Path directory, double trainFraction) throws IOException {
         if (!(trainFraction > 0 && trainFraction < 1)) {
@@ -64,7 +65,7 @@ public final class Mnist {
         return MnistImages.read(existing(directory, images(part)), existing(directory, labels(part)));
     }
 
-    /** One of the two is enough: then the other is missed by name. */
+    /** Whether there is at least one training file; if the other one is missing, an error names it. */
     private static boolean hasTrainingFiles(Path directory) {
         return exists(directory, images(TRAIN)) || exists(directory, labels(TRAIN));
     }

@@ -1,6 +1,9 @@
 package io.hvd.examples.data;
 
-/** MNIST's usual normalisation: a grey value in 0..1 less the mean of all training pixels, over their deviation. */
+/**
+ * MNIST's usual normalisation: the mean of all training pixels is subtracted from a grey value in 0..1, and the
+ * difference is divided by their standard deviation.
+ */
 final class MnistScale {
 
     static final float MEAN = 0.1307f;

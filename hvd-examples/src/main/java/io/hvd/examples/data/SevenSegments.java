@@ -29,7 +29,7 @@ record SevenSegments(
         0b0111111, 0b0000110, 0b1011011, 0b1001111, 0b1100110, 0b1101101, 0b1111101, 0b0000111, 0b1111111, 0b1101111
     };
 
-    /** Both ends of A to G: x in widths, y in heights. */
+    /** Both ends of the segments A to G: x in units of the width, y in units of the height. */
     private static final float[][] ENDS = {
         {0, 0, 1, 0},
         {1, 0, 1, 0.5f},
@@ -40,7 +40,7 @@ record SevenSegments(
         {0, 0.5f, 1, 0.5f}
     };
 
-    /** The digit with a place and shape of its own, within the image. */
+    /** The digit with a random place and shape within the image. */
     static SevenSegments random(int digit, SplitMix64 random) {
         return new SevenSegments(
                 SEGMENTS_OF_DIGIT[digit],
@@ -53,7 +53,7 @@ record SevenSegments(
                 between(0.55f, 1, random));
     }
 
-    /** How bright the middle of a pixel is, with a soft edge of one pixel. */
+    /** The brightness of the middle of a pixel; segments have a soft edge of one pixel. */
     float ink(int x, int y) {
         float upright = x - left - slant * (top + height - y);
         float nearest = Float.MAX_VALUE;
@@ -65,7 +65,7 @@ record SevenSegments(
         return brightness * Math.max(0, Math.min(1, stroke + 0.5f - nearest));
     }
 
-    /** Segments lie along the axes: the distance to one is that to a box without thickness. */
+    /** The distance to a segment, which is a box without thickness because segments are parallel to the axes. */
     private float distance(float x, float y, float[] ends) {
         float dx = outside(x, ends[0] * width, ends[2] * width);
         float dy = outside(y, ends[1] * height, ends[3] * height);

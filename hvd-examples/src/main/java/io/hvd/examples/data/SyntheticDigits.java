@@ -3,8 +3,8 @@ package io.hvd.examples.data;
 import io.hvd.data.SplitMix64;
 
 /**
- * Digits as a seven-segment display shows them, drawn on 28x28 pixels with a place, size, slant, stroke and brightness
- * of their own and noise over them. Stands in for MNIST where its files are not at hand, with the same normalisation.
+ * Digits of a seven-segment display, drawn on 28x28 pixels with random place, size, slant, stroke and brightness, and
+ * with noise. They replace MNIST if its files are not available, with the same normalisation.
  */
 public final class SyntheticDigits {
     private static final int SIDE = 28;
@@ -17,7 +17,7 @@ public final class SyntheticDigits {
         return new DrawnImages(size, seed, CLASSES, SyntheticDigits::draw);
     }
 
-    /** Training and test images that are drawn alike, and have none in common. */
+    /** Training and test images, which are drawn in the same way and have no image in common. */
     public static ImageSets sets(int trainSize, int testSize, long seed) {
         var seeds = new SplitMix64(seed);
         var train = of(trainSize, seeds.nextLong());

@@ -1,5 +1,5 @@
 /**
- * The images that the examples train on: the small digits that travel in the jar, MNIST's files, and digits drawn on the
- * spot where there are no files.
+ * The images that the examples train on: the small digits in the jar, the files of MNIST and CIFAR-10, and images that
+ * the program draws if there are no files.
  */
 package io.hvd.examples.data;

@@ -8,7 +8,10 @@ import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** G7: what one blocking allreduce of a GPU tensor takes through the whole engine, by size; medians in microseconds. */
+/**
+ * Check G7: the time of a blocking allreduce of a GPU tensor through the whole engine, by size; medians in
+ * microseconds.
+ */
 final class CallTimes {
     private static final long SECONDS_PER_SIZE = 1;
     private static final int MOST_CALLS = 200;
@@ -28,7 +31,7 @@ final class CallTimes {
         try (DeviceArray array = new DeviceArray(bytes)) {
             array.fillAsync(0, null);
             Tensor tensor = array.tensor(hvd.device(), DType.FLOAT32);
-            // Also until the steps settle; the ranks must agree on the number of calls.
+            // These calls also bring the ranks to stop negotiating. All ranks must make the same number of them.
             double first = 0;
             for (int i = 0; i < 2 * FEWEST_CALLS; i++) {
                 first = call(hvd, tensor);

@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Set;
 import org.apache.commons.cli.ParseException;
 
-/** The checks that a run of gpu-check makes: those that were named, or all that this job can show. */
+/** The checks that a run of gpu-check makes: those that the flags name, or all that this job can make. */
 final class CheckChoice {
-    /** In the order in which they run. A job shows G2 if its back end is NCCL, else G3. */
+    /** All checks in the order in which they run. A job makes G2 if its back end is NCCL, else G3. */
     static final List<String> ALL = List.of("G1", "G2", "G3", "G4", "G7");
 
     private final Set<String> named;
@@ -19,7 +19,7 @@ final class CheckChoice {
         this.named = named;
     }
 
-    /** @param names such as {@code G1,G4}; null if nobody has named any */
+    /** @param names the names of checks, such as {@code G1,G4}; null if the flags name none */
     static CheckChoice of(String names) throws ParseException {
         Set<String> named = names == null ? Set.of() : new LinkedHashSet<>(List.of(names.split(",")));
         if (!ALL.containsAll(named)) {
@@ -28,7 +28,7 @@ final class CheckChoice {
         return new CheckChoice(named);
     }
 
-    /** A line for each check, where none can run for this reason. */
+    /** A line for each check, if none of them can run for this reason. */
     List<CheckLine> notRun(String why) {
         Set<String> checks = named.isEmpty() ? withCollectives("G2") : named;
         return checks.stream()

@@ -1,12 +1,12 @@
 package io.hvd.examples.gpu;
 
 /**
- * One check and what came of it.
+ * One check and its outcome.
  *
- * @param reason what was seen, or why nothing was
+ * @param reason what was seen, or why the check was not run
  */
 record CheckLine(String name, Outcome outcome, String reason) {
-    /** From good to bad. */
+    /** The outcomes, from good to bad. */
     enum Outcome {
         PASS("pass"),
         NOT_RUN("not-run"),
@@ -19,7 +19,7 @@ record CheckLine(String name, Outcome outcome, String reason) {
         }
     }
 
-    /** The one with the worse outcome; the first of two that are alike. */
+    /** The line with the worse outcome; the first one if both outcomes are the same. */
     static CheckLine worse(CheckLine a, CheckLine b) {
         return b.outcome.compareTo(a.outcome) > 0 ? b : a;
     }

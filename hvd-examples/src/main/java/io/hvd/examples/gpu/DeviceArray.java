@@ -20,7 +20,7 @@ public final class DeviceArray implements AutoCloseable {
     private final long bytes;
     private final boolean owned;
 
-    /** Memory of its own. */
+    /** Allocates memory. */
     public DeviceArray(long bytes) {
         this.pointer = new Visible();
         this.bytes = bytes;
@@ -34,19 +34,19 @@ public final class DeviceArray implements AutoCloseable {
         this.owned = false;
     }
 
-    /** The memory of a tensor on the GPU, whoever made it; closing leaves it alone. */
+    /** The memory of a tensor on the GPU, which belongs to its owner: closing the array does not free it. */
     public static DeviceArray over(Tensor tensor) {
         return new DeviceArray((DeviceMemory) tensor.memory());
     }
 
-    /** A copy of what a direct buffer holds. */
+    /** Allocates memory and copies a direct buffer into it. */
     static DeviceArray of(ByteBuffer host) {
         DeviceArray array = new DeviceArray(host.capacity());
         array.write(Pointer.to(host), array.bytes);
         return array;
     }
 
-    /** For arguments of kernels. */
+    /** The pointer for arguments of kernels. */
     public CUdeviceptr pointer() {
         return pointer;
     }
@@ -59,7 +59,11 @@ public final class DeviceArray implements AutoCloseable {
         return tensor(device, type, 0, Shape.of((int) (bytes / type.bytes())));
     }
 
-    /** All of it, as hvd's collectives take it. @param stream on which the work that fills it is queued */
+    /**
+     * The whole array as a tensor for hvd's collectives.
+     *
+     * @param stream the stream on which the work that fills it is queued
+     */
     public Tensor tensor(Device device, DType type, long stream, Shape shape) {
         return Tensor.onDevice(pointer.address(), device, stream, type, shape);
     }
@@ -69,12 +73,12 @@ public final class DeviceArray implements AutoCloseable {
         check("cuMemsetD8Async", JCudaDriver.cuMemsetD8Async(pointer, (byte) value, bytes, stream));
     }
 
-    /** Copies from host memory to the start, and waits for it. */
+    /** Copies from host memory to the start of the array, and waits for the copy. */
     public void write(Pointer host, long count) {
         check("cuMemcpyHtoD", JCudaDriver.cuMemcpyHtoD(pointer, host, count));
     }
 
-    /** Copies from the start to host memory, and waits for it, but not for what other streams do. */
+    /** Copies from the start of the array to host memory, and waits for the copy, but not for other streams. */
     public void read(Pointer host, long count) {
         check("cuMemcpyDtoH", JCudaDriver.cuMemcpyDtoH(host, pointer, count));
     }
@@ -83,7 +87,7 @@ public final class DeviceArray implements AutoCloseable {
         return read(pointer, bytes);
     }
 
-    /** The bytes of a tensor on the GPU, whoever made it. */
+    /** Copies the bytes of a tensor on the GPU to the host. */
     static ByteBuffer read(Tensor tensor) {
         return read(at(((DeviceMemory) tensor.memory()).address()), tensor.bytes());
     }
@@ -93,7 +97,7 @@ public final class DeviceArray implements AutoCloseable {
         check("cuMemcpyDtoDAsync", JCudaDriver.cuMemcpyDtoDAsync(at(to), at(from), bytes, stream));
     }
 
-    /** A null pointer so many bytes further on. */
+    /** The pointer for an address: a null pointer moved by this number of bytes. */
     private static CUdeviceptr at(long address) {
         return new CUdeviceptr().withByteOffset(address);
     }
@@ -111,7 +115,7 @@ public final class DeviceArray implements AutoCloseable {
         }
     }
 
-    /** JCuda keeps a pointer's address to its subclasses. */
+    /** Gives access to a pointer's address, which JCuda shows to subclasses only. */
     private static final class Visible extends CUdeviceptr {
         Visible() {}
 

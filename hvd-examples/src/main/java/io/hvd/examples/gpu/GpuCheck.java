@@ -19,13 +19,13 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
 /**
- * Checks the GPU part of hvd on a machine that has GPUs: which GPU each rank got (G1), the collectives on
- * GPUs against the same ones on the host, by NCCL (G2) or without it (G3), the kernels (G4), and what a call
- * takes (G7). Start it under mpirun with as many ranks
- * as there are GPUs; with {@code --more-ranks-than-gpus} it is right if it is refused.
+ * Checks the GPU part of hvd on a machine that has GPUs: the GPU of each rank (G1), the collectives on
+ * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the time of a call (G7). Start
+ * it under mpirun with as many ranks as there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd refuses
+ * the job.
  *
- * <p>Rank 0 prints the table of versions, one {@code CHECK} line per check and a {@code RESULT} line. Exit code 1 if something
- * failed, 2 if something could not be run, for instance without a GPU, otherwise 0.
+ * <p>Rank 0 prints the table of versions, one {@code CHECK} line per check and a {@code RESULT} line. The exit code is
+ * 1 if a check failed, 2 if a check could not be run, for instance without a GPU, otherwise 0.
  */
 public final class GpuCheck implements Example {
     private static final int FAILED = 1;
@@ -51,8 +51,9 @@ public final class GpuCheck implements Example {
         return new Options()
                 .addOption(null, ONLY, true, "run only these checks, such as G1,G4")
                 .addOption(null, VERSIONS, true, "only print the table of versions, as \"table\" or \"json\"")
-                .addOption(null, EXPECT_REFUSAL, false, "pass only if the ranks, more than there are GPUs, are refused")
-                .addOption(null, QUICK, false, "small tensors only: whether it works, and no speed to go by");
+                .addOption(null, EXPECT_REFUSAL, false, "pass only if hvd refuses more ranks than there are GPUs")
+                .addOption(
+                        null, QUICK, false, "use small tensors only, which shows whether it works but not its speed");
     }
 
     @Override
@@ -77,16 +78,16 @@ public final class GpuCheck implements Example {
 
     @Override
     public Optional<String> whyNoThreads() {
-        return Optional.of("a GPU belongs to a process here, so this check starts one per GPU under mpirun");
+        return Optional.of("each rank needs a process with a GPU of its own; start one process per GPU under mpirun");
     }
 
-    /** A check of theirs makes a process set. */
+    /** Allows process sets, because one of the checks makes one. */
     @Override
     public InitOptions joining() {
         return InitOptions.standard().withDynamicProcessSets();
     }
 
-    /** Rightly or not: no rank gets past this point then. */
+    /** Reports that the job was refused, as expected or not. */
     @Override
     public int refused(CommandLine line, HvdException why) {
         Outcome outcome = outcomeOfRefusal(why.id(), line.hasOption(EXPECT_REFUSAL));
@@ -133,7 +134,7 @@ public final class GpuCheck implements Example {
         return exitCode(all);
     }
 
-    /** What each rank has to say, by rank. */
+    /** The texts of all ranks, by rank. */
     public static List<String> fromAllRanks(HvdContext hvd, String name, String mine) {
         List<String> all = new ArrayList<>();
         for (int rank = 0; rank < hvd.size(); rank++) {
@@ -142,7 +143,7 @@ public final class GpuCheck implements Example {
         return all;
     }
 
-    /** Every rank has run the same checks, each of which counts as its worst outcome. */
+    /** The worst outcome of each check on any rank; all ranks have run the same checks. */
     private static List<CheckLine> worstOfAllRanks(HvdContext hvd, List<CheckLine> mine) {
         List<CheckLine> worst = new ArrayList<>();
         for (CheckLine line : mine) {
@@ -161,7 +162,7 @@ public final class GpuCheck implements Example {
                 + count(lines, Outcome.NOT_RUN));
     }
 
-    /** Only where everything was run and passed it says pass. */
+    /** The verdict over all checks, which is pass only if all checks were run and have passed. */
     private static String verdict(List<CheckLine> lines) {
         if (count(lines, Outcome.FAIL) > 0) {
             return "fail";

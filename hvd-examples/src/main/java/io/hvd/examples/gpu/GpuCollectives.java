@@ -15,14 +15,14 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * G2, and G3 where NCCL is not in use: collectives on GPUs give what the same ones give on the host. The
- * values are small whole numbers, so sums and products are exact in every type and the bits must be the
- * same; averages may differ by rounding.
+ * Check G2, or G3 if NCCL is not used: collectives on GPUs must give the results of those on the host. The
+ * values are small whole numbers, so sums and products are exact in every type and the bits must be
+ * equal; averages may differ by rounding.
  */
 final class GpuCollectives {
     private static final ReduceOp[] OPS = {ReduceOp.SUM, ReduceOp.MIN, ReduceOp.MAX, ReduceOp.PRODUCT};
 
-    /** 1 MiB of float32: hvd leaves batches of such tensors where they lie. */
+    /** The elements of 1 MiB of float32: hvd reduces batches of such tensors in place. */
     private static final int DIRECT_ELEMENTS = 1 << 18;
 
     private final HvdContext hvd;
@@ -88,12 +88,12 @@ final class GpuCollectives {
         }
     }
 
-    /** Tensors that travel as one must come back each to its own place. */
+    /** Checks that tensors that travel in one operation return to their own places. */
     private CheckLine fused(String check) {
         return batch(check, IntStream.range(0, 20).map(i -> 1 + 37 * i).toArray(), "20 tensors in one batch");
     }
 
-    /** Each of these is long enough for NCCL to take it from where it lies, all of them in one group of its calls. */
+    /** Checks tensors that are large enough for NCCL to reduce them in place, in one group of its calls. */
     private CheckLine grouped(String check) {
         int[] sizes = {DIRECT_ELEMENTS, DIRECT_ELEMENTS + 1, 2 * DIRECT_ELEMENTS, DIRECT_ELEMENTS + 37};
         return batch(check, sizes, "4 tensors of 1 MiB and more in one batch");
@@ -118,7 +118,7 @@ final class GpuCollectives {
         return host.line(check, what);
     }
 
-    /** The allreduce must wait for what is queued on the tensor's stream. */
+    /** Checks that an allreduce waits for the work that is queued on the tensor's stream. */
     private CheckLine ordered(String check) {
         try (UserStream stream = new UserStream();
                 DeviceArray array = new DeviceArray(extent.longFillBytes())) {
@@ -159,7 +159,7 @@ final class GpuCollectives {
         return host.line(check, "all types, from every rank, equal to the host's");
     }
 
-    /** Collectives whose result hvd makes itself. */
+    /** The collectives whose result is a new tensor of hvd's. */
     private static Map<String, Movement> movements() {
         Map<String, Movement> all = new LinkedHashMap<>();
         all.put("allgather", (hvd, name, tensor) -> hvd.allgather(name, tensor));
@@ -173,7 +173,7 @@ final class GpuCollectives {
     }
 
     private interface Movement {
-        /** The result; null where this rank gets none. */
+        /** The result; null if this rank gets none. */
         Tensor call(HvdContext hvd, String name, Tensor tensor);
     }
 
@@ -181,7 +181,7 @@ final class GpuCollectives {
         for (DType type : DType.values()) {
             for (int rows : extent.rows()) {
                 String name = "gpu_check." + check + "." + type + "." + rows;
-                // As many rows for each rank, which alltoall needs.
+                // Alltoall needs the same number of rows for each rank.
                 ByteBuffer values = host.values(type, rows * hvd.size(), 3, rows);
                 Tensor onHost = Tensor.wrap(values, type, Shape.of((long) rows * hvd.size()));
                 try (DeviceArray onGpu = DeviceArray.of(values)) {

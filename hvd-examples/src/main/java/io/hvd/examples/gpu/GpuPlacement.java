@@ -12,7 +12,7 @@ import java.util.Set;
 import jcuda.driver.CUdevice;
 import jcuda.driver.JCudaDriver;
 
-/** G1: every rank has the GPU of its local rank, as CUDA itself tells it. */
+/** Check G1: every rank has the GPU of its local rank, as CUDA itself reports it. */
 final class GpuPlacement {
     private static final int PCI_ID_LENGTH = 32;
     private static final int NAME_LENGTH = 256;

@@ -13,8 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What one check has found to differ between GPU and host. A difference is noted and the check goes on, so that all
- * ranks keep making the same calls.
+ * Collects the differences between GPU and host that one check has found. The check goes on after a difference, so that
+ * all ranks make the same calls.
  */
 final class HostComparison {
     private final HvdContext hvd;
@@ -28,14 +28,18 @@ final class HostComparison {
         differences.add(how);
     }
 
-    /** Those of a tensor on the host. */
+    /** The bytes of a tensor on the host. */
     static ByteBuffer bytes(Tensor onHost) {
         ByteBuffer bytes = ByteBuffer.allocateDirect((int) onHost.bytes()).order(ByteOrder.nativeOrder());
         new Converter().pack(onHost, 0, (int) onHost.elements(), bytes, 0, onHost.dtype(), 1);
         return bytes;
     }
 
-    /** Found on the GPU, expected by the same call on the host. @param tolerance 0 if the bits must be the same */
+    /**
+     * Compares a result on the GPU with that of the same call on the host.
+     *
+     * @param tolerance the largest difference; 0 if the bits must be equal
+     */
     void note(String name, DType type, ByteBuffer found, ByteBuffer expected, double tolerance) {
         if (found.mismatch(expected) < 0) {
             return;
@@ -64,7 +68,7 @@ final class HostComparison {
                 differences.size() + " differences on rank " + hvd.rank() + ", the first: " + differences.get(0));
     }
 
-    /** Whole numbers from 1 to {@code most} that depend on the rank and the place. */
+    /** Whole numbers from 1 to {@code most} that depend on the rank and on the element. */
     ByteBuffer values(DType type, int elements, int most, int seed) {
         ByteBuffer buffer = ByteBuffer.allocateDirect(elements * type.bytes()).order(ByteOrder.nativeOrder());
         for (int i = 0; i < elements; i++) {

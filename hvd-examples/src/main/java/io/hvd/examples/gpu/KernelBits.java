@@ -11,11 +11,11 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * What the CPU makes of float32 tensors on their way to a narrower type and back, against what a GPU has made of them, bit
- * by bit. What lies between the tensors is not looked at.
+ * Compares the conversion of float32 tensors to a narrower type and back on a GPU with that on the CPU, bit by bit. The
+ * space between the tensors is ignored.
  *
- * @param source float32, tensors at the places of {@code runs}
- * @param runs the tensors, in elements
+ * @param source the tensors as float32, at the places of {@code runs}
+ * @param runs the places of the tensors, in elements
  */
 record KernelBits(ByteBuffer source, List<Run> runs) {
     private static final int CHUNK = 1 << 20;
@@ -24,8 +24,8 @@ record KernelBits(ByteBuffer source, List<Run> runs) {
     record Run(long first, int count) {}
 
     /**
-     * @param found as a GPU has packed it
-     * @return elements that differ
+     * @param found the data that a GPU has packed
+     * @return number of elements that differ
      */
     int wrongNarrowed(ByteBuffer found, DType wire, double scale) {
         Tensor floats = Tensor.wrap(source, DType.FLOAT32, Shape.of(source.capacity() / 4));
@@ -40,9 +40,9 @@ record KernelBits(ByteBuffer source, List<Run> runs) {
     }
 
     /**
-     * @param narrow what was unpacked
-     * @param found float32, as a GPU has unpacked it
-     * @return elements that differ
+     * @param narrow the data in the narrower type
+     * @param found the float32 data into which a GPU has unpacked it
+     * @return number of elements that differ
      */
     int wrongWidened(ByteBuffer narrow, ByteBuffer found, DType wire, double scale) {
         float[] values = new float[CHUNK];
@@ -56,7 +56,7 @@ record KernelBits(ByteBuffer source, List<Run> runs) {
         });
     }
 
-    /** Elements that are infinite or NaN. */
+    /** The number of elements that are infinite or NaN. */
     int nonFinite(ByteBuffer narrow, DType wire) {
         int exponent = wire == DType.FLOAT16 ? 0x7c00 : 0x7f80;
         return count((first, count) -> IntStream.range(0, count)

@@ -18,9 +18,9 @@ import java.util.Locale;
 import java.util.Random;
 
 /**
- * G4: a hundred tensors from 4 bytes to 64 MiB are packed, scaled and turned into float16 and bfloat16 by one launch,
- * and back by another; the bits are those of the CPU, and the flag says whether an element is infinite. The speed is
- * compared with a copy from device to device that moves as many bytes.
+ * Check G4: one launch packs, scales and converts a hundred tensors from 4 bytes to 64 MiB to float16 and bfloat16, and
+ * another one converts them back. The bits must be those of the CPU, and the flag must say whether an element is
+ * infinite. The speed is compared with a copy from device to device that moves as many bytes.
  */
 final class KernelCheck implements AutoCloseable {
     private static final int TENSORS = 100;
@@ -38,7 +38,7 @@ final class KernelCheck implements AutoCloseable {
         stream = gpu.createStream();
         Random random = new Random(4);
         for (int i = 0; i < TENSORS; i++) {
-            // Most are small, as gradients are.
+            // Most tensors are small, like most gradients.
             int size = i == 0 ? extent.largestTensor() : 1 << random.nextInt(extent.smallTensorBits());
             sizes.add(size + (i % 3 == 2 ? random.nextInt(size) : 0));
             elements += aligned(sizes.get(i));
@@ -74,7 +74,10 @@ final class KernelCheck implements AutoCloseable {
         }
     }
 
-    /** On the GPU the tensors, what becomes of them, what comes back and the flag; the host's side of all copies. */
+    /**
+     * The GPU memory of the tensors, of the packed and of the unpacked data and of the flag; host memory for all
+     * copies.
+     */
     private record Memory(DeviceStage floats, DeviceStage halves, DeviceStage back, DeviceStage flag, PinnedStage host)
             implements AutoCloseable {
         @Override
@@ -140,7 +143,7 @@ final class KernelCheck implements AutoCloseable {
         List<Segment> out = out(memory);
         double pack = seconds(() -> gpu.kernels().convert(in, narrow(DType.FLOAT16), stream.handle()));
         double unpack = seconds(() -> gpu.kernels().convert(out, widen(DType.FLOAT16), stream.handle()));
-        // The kernels read 4 and write 2 bytes of each element; so does a copy of 3 bytes of each.
+        // The kernels read 4 and write 2 bytes for each element; a copy of 3 bytes for each element moves as much.
         List<Segment> all = List.of(new Segment(memory.floats.address(), memory.back.address(), 3 * elements));
         double kernelCopy = seconds(() -> gpu.kernels().convert(all, Conversion.copy(DType.UINT8), stream.handle()));
         double deviceCopy = deviceCopy(memory.floats, memory.back, 3 * elements);
@@ -178,7 +181,8 @@ final class KernelCheck implements AutoCloseable {
     private static void fill(ByteBuffer floats) {
         Random random = new Random(5);
         for (int at = 0; at < floats.capacity(); at += 4) {
-            // Every order of magnitude, subnormal halves and what is too large for one.
+            // The values have all orders of magnitude, including subnormal float16 values and values too large for
+            // float16.
             floats.putFloat(at, (float) (random.nextGaussian() * Math.pow(2, random.nextInt(60) - 40)));
         }
     }

@@ -12,7 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** The part of G2 and G3 in which the ranks do not all do the same: other sizes on each, one to one, some ranks only. */
+/**
+ * The part of G2 and G3 in which the ranks do not all do the same: different sizes on each rank, transfers between two
+ * ranks, and collectives of some ranks only.
+ */
 final class UnevenCollectives {
     private final HvdContext hvd;
     private final Extent extent;
@@ -22,7 +25,7 @@ final class UnevenCollectives {
         this.extent = extent;
     }
 
-    /** @param check its name before the dot, with the dot */
+    /** @param check the name of the check up to and including the dot */
     List<CheckLine> check(String check) {
         int rank = hvd.rank();
         int size = hvd.size();
@@ -46,7 +49,7 @@ final class UnevenCollectives {
         return lines;
     }
 
-    /** For each rank another number of rows, for some none; the row after the last of them stays here. */
+    /** A different number of rows for each rank, and none for some; further rows are not sent. */
     private int[] splits(int rows) {
         return IntStream.range(0, hvd.size())
                 .map(to -> (hvd.rank() + to + 1) % 3 * rows)
@@ -54,7 +57,7 @@ final class UnevenCollectives {
     }
 
     private interface Rows {
-        /** The elements of this rank's tensor. */
+        /** The number of elements of this rank's tensor. */
         int count(int rows);
     }
 
@@ -87,7 +90,7 @@ final class UnevenCollectives {
         host.note(name, expected.dtype(), DeviceArray.read(found), HostComparison.bytes(expected), 0);
     }
 
-    /** Each rank sends to the next one, the last to the first. */
+    /** Checks transfers: each rank sends to the next one, the last to the first. */
     private CheckLine passedOn(String check) {
         HostComparison host = new HostComparison(hvd);
         int next = (hvd.rank() + 1) % hvd.size();
@@ -119,7 +122,7 @@ final class UnevenCollectives {
         sent.synchronize();
     }
 
-    /** The last rank is not in it, and goes on meanwhile. */
+    /** Checks a process set of all ranks but the last one, which goes on meanwhile. */
     private CheckLine inProcessSet(String check) {
         HostComparison host = new HostComparison(hvd);
         ProcessSet set =

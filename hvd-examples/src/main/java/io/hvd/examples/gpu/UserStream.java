@@ -8,7 +8,7 @@ import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
 
-/** A CUDA stream of the program's own, which does not wait for the default stream, and what hvd calls it by. */
+/** A CUDA stream of the program's own, which does not wait for the default stream, and its handle for hvd. */
 public final class UserStream implements AutoCloseable {
     private final Visible queue = new Visible();
     private final CUevent event = new CUevent();
@@ -18,23 +18,23 @@ public final class UserStream implements AutoCloseable {
         check("cuEventCreate", JCudaDriver.cuEventCreate(event, CUevent_flags.CU_EVENT_DISABLE_TIMING));
     }
 
-    /** For calls of the driver. */
+    /** The stream for calls of the driver. */
     public CUstream queue() {
         return queue;
     }
 
-    /** For tensors. */
+    /** The handle for tensors. */
     public long handle() {
         return queue.number();
     }
 
-    /** What is queued here from now on starts after what is now queued on the other stream. */
+    /** Work that is queued here from now on starts after the work that is now queued on the other stream. */
     public void follow(UserStream other) {
         check("cuEventRecord", JCudaDriver.cuEventRecord(event, other.queue));
         check("cuStreamWaitEvent", JCudaDriver.cuStreamWaitEvent(queue, event, 0));
     }
 
-    /** Blocks until all that is queued is done. */
+    /** Blocks until all queued work is done. */
     public void await() {
         check("cuStreamSynchronize", JCudaDriver.cuStreamSynchronize(queue));
     }
@@ -45,7 +45,7 @@ public final class UserStream implements AutoCloseable {
         check("cuStreamDestroy", JCudaDriver.cuStreamDestroy(queue));
     }
 
-    /** JCuda keeps a handle to its subclasses. */
+    /** Gives access to a stream's handle, which JCuda shows to subclasses only. */
     private static final class Visible extends CUstream {
         long number() {
             return getNativePointer();

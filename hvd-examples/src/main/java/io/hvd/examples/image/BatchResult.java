@@ -4,9 +4,9 @@ import io.hvd.train.ClassScores;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * What a batch came to on this rank.
+ * The result of a batch on this rank.
  *
- * @param lossSum over the samples
+ * @param lossSum sum of the losses of all samples
  */
 record BatchResult(double lossSum, ClassScores scores, long[] labels) {
     private static final int FIVE = 5;

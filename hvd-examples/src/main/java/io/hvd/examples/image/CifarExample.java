@@ -5,7 +5,7 @@ import io.hvd.examples.Example;
 import io.hvd.examples.data.Cifar;
 import io.hvd.examples.data.ColouredPatterns;
 import io.hvd.examples.data.ImageSets;
-import io.hvd.examples.data.Once;
+import io.hvd.examples.data.Lazy;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
@@ -36,7 +36,7 @@ public final class CifarExample implements Example {
     @Override
     public RankBody<Integer> program(CommandLine line) throws ParseException {
         CifarOptions options = CifarOptions.from(line);
-        Callable<ImageSets> images = new Once<>(() -> images(options));
+        Callable<ImageSets> images = new Lazy<>(() -> images(options));
         return hvd -> {
             options.results().files().require(hvd);
             new CifarTraining(hvd, options, images.call()).run();

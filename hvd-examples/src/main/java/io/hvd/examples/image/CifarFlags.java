@@ -4,7 +4,7 @@ import static io.hvd.examples.Flags.valued;
 
 import org.apache.commons.cli.Options;
 
-/** The flags of the CIFAR-10 example, with what their help says. */
+/** The flags of the CIFAR-10 example, with their help texts. */
 final class CifarFlags {
     private CifarFlags() {}
 
@@ -20,10 +20,10 @@ final class CifarFlags {
     }
 
     private static void net(Options all) {
-        all.addOption(valued("a", "arch", "the net: resnet18, which is the only one and the default"))
+        all.addOption(valued("a", "arch", "net to train: resnet18, which is the only one and the default"))
                 .addOption(valued("stem", "first layers: cifar (3x3, no pooling; default) or imagenet (7x7, pooling)"))
-                .addOption(valued("classes", "outputs of the net, default 10"))
-                .addOption(valued("width", "channels of the first layers, default 64, which is ResNet-18"))
+                .addOption(valued("classes", "number of classes, default 10"))
+                .addOption(valued("width", "channels of the first layers, default 64 as in ResNet-18"))
                 .addOption(null, "pretrained", false, "refused: there are no trained weights to load");
     }
 
@@ -31,21 +31,27 @@ final class CifarFlags {
         all.addOption(valued(
                         "data-dir",
                         "folder with CIFAR-10's .bin files, or with train/CLASS/*.jpg and test/CLASS/*.jpg; without it"
-                                + " images are drawn"))
-                .addOption(valued("train-fraction", "share to train on where the folder has only one of the two parts"))
-                .addOption(valued("train-images", "train on at most so many; default all, or 5000 that are drawn"))
-                .addOption(valued("test-images", "evaluate at most so many; default all, or 1000 that are drawn"));
+                                + " the program draws images"))
+                .addOption(valued(
+                        "train-fraction",
+                        "share of the images to train on, if the folder has only one of the two parts"))
+                .addOption(valued(
+                        "train-images", "largest number of images to train on; default all, or 5000 drawn images"))
+                .addOption(valued(
+                        "test-images", "largest number of images to evaluate; default all, or 1000 drawn images"));
     }
 
     private static void length(Options all) {
         CifarPreset full = CifarPreset.FULL;
         all.addOption(valued(
                         "preset",
-                        "quick: a look in about two minutes on two cores. Stands for " + CifarPreset.quickInFlags()
-                                + "; flags that are given win over it"))
-                .addOption(valued("epochs", "epoch at which to end, default " + full.epochs))
-                .addOption(valued("start-epoch", "epoch to begin with, default 0; a resumed training knows its own"))
-                .addOption(valued("max-steps", "stop after this many steps"))
+                        "quick: trains for about two minutes on two cores. Stands for " + CifarPreset.quickInFlags()
+                                + "; flags on the command line win over it"))
+                .addOption(valued("epochs", "epoch at which the training ends, default " + full.epochs))
+                .addOption(valued(
+                        "start-epoch",
+                        "epoch at which the training begins, default 0; a resumed training knows its own"))
+                .addOption(valued("max-steps", "number of steps after which the training ends early"))
                 .addOption(valued(
                         "b",
                         "batch-size",
@@ -53,15 +59,16 @@ final class CifarFlags {
                                 + "; must be a multiple of the number of ranks"))
                 .addOption(valued(
                         "images-per-pass",
-                        "a rank deals with its part of a batch in passes of at most so many images, which bounds the"
-                                + " memory it needs; default 128"));
+                        "largest number of images in one pass of a rank, which bounds its memory; a rank divides its part"
+                                + " of a batch into passes; default 128"));
     }
 
     private static void sgd(Options all) {
         CifarPreset full = CifarPreset.FULL;
         all.addOption(valued("lr", "learning rate, not scaled by the number of ranks, default " + full.learningRate))
-                .addOption(valued("lr-decay", "factor for the learning rate, default 0.1 ..."))
-                .addOption(valued("lr-decay-epochs", "... after every so many epochs, default " + full.decayEpochs))
+                .addOption(valued("lr-decay", "factor by which the learning rate is multiplied, default 0.1"))
+                .addOption(valued(
+                        "lr-decay-epochs", "number of epochs after which that happens, default " + full.decayEpochs))
                 .addOption(valued("momentum", "momentum of SGD, default 0.9"))
                 .addOption(valued("wd", "weight decay of SGD, default 0.0001"))
                 .addOption(valued("weight-decay", "the same as --wd"))
@@ -76,12 +83,13 @@ final class CifarFlags {
     }
 
     private static void results(Options all) {
-        all.addOption(valued("p", "print-freq", "print figures every so many steps, default 10"))
-                .addOption("e", "evaluate", false, "train nothing, evaluate the model of the checkpoint file")
-                .addOption(valued(
-                        "checkpoint",
-                        "file that rank 0 writes after each epoch, and model_best-FILE after the best one"))
-                .addOption(null, "resume", false, "continue from the checkpoint file if it is there")
+        all.addOption(valued("p", "print-freq", "number of steps between two lines of figures, default 10"))
+                .addOption("e", "evaluate", false, "only evaluate the model of the checkpoint file")
+                .addOption(
+                        valued(
+                                "checkpoint",
+                                "file that rank 0 writes after each epoch; after the best epoch it also writes model_best-FILE"))
+                .addOption(null, "resume", false, "continue from the checkpoint file if it exists")
                 .addOption(valued("epoch-csv", "file to which rank 0 adds start and seconds of every epoch"))
                 .addOption(valued(
                         "predict-out",

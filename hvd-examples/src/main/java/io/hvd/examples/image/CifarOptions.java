@@ -10,10 +10,10 @@ import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.ParseException;
 
 /**
- * What the flags of the CIFAR-10 example say.
+ * The values of the flags of the CIFAR-10 example.
  *
- * @param batchSize of all ranks together
- * @param imagesPerPass at most so many of a rank's part of the batch are in memory as activations at once
+ * @param batchSize number of samples in a step of all ranks together
+ * @param imagesPerPass the largest number of images in one pass, whose activations are in memory at the same time
  */
 record CifarOptions(
         Net net,
@@ -52,7 +52,7 @@ record CifarOptions(
         }
     }
 
-    /** @param trainImages at most so many */
+    /** @param trainImages the largest number of images to train on */
     record Data(Optional<Path> folder, OptionalDouble trainFraction, int trainImages, int testImages) {
         static Data from(CommandLine line, CifarPreset preset) throws ParseException {
             Optional<Path> folder = Flags.path(line, "data-dir");
@@ -69,7 +69,7 @@ record CifarOptions(
         }
     }
 
-    /** What SGD does, and for how long; epochs are counted from 0. */
+    /** The settings of SGD, and the epochs of the training, which are counted from 0. */
     record Schedule(
             int firstEpoch,
             int epochs,
@@ -92,13 +92,13 @@ record CifarOptions(
                     Flags.decimal(line, weightDecay, 1e-4, decay -> decay >= 0, "of at least 0"));
         }
 
-        /** The rate of every rank, however many take part. */
+        /** The learning rate of every rank, whatever the number of ranks. */
         double learningRate(int epoch) {
             return learningRate * Math.pow(decay, epoch / decayEpochs);
         }
     }
 
-    /** @param printFreq steps from one line of figures to the next */
+    /** @param printFreq number of steps between two lines of figures */
     record Results(
             int printFreq,
             boolean evaluateOnly,
@@ -117,7 +117,7 @@ record CifarOptions(
                     Flags.path(line, "predict-out"));
         }
 
-        /** The checkpoint of an evaluation is read only. */
+        /** The files that rank 0 writes; an evaluation only reads the checkpoint. */
         OutputFiles files() {
             Optional<Path> written = evaluateOnly ? Optional.empty() : checkpoint;
             return new OutputFiles()
@@ -143,7 +143,7 @@ record CifarOptions(
                 TorchDevice.isCuda(line));
     }
 
-    /** A rank's part of the batch. */
+    /** The number of samples in a rank's part of the batch. */
     int batchPerRank(int ranks) throws ParseException {
         if (batchSize % ranks != 0) {
             throw new ParseException("--batch-size is that of all ranks together: " + batchSize

@@ -5,7 +5,7 @@ import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.ParseException;
 
-/** Values of flags that are not given: those of the original programs, or some for a look at two CPU cores. */
+/** Values of flags that are not given: those of the original programs, or values for a short run on two CPU cores. */
 enum CifarPreset {
     FULL(10, 3200, 0.1, 30, 64, Integer.MAX_VALUE, Integer.MAX_VALUE),
     QUICK(5, 64, 0.05, 3, 16, 3_000, 1_000);
@@ -46,7 +46,7 @@ enum CifarPreset {
         return QUICK;
     }
 
-    /** The flags that the quick preset sets, as one would write them out. */
+    /** The flags that the quick preset stands for, as on a command line. */
     static String quickInFlags() {
         return "--width " + QUICK.width + " --train-images " + QUICK.trainImages + " --test-images " + QUICK.testImages
                 + " --batch-size " + QUICK.batchSize + " --epochs " + QUICK.epochs + " --lr " + QUICK.learningRate

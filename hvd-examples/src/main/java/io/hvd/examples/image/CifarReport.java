@@ -5,7 +5,7 @@ import io.hvd.examples.image.StepFigures.Figure;
 import io.hvd.examples.image.StepFigures.Reading;
 import java.util.Locale;
 
-/** What the CIFAR-10 example prints, on rank 0 alone. */
+/** Prints the output of the CIFAR-10 example, on rank 0 alone. */
 final class CifarReport {
     private static final String SHARES = "loss %.4f (%.4f), top-1 %.2f %% (%.2f), top-5 %.2f %% (%.2f)";
 
@@ -28,7 +28,7 @@ final class CifarReport {
                 hvd.size());
     }
 
-    /** The last step's figures, each with the average of the epoch so far in brackets. */
+    /** Prints the last step's figures, each with the average of the epoch so far in parentheses. */
     void trainingStep(int epoch, int epochs, int step, int steps, Reading reading) {
         Figure batch = reading.batchSeconds();
         Figure data = reading.dataSeconds();
@@ -50,7 +50,7 @@ final class CifarReport {
                 100 * reading.top5().average());
     }
 
-    /** Reports rank 0's share: how far the others are is not known before the end. */
+    /** Prints the progress of rank 0 only, because the other ranks' progress is not known before the end. */
     void evaluationStep(int step, int steps, Reading reading) {
         print(
                 "test step %d/%d of rank 0: batch %.3f s (%.3f), " + SHARES,

@@ -74,9 +74,9 @@ final class CifarTraining {
     }
 
     /**
-     * Does what the flags say; rank 0 prints.
+     * Trains or evaluates, as the flags say; rank 0 prints.
      *
-     * @throws ExampleFailure on all ranks, as soon as they find a loss that is no finite number
+     * @throws ExampleFailure on all ranks, as soon as they find a loss that is not a finite number
      * @return the last evaluation, the same on every rank
      */
     Evaluation run() throws IOException, ExampleFailure {
@@ -99,7 +99,7 @@ final class CifarTraining {
         return end;
     }
 
-    /** From here on all ranks are alike; returns the epoch to begin with. */
+    /** Brings all ranks to the same state; returns the epoch to begin with. */
     private int restore() throws IOException {
         CifarOptions.Results results = options.results();
         boolean needed = results.evaluateOnly() && results.checkpoint().isPresent();
@@ -168,7 +168,7 @@ final class CifarTraining {
                 figures.ofAllRanks(hvd).loss().average(), "the training loss of epoch " + (epoch + 1));
     }
 
-    /** One step of the optimizer, after as many passes as the memory asks for; their gradients add up to those of the batch. */
+    /** Makes one step of the optimizer, after one or several passes whose gradients add up to those of the batch. */
     private List<BatchResult> step(ImageBatch batch) {
         List<ImageBatch> parts = batch.parts(options.imagesPerPass());
         List<BatchResult> results = new ArrayList<>();
@@ -192,7 +192,7 @@ final class CifarTraining {
         }
     }
 
-    /** Running statistics are each rank's own in training; those of rank 0 are evaluated, as they will be saved. */
+    /** Evaluates the model with rank 0's running statistics, which will be saved; in training each rank has its own. */
     private Evaluation evaluate() {
         hvd.broadcastParameters(model.statistics(), 0);
         predictions = new Predictions(evaluator.sampler().indices());

@@ -9,7 +9,7 @@ import org.apache.commons.cli.ParseException;
 
 /** The default example: handwritten digits of 8x8 pixels, shipped inside the jar. */
 public final class DigitsExample implements Example {
-    /** 20 epochs in batches of 16; the rate 0.01 falls by 7 % per epoch, so that the end is calm; momentum 0.9. */
+    /** 20 epochs in batches of 16; a learning rate of 0.01, which falls by 7 % per epoch; momentum 0.9. */
     private static final TrainingOptions.Defaults DEFAULTS = new TrainingOptions.Defaults(20, 16, 0.01, 0.93, 0.9);
 
     @Override

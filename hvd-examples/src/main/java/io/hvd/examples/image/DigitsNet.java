@@ -11,8 +11,8 @@ import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * A small convolutional net for 8x8 images: two convolutions, a pooling, two dense layers. Without
- * dropout so few images are soon known by heart.
+ * A small convolutional net for 8x8 images: two convolutions, a pooling, two dense layers. It has dropout, because a
+ * net without dropout soon overfits on so few images.
  */
 final class DigitsNet extends ImageClassifier {
     private final Conv2dImpl conv1 = register_module("conv1", convolution(1, 16));

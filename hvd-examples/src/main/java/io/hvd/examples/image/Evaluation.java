@@ -1,12 +1,12 @@
 package io.hvd.examples.image;
 
 /**
- * On the test images of all ranks together, each of them counted once.
+ * The result of an evaluation on the test images of all ranks together, each of which counts once.
  *
  * @param loss mean over the images
  * @param accuracy share of images whose class the model found
- * @param top5 share of images whose class was among the five likeliest
- * @param samples images behind these means
+ * @param top5 share of images whose class was among the model's first five
+ * @param samples number of images
  */
 record Evaluation(double loss, double accuracy, double top5, long samples) {
     static final Evaluation NONE = new Evaluation(Double.NaN, Double.NaN, Double.NaN, 0);

@@ -13,7 +13,9 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Tensor;
 
-/** Shows a model every test image on one rank, once; the means are exact and the same on all ranks. */
+/**
+ * Evaluates a model on all test images, each of which goes to one rank; the means are exact and the same on all ranks.
+ */
 final class Evaluator {
     private final HvdContext hvd;
     private final ImageSets images;
@@ -31,15 +33,15 @@ final class Evaluator {
         this.workers = workers;
     }
 
-    /** Batches that this rank evaluates; another one may have one less. */
+    /** The number of batches that this rank evaluates; another rank may have one less. */
     int batches() {
         return (sampler().length() + batchSize - 1) / batchSize;
     }
 
     /**
-     * All ranks call it.
+     * Evaluates the model; all ranks call it.
      *
-     * @param listener told of every batch of this rank, in the sampler's order
+     * @param listener receives every batch of this rank, in the sampler's order
      */
     Evaluation evaluate(Consumer<BatchResult> listener) {
         model.train(false);

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.pytorch.Tensor;
 
-/** Samples side by side, still as Java arrays, so that loader threads need not touch LibTorch. */
+/** The samples of a batch as Java arrays, so that loader threads need no LibTorch. */
 record ImageBatch(float[] pixels, long[] labels) {
     static ImageBatch of(List<ImageSample> samples) {
         int size = samples.get(0).pixels().length;
@@ -24,7 +24,7 @@ record ImageBatch(float[] pixels, long[] labels) {
         return labels.length;
     }
 
-    /** In parts of at most so many samples that differ by one at most; a batch that is small enough is its only part. */
+    /** Divides the batch into parts of at most {@code most} samples, whose sizes differ by one at most. */
     List<ImageBatch> parts(int most) {
         int count = (size() + most - 1) / most;
         if (count == 1) {
@@ -42,12 +42,12 @@ record ImageBatch(float[] pixels, long[] labels) {
         return parts;
     }
 
-    /** (batch, channels, rows, columns), as the sets that the samples are from say. */
+    /** The images as a tensor (batch, channels, rows, columns) with the sizes of the given sets. */
     Tensor images(ImageSets sets) {
         return Tensor.create(pixels, size(), sets.channels(), sets.rows(), sets.columns());
     }
 
-    /** (batch). */
+    /** The labels as a tensor (batch). */
     Tensor targets() {
         return Tensor.create(labels, size());
     }

@@ -16,10 +16,12 @@ import org.bytedeco.pytorch.Scalar;
 
 /** A LibTorch module from images to log-probabilities of classes. */
 public abstract class ImageClassifier extends Module {
-    /** LibTorch draws all weights of a process from one generator, and ranks may be threads. */
+    /**
+     * The lock on LibTorch's generator, from which all weights of a process are drawn, because ranks may be threads.
+     */
     private static final Object GENERATOR = new Object();
 
-    /** LibTorch's own generator would mix up what ranks draw that are threads of one process. */
+    /** A generator of this model's own: ranks that are threads of one process would share LibTorch's. */
     private final Generator masks = createCPUGenerator();
 
     /** Draws the weights by the seed alone. */
@@ -36,17 +38,17 @@ public abstract class ImageClassifier extends Module {
      */
     public abstract org.bytedeco.pytorch.Tensor forward(org.bytedeco.pytorch.Tensor images);
 
-    /** From here on dropout draws what it draws after this seed, whatever else the process does. */
+    /** Seeds dropout, whose random numbers then depend on this seed only. */
     final void seedDropout(long seed) {
         masks.set_current_seed(seed);
     }
 
-    /** In training, leaves out each element with this probability and scales the others up. */
+    /** Sets each element to zero with this probability and scales the others up, in training only. */
     final org.bytedeco.pytorch.Tensor dropout(org.bytedeco.pytorch.Tensor x, double probability) {
         return dropout(x, probability, x.sizes().vec().get());
     }
 
-    /** Drops whole channels. @param x (batch, channels, rows, columns) */
+    /** Does the same with whole channels. @param x (batch, channels, rows, columns) */
     final org.bytedeco.pytorch.Tensor dropoutOfChannels(org.bytedeco.pytorch.Tensor x, double probability) {
         return dropout(x, probability, x.size(0), x.size(1), 1, 1);
     }
@@ -60,7 +62,7 @@ public abstract class ImageClassifier extends Module {
         return x.mul(mask.div_(new Scalar(keep)).to(x.device(), x.scalar_type()));
     }
 
-    /** What a training changes without a gradient, such as running statistics, by name. */
+    /** The tensors that a training changes without a gradient, such as running statistics, by name. */
     SortedMap<String, Tensor> statistics() {
         SortedMap<String, Tensor> buffers = TorchTensors.state(this);
         Map<String, Tensor> parameters = TorchTensors.parameters(this);

@@ -59,7 +59,7 @@ final class ImageTraining {
     /**
      * Runs all epochs; rank 0 prints the result line.
      *
-     * @throws ExampleFailure on all ranks, as soon as the loss is no finite number
+     * @throws ExampleFailure on all ranks, as soon as the loss is not a finite number
      * @return the last evaluation, the same on every rank
      */
     Evaluation run() throws IOException, ParseException, ExampleFailure {
@@ -78,9 +78,11 @@ final class ImageTraining {
                 .build()) {
             for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
                 sampler.setEpoch(epoch);
-                // A checkpoint brings the rate it was trained with, maybe on another number of ranks.
+                // A checkpoint contains the learning rate of its own training, which may have had another number of
+                // ranks.
                 optimizer.learningRate(options.learningRate(epoch, hvd.size()));
-                // Dropout follows seed, epoch and rank, so that a resumed run draws what an uninterrupted one draws.
+                // Dropout depends on seed, epoch and rank, so that a resumed run draws the numbers of an uninterrupted
+                // one.
                 model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);
                 last = evaluator.evaluate(batch -> {});

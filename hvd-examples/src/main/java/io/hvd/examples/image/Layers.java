@@ -16,8 +16,8 @@ final class Layers {
     private Layers() {}
 
     /**
-     * A square convolution without bias whose output has one place for every {@code stride} places of the input. Its
-     * weights are drawn for the ReLU behind it (K. He et al., "Delving Deep into Rectifiers", ICCV 2015).
+     * A square convolution without bias, with the given stride. Its weights are initialised for the ReLU that follows
+     * (K. He et al., "Delving Deep into Rectifiers", ICCV 2015).
      */
     static Conv2dImpl convolution(int in, int out, int side, int stride) {
         Conv2dOptions options = new Conv2dOptions(in, out, new LongPointer(side, side));

@@ -10,7 +10,7 @@ import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
-/** Where MNIST's images come from: the IDX files of {@code --data-dir}, or digits that the program draws. */
+/** Chooses MNIST's images: the IDX files of {@code --data-dir}, or digits that the program draws. */
 public final class MnistData {
     private static final int SYNTHETIC_TRAIN = 6_000;
     private static final int SYNTHETIC_TEST = 1_000;
@@ -19,11 +19,13 @@ public final class MnistData {
 
     public static Options addFlags(Options options) {
         return options.addOption(Flags.valued(
-                        "data-dir", "folder with MNIST's IDX files, gzipped or not; without it digits are drawn"))
-                .addOption(Flags.valued("train-fraction", "share to train on where the folder has no training files"));
+                        "data-dir",
+                        "folder with MNIST's IDX files, gzipped or not; without it the program draws digits"))
+                .addOption(Flags.valued(
+                        "train-fraction", "share of the images to train on, if the folder has no training files"));
     }
 
-    /** What the flags say, checked before the job begins, and read when it has begun. */
+    /** Checks the flags before the job begins, and reads the images when it has begun. */
     public static Callable<ImageSets> images(CommandLine line, long seed) throws ParseException {
         if (!line.hasOption("data-dir")) {
             if (line.hasOption("train-fraction")) {

@@ -3,15 +3,15 @@ package io.hvd.examples.image;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
 import io.hvd.examples.data.ImageSets;
-import io.hvd.examples.data.Once;
+import io.hvd.examples.data.Lazy;
 import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
-/** Horovod's MNIST example: the same net, the same hyper-parameters. */
+/** Horovod's MNIST example, with the same net and the same hyper-parameters. */
 public final class MnistExample implements Example {
-    /** 10 epochs in batches of 64, rate 0.01 throughout, momentum 0.5. */
+    /** 10 epochs in batches of 64, a constant learning rate of 0.01, momentum 0.5. */
     private static final TrainingOptions.Defaults DEFAULTS = new TrainingOptions.Defaults(10, 64, 0.01, 1, 0.5);
 
     @Override
@@ -32,7 +32,7 @@ public final class MnistExample implements Example {
     @Override
     public RankBody<Integer> program(CommandLine line) throws ParseException {
         TrainingOptions options = TrainingOptions.from(line, DEFAULTS);
-        Callable<ImageSets> images = new Once<>(MnistData.images(line, options.seed()));
+        Callable<ImageSets> images = new Lazy<>(MnistData.images(line, options.seed()));
         return hvd -> {
             new ImageTraining(name(), hvd, options, images.call(), MnistNet::new).run();
             return 0;

@@ -11,11 +11,11 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.commons.cli.ParseException;
 
-/** The files that rank 0 is going to write, tried out before the work whose results they are to hold. */
+/** The files that rank 0 is going to write. It tries to write them before the training begins. */
 final class OutputFiles {
     private final List<Output> outputs = new ArrayList<>();
 
-    /** @param text whether a device will do as well */
+    /** @param text whether the file may also be a device */
     private record Output(String flag, Path file, boolean text) {
         String mistake() {
             String obstacle = obstacle(file.toAbsolutePath());
@@ -53,9 +53,9 @@ final class OutputFiles {
     }
 
     /**
-     * Rank 0 looks and all ranks learn the outcome; every rank calls it.
+     * Checks the files on rank 0, which tells all ranks the result; every rank calls it.
      *
-     * @throws ParseException on every rank, if a file could not be written
+     * @throws ParseException on every rank, if a file cannot be written
      */
     void require(HvdContext hvd) throws ParseException {
         String mine = hvd.rank() == 0 ? mistake() : "";

@@ -11,7 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Notes the class that the model found for every test image of this rank, and puts those of all ranks together. */
+/** Records the class that the model found for every test image of this rank, and gathers those of all ranks. */
 final class Predictions implements Consumer<BatchResult> {
     private static final int COLUMNS = 3;
 
@@ -19,7 +19,7 @@ final class Predictions implements Consumer<BatchResult> {
     private final int[] table;
     private int noted;
 
-    /** @param indices of this rank's images, in the order in which they will come */
+    /** @param indices the indices of this rank's images, in the order in which they are evaluated */
     Predictions(int[] indices) {
         this.indices = indices;
         this.table = new int[COLUMNS * indices.length];
@@ -39,7 +39,7 @@ final class Predictions implements Consumer<BatchResult> {
         }
     }
 
-    /** Every image once, in the data set's order, on every rank; every rank calls it. */
+    /** The rows of all images on every rank, each image once, in the data set's order; every rank calls it. */
     List<Row> ofAllRanks(HvdContext hvd) {
         Tensor mine = Tensor.wrap(table, DType.INT32, Shape.of(indices.length, COLUMNS));
         int[] all = (int[]) hvd.allgather("predictions", mine).toArray();
@@ -51,7 +51,7 @@ final class Predictions implements Consumer<BatchResult> {
         return rows;
     }
 
-    /** As comma-separated values with a head. */
+    /** Writes the rows as comma-separated values with a header line. */
     static void write(List<Row> rows, Path file) throws IOException {
         List<String> lines = new ArrayList<>(List.of("index,label,predicted"));
         rows.forEach(row -> lines.add(row.index + "," + row.label + "," + row.predicted));

@@ -17,17 +17,18 @@ import org.bytedeco.pytorch.Tensor;
 
 /**
  * The residual net of 18 layers for colour images of any size: a stem, four pairs of residual blocks, a mean over all
- * places, one dense layer. (Modules written in Java must stay referenced from Java: LibTorch calls them.) With width 64 it has 11,173,962 parameters for ten classes behind the stem for small images,
- * 11,689,512 for a thousand classes behind the other one; parameters have the names that torchvision gives them.
+ * pixels, one dense layer. With width 64 it has 11,173,962 parameters for ten classes with the stem for small images,
+ * and 11,689,512 for a thousand classes with the other stem. The parameters have torchvision's names. (LibTorch calls
+ * modules that are written in Java, so Java must keep references to them.)
  *
  * <p>K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning for Image Recognition", CVPR 2016.
  */
 public final class ResNet18 extends ImageClassifier {
     /** The first layers. */
     public enum Stem {
-        /** For images of about 32x32 pixels: a 3x3 convolution, and every pixel goes on. */
+        /** For images of about 32x32 pixels: a 3x3 convolution that keeps the number of pixels. */
         CIFAR,
-        /** For large images: a 7x7 convolution and a pooling, of 16 pixels one goes on. */
+        /** For large images: a 7x7 convolution and a pooling, which leave one of 16 pixels. */
         IMAGENET;
 
         String word() {
@@ -49,7 +50,9 @@ public final class ResNet18 extends ImageClassifier {
     private final List<ResidualStage> stages;
     private final LinearImpl dense;
 
-    /** @param width channels of the first stage, half of those of the second one, and so on; 64 in the paper */
+    /**
+     * @param width channels of the first stage; each further stage has twice as many as the one before; 64 in the paper
+     */
     public ResNet18(Stem stem, int classes, int width) {
         boolean small = stem == Stem.CIFAR;
         conv1 = register_module(

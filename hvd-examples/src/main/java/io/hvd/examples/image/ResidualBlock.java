@@ -14,7 +14,7 @@ final class ResidualBlock extends Module {
     private final Conv2dImpl conv2;
     private final BatchNorm2dImpl bn2;
 
-    /** Null where the input has the shape of the result. */
+    /** The projection of the input; null if the input has the shape of the result. */
     private final Projection downsample;
 
     ResidualBlock(int in, int out, int stride) {

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
-/** A text that a user has asked for: a file, which is never half there, or a device such as /dev/stdout. */
+/** Writes a text for the user: to a file, which is always complete, or to a device such as /dev/stdout. */
 final class ResultFile {
     private ResultFile() {}
 
@@ -19,7 +19,7 @@ final class ResultFile {
         }
     }
 
-    /** @param head of a file that is not there yet */
+    /** @param head the header line for a file that does not exist yet */
     static void append(Path file, String head, String line) throws IOException {
         if (isDevice(file)) {
             writeToDevice(file, line);

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
-/** What this rank has done in a whole training, for the line with which it ends. */
+/** Adds up the work of this rank in a whole training, for the result line at its end. */
 public final class RunTotals {
     private final List<StepStats> steps = new ArrayList<>();
     private long samples;
@@ -24,27 +24,27 @@ public final class RunTotals {
         trainingSeconds += seconds;
     }
 
-    /** Steps of the optimizer. */
+    /** The number of steps of the optimizer. */
     long steps() {
         return steps.size();
     }
 
-    /** The samples per second of all ranks, each of which has seen as many. */
+    /** The samples per second of all ranks together; every rank trains on the same number of samples. */
     double samplesPerSecond(int ranks) {
         return trainingSeconds > 0 ? samples * ranks / trainingSeconds : 0;
     }
 
-    /** Share of the gradient bytes that were averaged before backward ended; the median of the steps. */
+    /** The share of the gradient bytes that were averaged before backward ended; the median of the steps. */
     double overlap(int ranks) {
         return median(ranks, StepStats::overlap);
     }
 
-    /** Milliseconds from the end of backward until all gradients were averaged; the median of the steps. */
+    /** The milliseconds from the end of backward until all gradients were averaged; the median of the steps. */
     double exposedMillis(int ranks) {
         return median(ranks, step -> step.exposedNanos() / 1e6);
     }
 
-    /** 0 where there was nobody to average with. */
+    /** The median of a figure over the steps; 0 with one rank. */
     private double median(int ranks, ToDoubleFunction<StepStats> figure) {
         if (steps.isEmpty() || ranks == 1) {
             return 0;
@@ -53,7 +53,7 @@ public final class RunTotals {
         return sorted[sorted.length / 2];
     }
 
-    /** The line with which an example ends. @param loss exact over all ranks, like accuracy */
+    /** The result line at the end of an example. @param loss exact over all ranks, like the accuracy */
     public String result(String example, int ranks, int epochs, double loss, double accuracy) {
         return String.format(
                 Locale.ROOT,

@@ -6,7 +6,7 @@ import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
 
-/** Adds up what the steps of an epoch, or of an evaluation, came to. */
+/** Adds up the figures of the steps of an epoch, or of an evaluation. */
 final class StepFigures {
     private static final int LOSS = 0;
     private static final int TOP1 = 1;
@@ -24,15 +24,15 @@ final class StepFigures {
     private int steps;
 
     /**
-     * A number as it was in the last step and on average.
+     * A figure of the last step, and its average.
      */
     record Figure(double last, double average) {}
 
     /**
-     * @param batchSeconds from step to step
-     * @param dataSeconds the part of them in which the step waited for its batch
-     * @param top1 share of the samples
-     * @param top5 share of the samples
+     * @param batchSeconds the time from step to step
+     * @param dataSeconds the part of this time in which the step waited for its batch
+     * @param top1 share of the samples whose class the model found
+     * @param top5 share of the samples whose class was among the model's first five
      */
     record Reading(Figure batchSeconds, Figure dataSeconds, Figure loss, Figure top1, Figure top5) {}
 
@@ -40,7 +40,7 @@ final class StepFigures {
         add(List.of(result), batchSeconds, dataSeconds);
     }
 
-    /** @param results of all parts of a step */
+    /** @param results the results of all parts of a step */
     void add(List<BatchResult> results, double batchSeconds, double dataSeconds) {
         Arrays.fill(sums, 0, KINDS, 0);
         for (BatchResult result : results) {
@@ -59,12 +59,12 @@ final class StepFigures {
         steps++;
     }
 
-    /** Over this rank's samples. */
+    /** The figures over this rank's samples. */
     Reading own() {
         return reading(sums);
     }
 
-    /** Over the samples of all ranks, times being this rank's; every rank calls it, after the same step. */
+    /** The figures over the samples of all ranks, with this rank's times; every rank calls it after the same step. */
     Reading ofAllRanks(HvdContext hvd) {
         Tensor total = hvd.allreduce("figures", Tensor.of(sums.clone()), AllreduceOptions.sum());
         return reading((double[]) total.toArray());

@@ -14,9 +14,9 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Where a rank's model and batches lie.
+ * The device of a rank's model and batches.
  *
- * @param device as LibTorch names it
+ * @param device LibTorch's name for it
  */
 record TorchDevice(Device device) {
     private static final String FLAG = "device";
@@ -32,9 +32,9 @@ record TorchDevice(Device device) {
     }
 
     /**
-     * This rank's.
+     * The device of this rank.
      *
-     * @throws HvdException if it is to be a GPU, and there is none or LibTorch was built without CUDA
+     * @throws HvdException if a GPU is asked for and this rank has none, or LibTorch was built without CUDA
      */
     static TorchDevice of(HvdContext hvd, boolean cuda) {
         if (!cuda) {
@@ -66,7 +66,7 @@ record TorchDevice(Device device) {
         return model;
     }
 
-    /** The tensor itself if it is there already. */
+    /** Moves a tensor to the device; returns the tensor itself if it is there already. */
     Tensor onto(Tensor tensor) {
         return device.is_cpu() ? tensor : tensor.to(device, tensor.scalar_type());
     }

@@ -19,9 +19,9 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** Saves a training at the end of an epoch and continues it. Rank 0 of the whole job alone touches the file. */
+/** Saves a training at the end of an epoch, and continues it. Only rank 0 of the job reads and writes the file. */
 final class TrainingCheckpoint {
-    /** Word of every checkpoint: how many epochs are done. */
+    /** The key of an entry that every checkpoint has: the number of epochs that are done. */
     static final String EPOCHS = "epochs";
 
     private static final String OPTIMIZER = "optimizer.state";
@@ -40,8 +40,8 @@ final class TrainingCheckpoint {
     }
 
     /**
-     * @param words to find again in {@link #restore}, {@link #EPOCHS} among them; single lines
-     * @param best whether to write a second file beside it, of the best model so far
+     * @param words entries that {@link #restore} returns, including {@link #EPOCHS}; each value is a single line
+     * @param best whether to write a second file beside it, with the best model so far
      */
     void save(Map<String, String> words, boolean best) throws IOException {
         if (hvd.rank() > 0 || file.isEmpty()) {
@@ -58,16 +58,16 @@ final class TrainingCheckpoint {
         }
     }
 
-    /** {@code a/model_best-net.ckpt} for {@code a/net.ckpt}. */
+    /** The file of the best model, such as {@code a/model_best-net.ckpt} for {@code a/net.ckpt}. */
     static Path bestOf(Path file) {
         return file.resolveSibling("model_best-" + file.getFileName());
     }
 
     /**
-     * Loads the file on rank 0; the broadcasts that every training starts with bring it to the others.
+     * Loads the file on rank 0; the other ranks get its content by the broadcasts with which every training starts.
      *
-     * @param needed whether it is an error, on every rank, if there is no such file
-     * @return its words, the same on every rank; empty if there is no such file
+     * @param needed whether a missing file is an error, on every rank
+     * @return the file's entries, the same on every rank; empty if there is no such file
      */
     Map<String, String> restore(boolean needed) throws IOException {
         boolean found = hvd.rank() == 0 && file.isPresent() && Files.exists(file.get());
@@ -106,7 +106,7 @@ final class TrainingCheckpoint {
         return (byte[]) state.toArray();
     }
 
-    /** Single lines only, as they are written. */
+    /** The entries of a checkpoint, whose values are single lines. */
     private static Map<String, String> wordsOf(Path existing, Checkpoint checkpoint) {
         Map<String, String> words = new LinkedHashMap<>(checkpoint.metadata());
         words.entrySet()

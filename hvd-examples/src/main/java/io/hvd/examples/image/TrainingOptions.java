@@ -8,7 +8,7 @@ import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
-/** What the flags of an image example say. */
+/** The values of the flags of an image example. */
 record TrainingOptions(
         int epochs,
         int batchSize,
@@ -24,10 +24,10 @@ record TrainingOptions(
         boolean resume,
         boolean cuda) {
 
-    /** An example's own values for flags that are not given. */
+    /** An example's default values. */
     record Defaults(int epochs, int batchSize, double learningRate, double decay, double momentum) {}
 
-    /** The flags, with the example's own defaults in their help. */
+    /** The flags, whose help texts name the example's defaults. */
     static Options flags(Defaults defaults) {
         return new Options()
                 .addOption(Flags.valued("epochs", "number of epochs, default " + defaults.epochs))
@@ -35,23 +35,25 @@ record TrainingOptions(
                         Flags.valued("batch-size", "samples per rank and backward pass, default " + defaults.batchSize))
                 .addOption(Flags.valued(
                         "lr",
-                        "learning rate for one rank, multiplied by their number, default " + defaults.learningRate))
+                        "learning rate of one rank, which is multiplied by the number of ranks, default "
+                                + defaults.learningRate))
                 .addOption(Flags.valued(
                         "lr-decay", "factor for the learning rate after every epoch, default " + defaults.decay))
                 .addOption(Flags.valued("momentum", "momentum of SGD, default " + defaults.momentum))
                 .addOption(null, "fp16-allreduce", false, "gradients travel as float16")
                 .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
                 .addOption(Flags.valued(
-                        "backward-passes-per-step", "batches whose gradients are averaged locally first, default 1"))
+                        "backward-passes-per-step",
+                        "number of batches whose gradients are first averaged locally, default 1"))
                 .addOption(Flags.valued("seed", "seed of weights, order and dropout, default 42"))
                 .addOption(Flags.valued("workers", "threads that load batches, default 1"))
-                .addOption(Flags.valued("max-steps", "stop after this many steps"))
+                .addOption(Flags.valued("max-steps", "number of steps after which the training ends early"))
                 .addOption(Flags.valued("checkpoint", "file that rank 0 writes after each epoch"))
-                .addOption(null, "resume", false, "continue from the checkpoint file if it is there")
+                .addOption(null, "resume", false, "continue from the checkpoint file if it exists")
                 .addOption(TorchDevice.flag());
     }
 
-    /** The rate of every rank in an epoch, counted from 0, when so many take part. */
+    /** The learning rate of every rank in an epoch, counted from 0, for this number of ranks. */
     double learningRate(int epoch, int ranks) {
         return learningRate * ranks * Math.pow(decay, epoch);
     }

@@ -57,7 +57,7 @@ public final class ExplorerRank {
 
     /** @return whether there is time for another one, on which all ranks agree */
     private boolean play(ProgramId id) throws Exception {
-        Program program = Author.write(id, composition.ranks());
+        Program program = ProgramGenerator.write(id, composition.ranks());
         Timer timer = endAfter(program);
         InitOptions options = InitOptions.standard().withDynamicProcessSets().withProcessSets(program.startSets());
         RankBody<Boolean> body = hvd -> playAndTell(program, hvd);
@@ -80,21 +80,21 @@ public final class ExplorerRank {
         long begun = System.nanoTime();
         RankLog log = new RankLog(program.ops().size());
         playing.put(hvd.rank(), log);
-        Player.play(program, hvd, log);
+        ProgramRunner.play(program, hvd, log);
         playing.remove(hvd.rank());
         double seconds = (System.nanoTime() - begun) / 1e9;
         List<RankLog> logs = hvd.allgatherObject("explorer.logs", log.toBytes(), ObjectCodec.bytes()).stream()
                 .map(RankLog::of)
                 .toList();
         if (hvd.rank() == 0) {
-            tell(program, Judge.of(program, logs), seconds);
+            tell(program, ResultChecker.of(program, logs), seconds);
         }
         String more = System.nanoTime() < endNanos ? "more" : "no more";
         return hvd.broadcastObject("explorer.more", more, ObjectCodec.utf8(), 0).equals("more");
     }
 
     /** One line each: other ranks' output may come between lines. */
-    private static void tell(Program program, Judge.Verdict verdict, double seconds) {
+    private static void tell(Program program, ResultChecker.Verdict verdict, double seconds) {
         StringBuilder text = new StringBuilder();
         verdict.findings()
                 .forEach(finding -> text.append(FOUND)

@@ -78,7 +78,7 @@ final class JobTeam implements Team {
         Program current = null;
         for (String line : job.output().lines().toList()) {
             if (line.contains(ExplorerRank.BEGINS)) {
-                current = Author.write(ProgramId.of(rest(line, ExplorerRank.BEGINS)), composition.ranks());
+                current = ProgramGenerator.write(ProgramId.of(rest(line, ExplorerRank.BEGINS)), composition.ranks());
             } else if (line.contains(ExplorerRank.FOUND)) {
                 String[] words = rest(line, ExplorerRank.FOUND).split(" ", 3);
                 findings.add(new Finding(Property.valueOf(words[0]), Boolean.parseBoolean(words[1]), words[2]));

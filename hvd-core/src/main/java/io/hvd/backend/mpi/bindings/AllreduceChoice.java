@@ -19,7 +19,7 @@ record AllreduceChoice(AllreduceAlgorithm asked, int hosts) {
      * @param ranks number of ranks that reduce together
      * @param bytes number of bytes of all tensors in the type that travels
      */
-    boolean goesRound(int ranks, long bytes) {
+    boolean usesRing(int ranks, long bytes) {
         return ranks > 1
                 && switch (asked) {
                     case MPI -> false;

@@ -44,17 +44,17 @@ final class BoundBackend implements Backend {
     private final NetworkWait wait;
     private final MpiProgress progress;
     private final MpiCollectives collectives;
-    private final Heir heir;
+    private final FinalBarrierOwner heir;
     private final List<SocketControl> further = new ArrayList<>();
     /** The transfers; null until they are asked for. */
     private BoundTransfers transfers;
 
     /** Receives the final barrier when this back end is closed. */
-    interface Heir {
+    interface FinalBarrierOwner {
         void take(FinalBarrier finalBarrier, int size) throws MPIException;
     }
 
-    BoundBackend(Intracomm comm, ThreadLevel level, HvdConfig config, Heir heir) throws MPIException {
+    BoundBackend(Intracomm comm, ThreadLevel level, HvdConfig config, FinalBarrierOwner heir) throws MPIException {
         this.heir = heir;
         this.comm = comm;
         this.level = level;
@@ -66,7 +66,7 @@ final class BoundBackend implements Backend {
         List<SocketControl> stars = SocketControl.connect(topology, config, this::exchange, 2);
         this.control = stars.get(0);
         this.finalBarrier = new FinalBarrier(stars.get(1), rank, size);
-        this.operators = Operators.agreed(new OperatorProof(new MpiOperator()), this::exchange);
+        this.operators = Operators.agreed(new OperatorCheck(new MpiOperator()), this::exchange);
         this.wait = NetworkWait.of(topology.localSize());
         this.collectives =
                 new MpiCollectives(comm, wait, config.stageBytes(), choice(everybody()), operators, progress);

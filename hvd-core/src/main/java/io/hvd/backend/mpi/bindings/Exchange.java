@@ -19,20 +19,20 @@ final class Exchange implements Completion {
      * @param sent the bytes for a rank, as many as that rank has for this one in {@code received}
      * @param received the place for the bytes from a rank; neither function is called with this rank's own number
      */
-    Exchange(RingPlace ringPlace, IntFunction<ByteBuffer> sent, IntFunction<ByteBuffer> received) {
-        for (int places = 1; places < ringPlace.size(); places++) {
-            int from = ringPlace.before(places);
-            Messages.cutOrEmpty(received.apply(from)).forEach(part -> underWay.add(ringPlace.receive(part, from)));
+    Exchange(RingPosition position, IntFunction<ByteBuffer> sent, IntFunction<ByteBuffer> received) {
+        for (int places = 1; places < position.size(); places++) {
+            int from = position.before(places);
+            Messages.cutOrEmpty(received.apply(from)).forEach(part -> underWay.add(position.receive(part, from)));
         }
-        for (int places = 1; places < ringPlace.size(); places++) {
-            int to = ringPlace.after(places);
-            Messages.cutOrEmpty(sent.apply(to)).forEach(part -> underWay.add(ringPlace.send(part, to)));
+        for (int places = 1; places < position.size(); places++) {
+            int to = position.after(places);
+            Messages.cutOrEmpty(sent.apply(to)).forEach(part -> underWay.add(position.send(part, to)));
         }
     }
 
     @Override
     public boolean isDone() {
-        // Asking whether one is done moves all of them on.
+        // The question whether one of them is done moves all of them on.
         while (!underWay.isEmpty() && underWay.element().isDone()) {
             underWay.remove();
         }

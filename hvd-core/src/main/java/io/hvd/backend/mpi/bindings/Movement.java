@@ -10,7 +10,9 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 import mpi.MPI;
 
-/** Collectives that move elements without changing them, over the stage; {@link PipedMovement} has some of them too. */
+/**
+ * Collectives that move elements without changing them, over the stage; {@link PipelinedMovement} has some of them too.
+ */
 final class Movement {
     private static final int TRANSFER_TAG = 7;
 

@@ -40,14 +40,14 @@ final class MpiCollectives extends HostDataPlane implements BegunCollectives {
     /** The number of tags for chains, more than are ever under way. */
     private static final int CHAIN_TAGS = 4096;
 
-    /** Up to this size, few steps count for more than few bytes. */
+    /** The size up to which a broadcast takes few steps rather than sending few bytes. */
     private static final int CHAIN_BYTES = 256 << 10;
 
     private final Stage stage;
     private final BoundTransfers transfers;
     private final StageReduction reduction;
     private final Movement movement;
-    private final PipedMovement piped;
+    private final PipelinedMovement piped;
     private final StagedAllreduce staged;
     private final AllreduceChoice choice;
     private final RingAllreduce ring;
@@ -69,7 +69,7 @@ final class MpiCollectives extends HostDataPlane implements BegunCollectives {
         this.ring = new RingAllreduce(transfers, wait, stage.rank, stage.size, stageBytes);
         this.reduction = new StageReduction(stage, operators);
         this.movement = new Movement(stage, converter);
-        this.piped = new PipedMovement(stage, ringPlace(EXCHANGE_TAG), wait, reduction, converter);
+        this.piped = new PipelinedMovement(stage, position(EXCHANGE_TAG), wait, reduction, converter);
         this.staged = new StagedAllreduce(stage, reduction, converter);
     }
 
@@ -83,11 +83,11 @@ final class MpiCollectives extends HostDataPlane implements BegunCollectives {
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         Optional<ByteBuffer> plain = plain(inputs, outputs, how);
         long elements = elements(inputs);
-        if (goesRound(elements, how)) {
-            Cargo cargo = plain.<Cargo>map(
-                            buffer -> new Cargo.InPlace(buffer, how.wire().bytes()))
+        if (usesRing(elements, how)) {
+            AllreduceData data = plain.<AllreduceData>map(buffer ->
+                            new AllreduceData.InPlace(buffer, how.wire().bytes()))
                     .orElseGet(() -> packed(inputs, outputs, how));
-            ring.run(cargo, elements, how);
+            ring.run(data, elements, how);
         } else if (plain.isPresent() && reduction.isNative(how)) {
             staged.runInPlace(plain.get(), elements, how);
         } else {
@@ -99,7 +99,7 @@ final class MpiCollectives extends HostDataPlane implements BegunCollectives {
     public Completion beginAllreduce(Tensor tensor, Reduction how) {
         List<Tensor> only = List.of(tensor);
         Optional<ByteBuffer> plain = plain(only, only, how);
-        if (plain.isPresent() && goesRound(PART_OF_MUCH, how)) {
+        if (plain.isPresent() && usesRing(PART_OF_MUCH, how)) {
             return ring.begin(plain.get(), Math.toIntExact(tensor.elements()), how);
         }
         return atOnce.beginAllreduce(tensor, how);
@@ -108,14 +108,14 @@ final class MpiCollectives extends HostDataPlane implements BegunCollectives {
     @Override
     public Completion beginBroadcast(Tensor tensor, int root) {
         return tensor.bytes() > CHAIN_BYTES
-                ? new Chain(ringPlace(FIRST_CHAIN_TAG + (int) (chains++ % CHAIN_TAGS)), buffer(tensor), root)
+                ? new ChainBroadcast(position(FIRST_CHAIN_TAG + (int) (chains++ % CHAIN_TAGS)), buffer(tensor), root)
                 : atOnce.beginBroadcast(tensor, root);
     }
 
     @Override
     public Completion beginAllgather(Tensor input, Tensor output, long[] elements) {
         Pieces pieces = Pieces.oneBehindTheOther(elements);
-        return new Exchange(ringPlace(EXCHANGE_TAG), to -> buffer(input), from -> piece(output, pieces, from));
+        return new Exchange(position(EXCHANGE_TAG), to -> buffer(input), from -> piece(output, pieces, from));
     }
 
     @Override
@@ -124,11 +124,11 @@ final class MpiCollectives extends HostDataPlane implements BegunCollectives {
         Pieces incoming = Pieces.oneBehindTheOther(received);
         piece(output, incoming, stage.rank).put(piece(input, outgoing, stage.rank));
         return new Exchange(
-                ringPlace(EXCHANGE_TAG), to -> piece(input, outgoing, to), from -> piece(output, incoming, from));
+                position(EXCHANGE_TAG), to -> piece(input, outgoing, to), from -> piece(output, incoming, from));
     }
 
-    private RingPlace ringPlace(int tag) {
-        return new RingPlace(transfers, stage.rank, stage.size, tag);
+    private RingPosition position(int tag) {
+        return new RingPosition(transfers, stage.rank, stage.size, tag);
     }
 
     private static ByteBuffer piece(Tensor tensor, Pieces pieces, int rank) {
@@ -160,26 +160,26 @@ final class MpiCollectives extends HostDataPlane implements BegunCollectives {
     @Override
     public boolean allreduceUnlessVetoed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         long elements = elements(inputs);
-        return goesRound(elements, how)
+        return usesRing(elements, how)
                 ? ring.runUnlessVetoed(packed(inputs, outputs, how), elements, how)
                 : staged.runUnlessVetoed(inputs, outputs, how);
     }
 
     @Override
     public void vetoAllreduce(Device device, long elements, Reduction how) {
-        if (goesRound(elements, how)) {
+        if (usesRing(elements, how)) {
             ring.veto(elements, how);
         } else {
             staged.veto(elements, how);
         }
     }
 
-    private boolean goesRound(long elements, Reduction how) {
+    private boolean usesRing(long elements, Reduction how) {
         long bytes = elements * how.wire().bytes();
-        return choice.goesRound(stage.size, bytes);
+        return choice.usesRing(stage.size, bytes);
     }
 
-    private Cargo packed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+    private AllreduceData packed(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         FlatView source = new FlatView(inputs, how.wire(), converter);
         return ring.packed(source, source.of(outputs), how);
     }

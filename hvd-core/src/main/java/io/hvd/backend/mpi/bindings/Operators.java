@@ -43,7 +43,7 @@ final class Operators {
     }
 
     /** Says whether an operator is right on this rank. */
-    interface Judge {
+    interface Checker {
         boolean isRight(Operator operator);
     }
 
@@ -72,10 +72,10 @@ final class Operators {
      *
      * @param exchange gives every rank the bytes of all ranks
      */
-    static Operators agreed(Judge judge, Function<byte[], List<byte[]>> exchange) {
+    static Operators agreed(Checker checker, Function<byte[], List<byte[]>> exchange) {
         long right = 0;
         for (int i = 0; i < CANDIDATES.size(); i++) {
-            right |= judge.isRight(CANDIDATES.get(i)) ? 1L << i : 0;
+            right |= checker.isRight(CANDIDATES.get(i)) ? 1L << i : 0;
         }
         long mine = right;
         for (byte[] theirs : exchange.apply(MessageWriter.encode(out -> out.writeLong(mine)))) {

@@ -28,36 +28,36 @@ final class Pipeline {
         this.wait = wait;
     }
 
-    /** The exchange that is under way in a round, and the work to do when it is done. */
-    record Leg(Exchange exchange, Runnable taking) {}
+    /** The exchange that is under way in a round, and the work to do when it has ended. */
+    record RoundExchange(Exchange exchange, Runnable onArrival) {}
 
     /**
      * @param longest number of elements of the largest piece between any two ranks
      * @param activity the name of the time in which nothing has arrived
-     * @param setOut packs a round and begins its exchange
+     * @param begin packs a round and begins its exchange
      */
-    void run(DType type, long longest, String activity, Function<PipedRound, Leg> setOut) {
+    void run(DType type, long longest, String activity, Function<PipelineRound, RoundExchange> begin) {
         int most = stage.share(type);
         int share = Math.max(1, Math.min(Messages.BYTES / type.bytes(), most / LEAST_AT_ONCE));
         int slots = Math.min(MOST_AT_ONCE, most / share);
-        Deque<Leg> underWay = new ArrayDeque<>();
+        Deque<RoundExchange> underWay = new ArrayDeque<>();
         int slot = 0;
         for (long from = 0; from < longest; from += share) {
             if (underWay.size() == slots) {
-                land(underWay, activity);
+                finishOldest(underWay, activity);
             }
-            underWay.add(setOut.apply(new PipedRound(stage, type, from, share, slot)));
+            underWay.add(begin.apply(new PipelineRound(stage, type, from, share, slot)));
             slot = (slot + 1) % slots;
         }
         while (!underWay.isEmpty()) {
-            land(underWay, activity);
+            finishOldest(underWay, activity);
         }
     }
 
-    private void land(Deque<Leg> underWay, String activity) {
-        Leg oldest = underWay.remove();
+    private void finishOldest(Deque<RoundExchange> underWay, String activity) {
+        RoundExchange oldest = underWay.remove();
         await(oldest.exchange(), activity);
-        oldest.taking().run();
+        oldest.onArrival().run();
     }
 
     private void await(Exchange exchange, String activity) {

@@ -3,7 +3,7 @@ package io.hvd.backend.mpi.bindings;
 import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 
-/** Where a rank is, as it tells the others at the start. @param leader the lowest rank of its node */
+/** The place of a rank, which it tells the other ranks at the start. @param leader the lowest rank of its node */
 record Place(int leader, String host) {
     byte[] encode() {
         return MessageWriter.encode(out -> {

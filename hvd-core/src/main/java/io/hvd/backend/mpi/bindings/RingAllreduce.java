@@ -67,29 +67,29 @@ final class RingAllreduce {
         activities = to;
     }
 
-    /** Makes the cargo of tensors that have to be packed. */
-    Cargo packed(FlatView source, FlatView target, Reduction how) {
-        return new Cargo.Packed(source, target, how, buffers, activities);
+    /** The data of tensors that have to be packed. */
+    AllreduceData packed(FlatView source, FlatView target, Reduction how) {
+        return new AllreduceData.Packed(source, target, how, buffers, activities);
     }
 
-    void run(Cargo cargo, long elements, Reduction how) {
-        run(cargo, 0, elements, how);
+    void run(AllreduceData tensors, long elements, Reduction how) {
+        run(tensors, 0, elements, how);
     }
 
     /**
      * Runs an allreduce, unless a rank calls {@link #veto} instead.
      *
-     * @return false if a rank has vetoed; then nothing is unloaded
+     * @return false if a rank has vetoed; then nothing is unpacked
      */
-    boolean runUnlessVetoed(Cargo cargo, long elements, Reduction how) {
+    boolean runUnlessVetoed(AllreduceData tensors, long elements, Reduction how) {
         int first = ballot(elements, how);
-        ByteBuffer data = cargo.load(0, first);
+        ByteBuffer data = tensors.pack(0, first);
         if (isVetoed(data, first, how, false)) {
-            cargo.discard(data);
+            tensors.release(data);
             return false;
         }
-        cargo.unload(0, first, data);
-        run(cargo, first, elements, how);
+        tensors.unpack(0, first, data);
+        run(tensors, first, elements, how);
         return true;
     }
 
@@ -101,36 +101,36 @@ final class RingAllreduce {
 
     /** Begins to reduce a buffer in place; it moves on whenever it is asked whether it is done. */
     Completion begin(ByteBuffer data, int count, Reduction how) {
-        Cargo cargo = new Cargo.InPlace(data, how.wire().bytes());
+        AllreduceData tensors = new AllreduceData.InPlace(data, how.wire().bytes());
         Deque<Chunk> underWay = new ArrayDeque<>();
         for (int from = 0; from < count; from += chunk(how.wire())) {
             int part = Math.min(chunk(how.wire()), count - from);
-            underWay.add(depart(from, part, cargo.load(from, part), how));
+            underWay.add(start(from, part, tensors.pack(from, part), how));
         }
         return () -> {
-            underWay.removeIf(this::hasArrived);
+            underWay.removeIf(this::isFinished);
             return underWay.isEmpty();
         };
     }
 
-    private void run(Cargo cargo, long start, long elements, Reduction how) {
+    private void run(AllreduceData tensors, long start, long elements, Reduction how) {
         Deque<Chunk> underWay = new ArrayDeque<>();
         for (long from = start; from < elements; from += chunk(how.wire())) {
             if (underWay.size() == atOnce) {
-                land(underWay, cargo);
+                finishOldest(underWay, tensors);
             }
             int count = (int) Math.min(chunk(how.wire()), elements - from);
-            underWay.add(depart(from, count, cargo.load(from, count), how));
+            underWay.add(start(from, count, tensors.pack(from, count), how));
         }
         while (!underWay.isEmpty()) {
-            land(underWay, cargo);
+            finishOldest(underWay, tensors);
         }
     }
 
-    private void land(Deque<Chunk> underWay, Cargo cargo) {
+    private void finishOldest(Deque<Chunk> underWay, AllreduceData tensors) {
         await(underWay);
         Chunk oldest = underWay.remove();
-        cargo.unload(oldest.from(), oldest.count(), oldest.data());
+        tensors.unpack(oldest.from(), oldest.count(), oldest.data());
         buffers.give(oldest.scratch());
     }
 
@@ -138,8 +138,8 @@ final class RingAllreduce {
     private void await(Deque<Chunk> underWay) {
         long since = activities.begin();
         wait.begin();
-        while (!underWay.element().lap().isDone()) {
-            underWay.forEach(chunk -> chunk.lap().isDone());
+        while (!underWay.element().allreduce().isDone()) {
+            underWay.forEach(chunk -> chunk.allreduce().isDone());
             wait.pause();
         }
         activities.end(ACTIVITY, since);
@@ -160,27 +160,27 @@ final class RingAllreduce {
     private boolean isVetoed(ByteBuffer data, int count, Reduction how, boolean byThisRank) {
         veto.write(data, count, how, byThisRank);
         Deque<Chunk> only = new ArrayDeque<>();
-        only.add(depart(0, count + veto.elements(how.wire()), data, how));
+        only.add(start(0, count + veto.elements(how.wire()), data, how));
         await(only);
         buffers.give(only.remove().scratch());
         return veto.isRaised(data, count, how);
     }
 
-    private record Chunk(long from, int count, ByteBuffer data, ByteBuffer scratch, Completion lap) {}
+    private record Chunk(long from, int count, ByteBuffer data, ByteBuffer scratch, Completion allreduce) {}
 
-    private Chunk depart(long from, int count, ByteBuffer data, Reduction how) {
-        RingPlace ringPlace = new RingPlace(transfers, rank, size, FIRST_TAG + (int) (begun++ % TAGS));
+    private Chunk start(long from, int count, ByteBuffer data, Reduction how) {
+        RingPosition position = new RingPosition(transfers, rank, size, FIRST_TAG + (int) (begun++ % TAGS));
         Blocks blocks = new Blocks(data, count, how.wire(), size);
         ByteBuffer scratch = buffers.take();
         boolean roundsAtEveryRank = how.wire().isHalf() && size > 2;
-        Completion lap = roundsAtEveryRank
-                ? new DirectLap(ringPlace, blocks, how, reducer, scratch)
-                : new RingLap(ringPlace, blocks, how, reducer, scratch);
-        return new Chunk(from, count, data, scratch, lap);
+        Completion allreduce = roundsAtEveryRank
+                ? new DirectChunkAllreduce(position, blocks, how, reducer, scratch)
+                : new RingChunkAllreduce(position, blocks, how, reducer, scratch);
+        return new Chunk(from, count, data, scratch, allreduce);
     }
 
-    private boolean hasArrived(Chunk chunk) {
-        boolean there = chunk.lap().isDone();
+    private boolean isFinished(Chunk chunk) {
+        boolean there = chunk.allreduce().isDone();
         if (there) {
             buffers.give(chunk.scratch());
         }

@@ -12,25 +12,25 @@ class AllreduceChoiceTest {
 
     @Test
     void betweenHostsLargeAllreducesGoRoundTheRingAndSmallOnesDoNot() {
-        assertThat(BETWEEN_HOSTS.goesRound(2, 0)).isFalse();
-        assertThat(BETWEEN_HOSTS.goesRound(3, 64 << 10)).isFalse();
-        assertThat(BETWEEN_HOSTS.goesRound(2, 64 << 20)).isTrue();
-        assertThat(BETWEEN_HOSTS.goesRound(3, 1L << 40)).isTrue();
+        assertThat(BETWEEN_HOSTS.usesRing(2, 0)).isFalse();
+        assertThat(BETWEEN_HOSTS.usesRing(3, 64 << 10)).isFalse();
+        assertThat(BETWEEN_HOSTS.usesRing(2, 64 << 20)).isTrue();
+        assertThat(BETWEEN_HOSTS.usesRing(3, 1L << 40)).isTrue();
     }
 
     @Test
     void onOneHostItIsLeftToMpi() {
-        assertThat(new AllreduceChoice(AllreduceAlgorithm.AUTO, 1).goesRound(2, 64 << 20))
+        assertThat(new AllreduceChoice(AllreduceAlgorithm.AUTO, 1).usesRing(2, 64 << 20))
                 .isFalse();
     }
 
     @Test
     void whatIsAskedForIsDoneWhateverTheSizeUnlessThereIsNobodyElse() {
-        assertThat(new AllreduceChoice(AllreduceAlgorithm.RING, 1).goesRound(2, 0))
+        assertThat(new AllreduceChoice(AllreduceAlgorithm.RING, 1).usesRing(2, 0))
                 .isTrue();
-        assertThat(new AllreduceChoice(AllreduceAlgorithm.RING, 1).goesRound(1, 64 << 20))
+        assertThat(new AllreduceChoice(AllreduceAlgorithm.RING, 1).usesRing(1, 64 << 20))
                 .isFalse();
-        assertThat(new AllreduceChoice(AllreduceAlgorithm.MPI, 2).goesRound(3, 64 << 20))
+        assertThat(new AllreduceChoice(AllreduceAlgorithm.MPI, 2).usesRing(3, 64 << 20))
                 .isFalse();
     }
 

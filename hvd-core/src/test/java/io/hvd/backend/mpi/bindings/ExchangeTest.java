@@ -27,24 +27,24 @@ class ExchangeTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4})
     void everyRankGetsWhatEachHasForIt(int ranks) throws Exception {
-        List<Boolean> right = onAll(ranks, ringPlace -> {
+        List<Boolean> right = onAll(ranks, position -> {
             List<ByteBuffer[]> arrived = new ArrayList<>();
             List<Completion> begun = new ArrayList<>();
             for (int round = 0; round < 2; round++) {
                 int number = round;
                 ByteBuffer[] into = IntStream.range(0, ranks)
-                        .mapToObj(from -> ByteBuffer.allocateDirect(length(number, from, ringPlace.rank())))
+                        .mapToObj(from -> ByteBuffer.allocateDirect(length(number, from, position.rank())))
                         .toArray(ByteBuffer[]::new);
                 arrived.add(into);
-                begun.add(new Exchange(ringPlace, to -> letter(number, ringPlace.rank(), to), from -> into[from]));
+                begun.add(new Exchange(position, to -> letter(number, position.rank(), to), from -> into[from]));
             }
             while (!begun.isEmpty()) {
                 begun.removeIf(Completion::isDone);
             }
             return IntStream.range(0, 2 * ranks)
-                    .filter(i -> i % ranks != ringPlace.rank())
+                    .filter(i -> i % ranks != position.rank())
                     .allMatch(i ->
-                            arrived.get(i / ranks)[i % ranks].equals(letter(i / ranks, i % ranks, ringPlace.rank())));
+                            arrived.get(i / ranks)[i % ranks].equals(letter(i / ranks, i % ranks, position.rank())));
         });
         assertThat(right).hasSize(ranks).containsOnly(true);
         for (int rank = 0; rank < ranks; rank++) {
@@ -78,14 +78,14 @@ class ExchangeTest {
     @ValueSource(ints = {1, 2, 3, 4})
     void chainsHandOnWhatTheRootHas(int ranks) throws Exception {
         int root = ranks / 2;
-        List<Boolean> right = onAll(ranks, ringPlace -> {
+        List<Boolean> right = onAll(ranks, position -> {
             List<ByteBuffer> buffers = new ArrayList<>();
             List<Completion> begun = new ArrayList<>();
             for (int i = 0; i < LENGTHS.length; i++) {
                 int length = LENGTHS[i];
-                buffers.add(ringPlace.rank() == root ? bytes(length, i) : ByteBuffer.allocateDirect(length));
-                RingPlace own = new RingPlace(ringPlace.transfers(), ringPlace.rank(), ranks, ringPlace.tag() + i);
-                begun.add(new Chain(own, buffers.get(i), root));
+                buffers.add(position.rank() == root ? bytes(length, i) : ByteBuffer.allocateDirect(length));
+                RingPosition own = new RingPosition(position.transfers(), position.rank(), ranks, position.tag() + i);
+                begun.add(new ChainBroadcast(own, buffers.get(i), root));
             }
             while (!begun.isEmpty()) {
                 begun.removeIf(Completion::isDone);
@@ -108,37 +108,37 @@ class ExchangeTest {
     /** Otherwise it could send on and on, and fill the memory of a rank whose own link is slower. */
     @Test
     void theRootIsDoneWhenTheLastRankIs() {
-        Post post = new Post(3);
-        List<RingPlace> seats = IntStream.range(0, 3)
-                .mapToObj(i -> new RingPlace(post.of(i), i, 3, 1))
+        SimulatedNetwork network = new SimulatedNetwork(3);
+        List<RingPosition> seats = IntStream.range(0, 3)
+                .mapToObj(i -> new RingPosition(network.of(i), i, 3, 1))
                 .toList();
-        Chain root = new Chain(seats.get(0), bytes(100, 1), 0);
-        Chain middle = new Chain(seats.get(1), ByteBuffer.allocateDirect(100), 0);
+        ChainBroadcast root = new ChainBroadcast(seats.get(0), bytes(100, 1), 0);
+        ChainBroadcast middle = new ChainBroadcast(seats.get(1), ByteBuffer.allocateDirect(100), 0);
         for (int i = 0; i < 100; i++) {
             assertThat(middle.isDone()).isFalse();
             assertThat(root.isDone()).isFalse();
         }
-        Chain last = new Chain(seats.get(2), ByteBuffer.allocateDirect(100), 0);
+        ChainBroadcast last = new ChainBroadcast(seats.get(2), ByteBuffer.allocateDirect(100), 0);
         while (!(last.isDone() & middle.isDone() & root.isDone())) {
             Thread.onSpinWait();
         }
-        assertThat(post.bytesSentBy(2)).isEqualTo(1);
+        assertThat(network.bytesSentBy(2)).isEqualTo(1);
     }
 
-    private <T> List<T> onAll(int ranks, Function<RingPlace, T> body) throws Exception {
-        Post post = new Post(ranks);
+    private <T> List<T> onAll(int ranks, Function<RingPosition, T> body) throws Exception {
+        SimulatedNetwork network = new SimulatedNetwork(ranks);
         List<CompletableFuture<T>> running = new ArrayList<>();
         for (int i = 0; i < ranks; i++) {
-            RingPlace ringPlace = new RingPlace(post.of(i), i, ranks, 9);
+            RingPosition position = new RingPosition(network.of(i), i, ranks, 9);
             running.add(CompletableFuture.supplyAsync(
-                    () -> body.apply(ringPlace), task -> new Thread(task, "exchange-rank").start()));
+                    () -> body.apply(position), task -> new Thread(task, "exchange-rank").start()));
         }
         List<T> results = new ArrayList<>();
         for (CompletableFuture<T> rank : running) {
             results.add(rank.get(50, TimeUnit.SECONDS));
         }
         for (int i = 0; i < ranks; i++) {
-            sent.add(post.bytesSentBy(i));
+            sent.add(network.bytesSentBy(i));
         }
         return results;
     }

@@ -36,8 +36,8 @@ class OperatorsTest {
     private static final Deviation NONE = (right, one, other, index, count) -> right;
 
     private static List<Operator> refused(Operator wrong, Deviation deviation) {
-        OperatorProof proof = new OperatorProof(deviating(wrong, deviation));
-        return Operators.agreed(proof, List::of).refused();
+        OperatorCheck check = new OperatorCheck(deviating(wrong, deviation));
+        return Operators.agreed(check, List::of).refused();
     }
 
     private static Operators.Local deviating(Operator wrong, Deviation deviation) {
@@ -93,8 +93,8 @@ class OperatorsTest {
 
     @Test
     void anMpiThatComesToTheSameIsAskedForWhatItIsSurelyGoodFor() {
-        OperatorProof proof = new OperatorProof(deviating(LONG_SUM, NONE));
-        Operators operators = Operators.agreed(proof, List::of);
+        OperatorCheck check = new OperatorCheck(deviating(LONG_SUM, NONE));
+        Operators operators = Operators.agreed(check, List::of);
 
         assertThat(operators.refused()).isEmpty();
         for (ReduceOp op : List.of(ReduceOp.SUM, ReduceOp.PRODUCT)) {

@@ -37,16 +37,17 @@ class RingAllreduceTest {
     }
 
     private static <T> List<T> onAll(int ranks, Body<T> body) throws Exception {
-        return onAll(new Post(ranks), ranks, STAGE, body);
+        return onAll(new SimulatedNetwork(ranks), ranks, STAGE, body);
     }
 
-    private static <T> List<T> onAll(Post post, int ranks, int stageBytes, Body<T> body) throws Exception {
+    private static <T> List<T> onAll(SimulatedNetwork network, int ranks, int stageBytes, Body<T> body)
+            throws Exception {
         List<CompletableFuture<T>> running = new ArrayList<>();
         for (int i = 0; i < ranks; i++) {
             int rank = i;
             running.add(CompletableFuture.supplyAsync(
                     () -> body.run(
-                            rank, new RingAllreduce(post.of(rank), NetworkWait.of(ranks), rank, ranks, stageBytes)),
+                            rank, new RingAllreduce(network.of(rank), NetworkWait.of(ranks), rank, ranks, stageBytes)),
                     task -> new Thread(task, "ring-rank").start()));
         }
         List<T> results = new ArrayList<>();
@@ -93,7 +94,7 @@ class RingAllreduceTest {
     }
 
     private static ByteBuffer reduced(RingAllreduce ring, ByteBuffer values, int elements, Reduction how) {
-        ring.run(new Cargo.InPlace(values, how.wire().bytes()), elements, how);
+        ring.run(new AllreduceData.InPlace(values, how.wire().bytes()), elements, how);
         return values;
     }
 
@@ -101,7 +102,7 @@ class RingAllreduceTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5})
     void everyTypeAndOperatorIsReducedToTheSameBitsOnAllRanks(int ranks) throws Exception {
-        List<List<ByteBuffer>> found = onAll(new Post(ranks), ranks, 16 << 10, (rank, ring) -> {
+        List<List<ByteBuffer>> found = onAll(new SimulatedNetwork(ranks), ranks, 16 << 10, (rank, ring) -> {
             List<ByteBuffer> all = new ArrayList<>();
             forEachCase((how, elements) -> all.add(reduced(ring, values(how.wire(), elements, rank), elements, how)));
             return all;
@@ -138,12 +139,16 @@ class RingAllreduceTest {
     void aRankSendsNoMoreOfALargeTensorThanItMust(int ranks) throws Exception {
         for (DType type : List.of(DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16, DType.INT8)) {
             for (int elements : new int[] {1_000_003, 2_097_152, 777_777}) {
-                Post post = new Post(ranks);
+                SimulatedNetwork network = new SimulatedNetwork(ranks);
                 Reduction how = new Reduction(ReduceOp.SUM, type, 1, 1);
-                onAll(post, ranks, 4 << 20, (rank, ring) -> reduced(ring, values(type, elements, rank), elements, how));
+                onAll(
+                        network,
+                        ranks,
+                        4 << 20,
+                        (rank, ring) -> reduced(ring, values(type, elements, rank), elements, how));
                 double least = 2.0 * (ranks - 1) / ranks * elements * type.bytes();
                 for (int rank = 0; rank < ranks; rank++) {
-                    assertThat((double) post.bytesSentBy(rank))
+                    assertThat((double) network.bytesSentBy(rank))
                             .as("rank %d of %d, %d x %s", rank, ranks, elements, type)
                             .isBetween(0.99 * least, 1.01 * least);
                 }

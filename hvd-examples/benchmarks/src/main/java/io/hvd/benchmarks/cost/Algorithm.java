@@ -5,18 +5,21 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** The ways of an allreduce whose costs are known apart. */
+/** The algorithms of an allreduce that the cost model tells apart. */
 public enum Algorithm {
-    /** Through memory that all ranks share; on one host only. */
+    /** Shared memory of all ranks; on one host only. */
     SHARED_MEMORY,
-    /** Reduced in each host, each rank's slice across the hosts by MPI, gathered in each host. */
+    /**
+     * A reduce-scatter in each host, an allreduce of each rank's slice between the hosts by MPI, an allgather in each
+     * host.
+     */
     TWO_LEVEL,
-    /** What MPI_Allreduce does by itself with all ranks. */
+    /** MPI_Allreduce with all ranks. */
     MPI,
-    /** Round a ring of all ranks. */
+    /** hvd's own ring of all ranks. */
     RING;
 
-    /** Whether such a job can go this way. */
+    /** Whether a job of this shape can use the algorithm. */
     public boolean suits(JobShape shape) {
         return switch (this) {
             case SHARED_MEMORY -> shape.hosts() == 1;
@@ -25,12 +28,12 @@ public enum Algorithm {
         };
     }
 
-    /** As it is called in files and tables: {@code two-level}. */
+    /** Its name in files and tables, such as {@code two-level}. */
     public String word() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** The way back from {@link #word}. */
+    /** The algorithm whose {@link #word} this is. */
     public static Optional<Algorithm> named(String word) {
         return Arrays.stream(values()).filter(each -> each.word().equals(word)).findFirst();
     }

@@ -8,22 +8,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What each algorithm costs on this machine and network, so far as it was measured there. */
+/** The cost of each algorithm on some machine and network, as far as it was measured there. */
 public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
     public CostModel {
         curves = curves.isEmpty() ? Map.of() : Collections.unmodifiableMap(new EnumMap<>(curves));
     }
 
     /**
-     * The algorithm to take for a sum of so many bytes; MPI's own where nothing else is known to be faster.
+     * The algorithm to use for a sum of this size; MPI's own if no other one is known to be faster.
      *
-     * @param hosts on which the ranks are, as evenly as they can be
+     * @param hosts number of hosts, over which the ranks are distributed as evenly as possible
      */
     public Algorithm fastest(int ranks, int hosts, long bytes) {
         return fastest(List.of(Algorithm.values()), new JobShape(ranks, hosts), bytes);
     }
 
-    /** The fastest of some algorithms. */
+    /** The fastest of the given algorithms. */
     public Algorithm fastest(List<Algorithm> among, JobShape shape, long bytes) {
         Algorithm fastest = Algorithm.MPI;
         double least = Double.MAX_VALUE;
@@ -37,7 +37,7 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
         return fastest;
     }
 
-    /** What such a sum takes; empty where links were not measured that it goes over. */
+    /** The time of a sum with an algorithm; empty if it uses links that were not measured. */
     public Optional<Double> seconds(Algorithm algorithm, JobShape shape, long bytes) {
         Curve curve = curves.get(algorithm);
         if (curve == null || !curve.knows(shape)) {
@@ -51,9 +51,9 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
     }
 
     /**
-     * What such a sum takes by the fastest algorithm.
+     * The time of a sum with the fastest algorithm.
      *
-     * @throws HvdException if nothing was measured from which that could be told
+     * @throws HvdException if the measurements do not suffice for this job
      */
     public double seconds(JobShape shape, long bytes) {
         if (shape.ranks() == 1) {
@@ -63,8 +63,8 @@ public record CostModel(CalibrationHost host, Map<Algorithm, Curve> curves) {
         return seconds(fastest, shape, bytes)
                 .orElseThrow(() -> new HvdException(
                         ErrorId.BAD_ARGUMENT,
-                        "the cost model cannot tell what " + shape.ranks() + " ranks on " + shape.hosts()
-                                + " hosts take: it was calibrated with " + seen()
+                        "the cost model cannot predict times of " + shape.ranks() + " ranks on " + shape.hosts()
+                                + " hosts: it was calibrated with " + seen()
                                 + " (ranks x hosts), expected a run with more than one host"
                                 + (shape.perHost() > 1 ? ", and one with several ranks on a host" : "")
                                 + "; calibrate with bench-model.sh --hosts"));

@@ -4,11 +4,12 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What an algorithm costs, by size: its protocol changes with it, and what fits into which cache. Known for the kinds of
- * jobs that were measured. That of two levels has what happens between hosts only.
+ * The cost of an algorithm by size. It consists of pieces, because the protocol changes with the size, and so does the
+ * cache that holds the data. It is known for jobs that use the same links as the measured ones. The curve of two levels
+ * covers only the part between hosts.
  *
- * @param seen the jobs that were
- * @param pieces by size; the last one holds for everything above
+ * @param seen the shapes of the jobs that were measured
+ * @param pieces the pieces by size; the last one holds for all larger sizes
  */
 public record Curve(Algorithm algorithm, Set<JobShape> seen, List<Piece> pieces) {
     public Curve {
@@ -16,14 +17,17 @@ public record Curve(Algorithm algorithm, Set<JobShape> seen, List<Piece> pieces)
         pieces = List.copyOf(pieces);
     }
 
-    /** Whether all links were measured that such a job uses. */
+    /** Whether all links that a job of this shape uses were measured. */
     boolean knows(JobShape shape) {
         return algorithm.suits(shape)
                 && (shape.hosts() == 1 || seen.stream().anyMatch(each -> each.hosts() > 1))
                 && (shape.perHost() == 1 || seen.stream().anyMatch(each -> each.perHost() > 1));
     }
 
-    /** More bytes never take less time: at the end of a piece it may have come to more than the next one says. */
+    /**
+     * The time for this number of bytes. More bytes never take less time: if a piece gives less than the one before
+     * gives at its end, the larger time counts.
+     */
     double seconds(JobShape shape, long bytes, CalibrationHost host) {
         double least = 0;
         for (Piece piece : pieces) {

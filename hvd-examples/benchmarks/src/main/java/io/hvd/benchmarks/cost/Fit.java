@@ -12,24 +12,27 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Makes a cost model of measurements: for each algorithm the pieces, their bounds and their parameters with the smallest
- * sum of squared relative errors, so that a latency counts as much as the time of a large message.
+ * Fits a cost model to measurements. For each algorithm it finds the pieces, bounds and parameters with the smallest
+ * sum of squared relative errors. Errors are relative so that a latency counts as much as the time of a large message.
  */
 public final class Fit {
     private static final int MOST_PIECES = 3;
     /**
-     * How many sizes each kind of job needs: two tell the cost of a message from that of a byte, and one can contradict
-     * them.
+     * The number of sizes that each kind of job needs: two sizes tell the cost of a message from that of a byte, and
+     * the third one can contradict them.
      */
     private static final int SIZES_PER_PIECE = 3;
-    /** One more piece must leave so much of the error only. */
+    /** A further piece is accepted only if the error falls below this share of the error without it. */
     private static final double WORTH_A_PIECE = 0.7;
-    /** What is predicted changes what errors are relative to, which changes what is predicted. */
+    /**
+     * The number of iterations. Errors are relative to predictions too, so each solution changes the weights for the
+     * next one.
+     */
     private static final int ROUNDS = 4;
 
     private final CalibrationHost host;
     private final Algorithm algorithm;
-    /** What of it is known already; null if nothing is. */
+    /** The curve of the part inside the hosts, which is known already; null for algorithms without such a part. */
     private final Curve inside;
 
     private final List<Sample> samples;
@@ -46,10 +49,10 @@ public final class Fit {
     }
 
     /**
-     * The model that comes closest.
+     * The model that fits the samples best.
      *
-     * @param samples of each algorithm and kind of job the same sizes, three or more
-     * @throws HvdException if there are too few
+     * @param samples the measurements; for each algorithm and kind of job the same sizes, at least three
+     * @throws HvdException if there are too few samples
      */
     public static CostModel of(CalibrationHost host, List<Sample> samples) {
         Map<Algorithm, List<Sample>> byAlgorithm = samples.stream()
@@ -61,7 +64,10 @@ public final class Fit {
         return new CostModel(host, curves);
     }
 
-    /** With two hosts only, what two levels take inside them could not be told from what they take between them. */
+    /**
+     * The curve inside the hosts for two levels. It comes from shared memory on one host, because measurements with two
+     * hosts alone could not tell the time inside the hosts from the time between them.
+     */
     private static Curve inside(Algorithm algorithm, Map<Algorithm, Curve> fitted) {
         if (algorithm != Algorithm.TWO_LEVEL) {
             return null;
@@ -76,7 +82,7 @@ public final class Fit {
         return shared;
     }
 
-    /** Pieces from some size on. */
+    /** Pieces from some size on, with their error. */
     private record Candidate(List<Piece> pieces, double error) {
         Candidate before(Candidate rest) {
             List<Piece> all = new ArrayList<>(pieces);
@@ -101,7 +107,9 @@ public final class Fit {
         return new Curve(algorithm, shapes, best.pieces);
     }
 
-    /** The best so many pieces for the sizes from one on; few bytes come before many. */
+    /**
+     * The best pieces, of the given number, for the sizes from the given one on; the form for few bytes comes first.
+     */
     private Optional<Candidate> split(int from, int pieces, Form least) {
         Candidate best = null;
         for (Form form : Form.values()) {
@@ -156,14 +164,15 @@ public final class Fit {
                         >= SIZES_PER_PIECE);
     }
 
-    /** Nobody has seen where between the two the protocol changes. */
+    /** A bound between two sizes; the measurements do not show where between them the protocol changes. */
     private static long between(long size, long next) {
         return (long) Math.sqrt((double) size * next);
     }
 
     /**
-     * Errors count relative to the larger of what is predicted and what was measured, so that too much is no worse than
-     * too little, and one disturbed measurement not more than any other wrong one.
+     * Solves for the parameters. Errors are relative to the larger of the predicted and the measured time. A prediction
+     * that is too high therefore counts no more than one that is too low, and a disturbed measurement no more than any
+     * other wrong one.
      */
     private LeastSquares.Solution solved(Form form, List<Sample> some) {
         double[][] rows = some.stream().map(sample -> row(form, sample)).toArray(double[][]::new);

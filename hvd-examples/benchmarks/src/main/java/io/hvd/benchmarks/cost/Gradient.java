@@ -3,6 +3,6 @@ package io.hvd.benchmarks.cost;
 /**
  * One tensor that a step averages.
  *
- * @param readySeconds after the step has begun
+ * @param readySeconds time from the beginning of the step until the gradient is ready
  */
 public record Gradient(long bytes, double readySeconds) {}

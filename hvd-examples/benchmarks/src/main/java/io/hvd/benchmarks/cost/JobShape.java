@@ -3,7 +3,7 @@ package io.hvd.benchmarks.cost;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 
-/** How many ranks a job has, on how many hosts. */
+/** The number of a job's ranks and of its hosts. */
 public record JobShape(int ranks, int hosts) {
     public JobShape {
         if (hosts < 1 || ranks < hosts) {
@@ -13,7 +13,7 @@ public record JobShape(int ranks, int hosts) {
         }
     }
 
-    /** The ranks of the fullest host. */
+    /** The number of ranks on the host that has the most. */
     public int perHost() {
         return (ranks + hosts - 1) / hosts;
     }

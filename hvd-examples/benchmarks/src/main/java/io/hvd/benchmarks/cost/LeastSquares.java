@@ -4,19 +4,19 @@ import java.util.Arrays;
 import java.util.stream.IntStream;
 
 /**
- * The few unknowns of a linear model, none of them negative, that come closest to what was measured. Tries which of them
- * are zero, all combinations, which is exact and cheap for so few.
+ * Finds the unknowns of a linear model, none of them negative, by least squares. It tries all combinations of unknowns
+ * that are zero, which is exact, and cheap for a few unknowns.
  */
 final class LeastSquares {
-    /** Columns that say nearly the same cannot be told apart. */
+    /** The smallest pivot; below it, columns are so similar that their unknowns cannot be told apart. */
     private static final double SINGULAR = 1e-9;
 
     private LeastSquares() {}
 
-    /** @param error sum of the squares that remain */
+    /** @param error sum of the squares of the errors */
     record Solution(double[] unknowns, double error) {}
 
-    /** @param results what each row of coefficients, with the unknowns, should come to */
+    /** @param results the wanted product of each row of coefficients with the unknowns */
     static Solution solve(double[][] rows, double[] results) {
         int columns = rows[0].length;
         Solution best = spread(rows, results, new int[0], new double[0]);
@@ -58,7 +58,7 @@ final class LeastSquares {
         return sum;
     }
 
-    /** Empty if they have no single solution. */
+    /** Solves the normal equations; empty if they have no unique solution. */
     private static double[] normalEquations(double[][] rows, double[] results, int[] chosen) {
         int n = chosen.length;
         double[] lengths = new double[n];
@@ -84,7 +84,7 @@ final class LeastSquares {
         return values;
     }
 
-    /** Gauss and Jordan, with the largest pivot of each column. */
+    /** Gauss-Jordan elimination with partial pivoting. */
     private static double[] eliminate(double[][] equations) {
         int n = equations.length;
         for (int column = 0; column < n; column++) {

@@ -1,9 +1,9 @@
 package io.hvd.benchmarks.cost;
 
 /**
- * Two ranks that exchange something.
+ * The cost of messages between two ranks.
  *
- * @param alphaSeconds for a message, however short
- * @param betaSecondsPerByte for each of its bytes
+ * @param alphaSeconds cost of a message without its bytes
+ * @param betaSecondsPerByte cost of each byte of a message
  */
 public record Link(double alphaSeconds, double betaSecondsPerByte) {}

@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * One place in a cost model's file, which knows where it is for the message if something else is expected there.
+ * One value in a cost model's file. It knows its path, for the message if another value is expected there.
  *
- * @param path from the top, such as {@code algorithms.mpi.pieces[0].form}; empty at the top
+ * @param path the path from the top, such as {@code algorithms.mpi.pieces[0].form}; empty at the top
  */
 record ModelField(String file, String path, JsonElement value) {
     static ModelField of(String file, JsonElement top) {
@@ -51,7 +51,7 @@ record ModelField(String file, String path, JsonElement value) {
         return value.getAsJsonObject();
     }
 
-    /** At least one. */
+    /** The elements of a list, at least one. */
     List<ModelField> elements() {
         if (!value.isJsonArray() || value.getAsJsonArray().isEmpty()) {
             throw bad("a list that is not empty");
@@ -99,7 +99,7 @@ record ModelField(String file, String path, JsonElement value) {
         throw bad(expected);
     }
 
-    /** Seconds, of something. */
+    /** A number of seconds. */
     double cost() {
         String expected = "a finite number of seconds, at least 0";
         double seconds = number(expected).doubleValue();
@@ -120,7 +120,7 @@ record ModelField(String file, String path, JsonElement value) {
         throw bad(expected);
     }
 
-    /** Such as {@code "4x2"}: four ranks on two hosts. */
+    /** The shape of a job, such as {@code "4x2"}: four ranks on two hosts. */
     JobShape jobShape() {
         String text = text();
         if (!text.matches("\\d{1,6}x\\d{1,6}")) {

@@ -19,13 +19,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A cost model as JSON. */
+/** Writes and reads a cost model as JSON. */
 public final class ModelFile {
     private static final String FORMAT = "hvd-cost-model-1";
 
     private ModelFile() {}
 
-    /** Replaces the file if it exists; it is never half there. */
+    /** Writes the file, or replaces it if it exists; the file is always complete. */
     public static void write(CostModel model, Path file) throws IOException {
         WholeFile.write(file, text(model).getBytes(StandardCharsets.UTF_8));
     }
@@ -71,7 +71,7 @@ public final class ModelFile {
         return written;
     }
 
-    /** @param name of the file, for messages */
+    /** @param name the file's name, for messages */
     static CostModel parse(String name, String text) {
         ModelField root = ModelField.of(name, tree(name, text));
         root.field("format").oneOf(List.of(FORMAT));

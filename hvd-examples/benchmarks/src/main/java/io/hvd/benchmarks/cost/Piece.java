@@ -1,12 +1,12 @@
 package io.hvd.benchmarks.cost;
 
 /**
- * What an algorithm costs in one range of sizes.
+ * The cost of an algorithm in one range of sizes.
  *
- * @param upToBytes the largest of them
- * @param inside between ranks of one host
- * @param crowdedSeconds that a message waits for a core, for each rank that there is for one
- * @param between between ranks of two hosts
+ * @param upToBytes the largest size of the range
+ * @param inside the cost of messages between ranks of one host
+ * @param crowdedSeconds the time that a message waits for a core, which is multiplied by the number of ranks per core
+ * @param between the cost of messages between ranks of two hosts
  */
 record Piece(Form form, long upToBytes, Link inside, double crowdedSeconds, Link between) {
     double seconds(Terms terms, double gammaSecondsPerByte) {

@@ -4,13 +4,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A training step of one rank: so long it computes, and meanwhile its gradients become ready, one after the other.
+ * A training step of one rank: the time for which it computes, and the gradients that become ready during this time,
+ * one after the other.
  *
- * <p>They travel as in hvd's engine: one operation at a time; what has become ready during one goes together in the next,
- * up to the fusion threshold. In steady state nothing is negotiated, so that costs nothing here. Neither does the
- * computing that communication takes from a rank which has no core to spare.
+ * <p>Gradients travel as in hvd's engine, in one operation at a time: gradients that have become ready during one
+ * operation travel together in the next, up to the fusion threshold. Negotiation costs nothing, because ranks whose
+ * steps repeat do not negotiate. The model leaves out the computing time that a rank without a free core loses to
+ * communication.
  *
- * @param gradients in the order in which they become ready
+ * @param gradients the gradients in the order in which they become ready
  */
 public record Step(double computeSeconds, List<Gradient> gradients) {
     public Step {
@@ -18,10 +20,10 @@ public record Step(double computeSeconds, List<Gradient> gradients) {
     }
 
     /**
-     * Gradients of equal size that become ready at equal distances during backward.
+     * A step with gradients of equal size that become ready at equal intervals during backward.
      *
-     * @param backwardShare of the computing
-     * @param bytes of all of them
+     * @param backwardShare the share of backward in the computing time
+     * @param bytes size of all gradients together
      */
     public static Step even(double computeSeconds, double backwardShare, long bytes, int tensors) {
         List<Gradient> gradients = new ArrayList<>();
@@ -34,19 +36,20 @@ public record Step(double computeSeconds, List<Gradient> gradients) {
     }
 
     /**
-     * What a step takes when every rank does it with its own data.
+     * The predicted times of a step.
      *
-     * @param allreduceSeconds of everything, without anything to hide it behind
-     * @param exposedSeconds of communication after the computing has ended
+     * @param stepSeconds the time of the whole step
+     * @param allreduceSeconds the time of all allreduces, including the part during the computing
+     * @param exposedSeconds the time of communication after the computing has ended
      */
     public record Forecast(double stepSeconds, double allreduceSeconds, double exposedSeconds) {
-        /** The share of the step in which a rank gets on with its own work. */
+        /** The share of the step in which a rank computes. */
         public double efficiency(double computeSeconds) {
             return computeSeconds / stepSeconds;
         }
     }
 
-    /** The step in such a job. @param fusionBytes that travel together at most */
+    /** Predicts the step in a job of this shape. @param fusionBytes the most bytes that travel together */
     public Forecast at(JobShape shape, CostModel model, long fusionBytes) {
         double free = 0;
         double busy = 0;

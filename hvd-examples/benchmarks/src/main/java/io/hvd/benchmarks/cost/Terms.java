@@ -1,9 +1,9 @@
 package io.hvd.benchmarks.cost;
 
 /**
- * What the slowest rank of an allreduce has to do, one after the other: how often each of the costs comes.
+ * The work of the slowest rank of an allreduce: how often each of the costs counts.
  *
- * <p>With n ranks on h hosts, p of them on each, and B bytes, what travels inside a host is
+ * <p>With n ranks on h hosts, p of them on each, and B bytes, these messages and bytes travel inside a host:
  *
  * <pre>
  *                        messages       bytes              bytes reduced
@@ -11,10 +11,10 @@ package io.hvd.benchmarks.cost;
  * shared memory, many    2              2 B                (p-1)/p B             reduce-scatter, allgather
  * MPI, few               r(p)           r(p) B             (r(p) + r(h)) B       recursive doubling
  * MPI, many, and ring    2(n-1)         2(n-1)/n B         (n-1)/n B             segmented ring
- * two levels             none: the curve of shared memory comes on top
+ * two levels             none: the curve of shared memory is added
  * </pre>
  *
- * and between hosts, where a host has one way out for all its ranks,
+ * and these between hosts, where all ranks of a host share one link:
  *
  * <pre>
  * MPI, few               r(h)           r(h) p B
@@ -23,11 +23,11 @@ package io.hvd.benchmarks.cost;
  * two levels, many       2(h-1)         2(h-1)/h B         each rank its slice, of which it reduces (h-1)/h B/p
  * </pre>
  *
- * with r(n) = log2 n rounds, and two more where n is no power of two. The formulas of the doubling and of the ring are
- * those of R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in MPICH", 2005,
- * sections 4.4 and 4.5, and P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
- * workstations", 2009. Ranks that share cores take turns: then bytes inside a host and reductions take as many times as
- * long as there are ranks for each core, and every message waits for a core, which is {@code crowded}.
+ * with r(n) = log2 n rounds, and two more if n is not a power of two. The formulas of recursive doubling and of the
+ * ring are those of R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication Operations in
+ * MPICH", 2005, sections 4.4 and 4.5, and P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters
+ * of workstations", 2009. Ranks that share cores take turns: bytes inside a host and reductions then take longer by the
+ * number of ranks per core, and every message waits for a core, which {@code crowded} counts.
  */
 record Terms(
         double inside, double crowded, double insideBytes, double between, double betweenBytes, double reducedBytes) {
@@ -68,7 +68,7 @@ record Terms(
                 inside, 0, inside * bytes, between, between * shape.perHost() * bytes, (inside + between) * bytes);
     }
 
-    /** All of its steps take as long as the slowest link. */
+    /** The terms of a ring, each of whose steps takes as long as the slowest link. */
     private static Terms ring(JobShape shape, double bytes) {
         double ranks = shape.ranks();
         double steps = 2 * (ranks - 1);

@@ -1,5 +1,6 @@
 /**
- * What allreduces cost on some machine and network, as far as they were measured there, and what follows for others.
+ * A cost model of allreduces: it is fitted to measurements on some machine and network, and predicts the times of
+ * others.
  *
  * <pre>
  * Sample ... -> Fit -> CostModel -> fastest(ranks, hosts, bytes)     which way to go
@@ -7,9 +8,10 @@
  *                   ModelFile |  -> Step.at(shape, ...)              how long a training step takes
  * </pre>
  *
- * <p>Time is what R. Hockney's model says ("The communication challenge for MPP", Parallel Computing 20, 1994): so much
- * for every message (alpha), for every byte (beta), and for every byte that is reduced (gamma). How many of each there
- * are is in {@link io.hvd.benchmarks.cost.Terms}; that they differ by size, as protocols and caches do, in
- * {@link io.hvd.benchmarks.cost.Curve}. Everything here is pure, but for the reading of the file; any thread may call it.
+ * <p>Times follow R. Hockney's model ("The communication challenge for MPP", Parallel Computing 20, 1994): a cost for
+ * every message (alpha), for every byte (beta), and for every byte that is reduced (gamma). {@link
+ * io.hvd.benchmarks.cost.Terms} has the number of messages and bytes, and {@link io.hvd.benchmarks.cost.Curve} the
+ * costs by size, because they change with protocols and caches. All functions are pure, except for those that write and
+ * read the file; any thread may call them.
  */
 package io.hvd.benchmarks.cost;

@@ -17,12 +17,12 @@ import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
-/** Between a float[] and the stage, as they are or as halves. */
+/** Copies between a float[] and the stage, unchanged or as 16-bit floats. */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
 public class CopyKernels {
-    /** The second does not fit the caches of most machines. */
+    /** Numbers of bytes, the second of which does not fit into the caches of most machines. */
     @Param({"65536", "16777216"})
     public int bytes;
 

@@ -5,7 +5,10 @@ import java.nio.ByteBuffer;
 import mpi.MPI;
 import mpi.MPIException;
 
-/** What a program without hvd would call. Made by {@link MpiCalls#beside}, which links it to the mpi.jar that hvd has loaded. */
+/**
+ * The calls of MPI that a program without hvd would make. {@link MpiCalls#beside} makes it and links it to the mpi.jar
+ * that hvd has loaded.
+ */
 public final class RawMpi implements MpiCalls {
     @Override
     public String version() {

@@ -18,14 +18,14 @@ import java.util.List;
 import org.bytedeco.javacpp.FloatPointer;
 
 /**
- * One rank of the sweep over sizes, or of a part of it: hvd's collective and its opponents in turn, on one thread; the
- * same sizes by blocking calls through hvd's whole engine, without and with compression; by Gloo. Arguments: folder,
+ * One rank that times allreduces by size, in one or several parts: hvd's collective and its opponents in turn, on one
+ * thread; blocking calls through hvd's whole engine, without and with compression; Gloo. Arguments: folder,
  * sizes in bytes, rounds, parts.
  */
 public final class AllreduceRank {
     public static final String RAW = "raw";
     public static final String ENGINE = "engine";
-    /** Without MPI. */
+    /** The part that times Gloo, without MPI. */
     public static final String GLOO = "gloo";
 
     private final Job job = Job.ofThisProcess();
@@ -33,13 +33,13 @@ public final class AllreduceRank {
     private final Path folder;
     private final long[] sizes;
     private final Floats floats;
-    private final Duel duel;
+    private final AlternatingRounds timing;
 
     private AllreduceRank(Path folder, long[] sizes, int rounds) {
         this.folder = folder;
         this.sizes = sizes;
         this.floats = Floats.ofSizes(sizes, job);
-        this.duel = new Duel(floats, samples, job, rounds);
+        this.timing = new AlternatingRounds(floats, samples, job, rounds);
     }
 
     public static void main(String[] args) {
@@ -64,25 +64,25 @@ public final class AllreduceRank {
     private void raw(Backend hvd, MpiCalls mpi) {
         samples.about("raw", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
-        duel.fight(sides(hvd, mpi), sizes, 5_000, mpi::barrier);
+        timing.run(contenders(hvd, mpi), sizes, 5_000, mpi::barrier);
     }
 
     private void gloo() {
         try (Gloo gloo = new Gloo(folder, job.rank(), job.size())) {
             samples.about("gloo", Gloo.version());
-            duel.fight(List.of(Side.sum("gloo", count -> glooCall(gloo, count))), sizes);
+            timing.run(List.of(Contender.sum("gloo", count -> glooCall(gloo, count))), sizes);
         }
     }
 
-    private List<Side> sides(Backend hvd, MpiCalls mpi) {
+    private List<Contender> contenders(Backend hvd, MpiCalls mpi) {
         float share = 1f / job.size();
         Reduction sum = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0);
         Reduction average = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1.0, 1.0, job.size());
         return List.of(
-                Side.sum("raw", count -> ours(hvd, floats.directTensor(count), sum)),
-                Side.sum("mpi", count -> () -> mpi.sum(floats.direct(), count)),
-                Side.heapAverage("heap", count -> ours(hvd, floats.heapTensor(count), average)),
-                Side.heapAverage("mpi-heap", count -> () -> {
+                Contender.sum("raw", count -> ours(hvd, floats.directTensor(count), sum)),
+                Contender.sum("mpi", count -> () -> mpi.sum(floats.direct(), count)),
+                Contender.heapAverage("heap", count -> ours(hvd, floats.heapTensor(count), average)),
+                Contender.heapAverage("mpi-heap", count -> () -> {
                     floats.pack(count);
                     mpi.sum(floats.direct(), count);
                     floats.unpack(count, share);
@@ -102,13 +102,13 @@ public final class AllreduceRank {
     private void engine() {
         try (HvdContext hvd = Hvd.init()) {
             AllreduceOptions sum = AllreduceOptions.sum();
-            Side plain = Side.sum("engine", count -> engineCall(hvd, "bench.", count, sum));
-            duel.fight(List.of(plain), sizes);
+            Contender plain = Contender.sum("engine", count -> engineCall(hvd, "bench.", count, sum));
+            timing.run(List.of(plain), sizes);
             AllreduceOptions halves = sum.withCompression(Compression.FP16);
-            duel.fight(
+            timing.run(
                     List.of(
-                            Side.sum("plain", count -> engineCall(hvd, "bench.", count, sum)),
-                            Side.sum("fp16", count -> engineCall(hvd, "fp16.", count, halves))),
+                            Contender.sum("plain", count -> engineCall(hvd, "bench.", count, sum)),
+                            Contender.sum("fp16", count -> engineCall(hvd, "fp16.", count, halves))),
                     sizes);
             Hvd.shutdown();
         }

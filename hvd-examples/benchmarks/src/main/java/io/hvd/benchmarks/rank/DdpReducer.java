@@ -8,9 +8,9 @@ import org.bytedeco.pytorch.SizeTVector;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 
-/** What averages the gradients in LibTorch's DistributedDataParallel, by hooks in its own backward. */
+/** The reducer that averages the gradients in LibTorch's DistributedDataParallel, by hooks in backward. */
 final class DdpReducer implements AutoCloseable {
-    /** The defaults of torch.nn.parallel. */
+    /** The default of torch.nn.parallel. */
     private static final long BUCKET_BYTES = 25L << 20;
 
     private static final long FIRST_BUCKET_BYTES = 1 << 20;
@@ -41,7 +41,7 @@ final class DdpReducer implements AutoCloseable {
         reducer.prepare_for_forward();
     }
 
-    /** Then backward ends when all gradients are averaged. */
+    /** Prepares the reducer, after which backward ends only when all gradients are averaged. */
     void beforeBackward() {
         reducer.prepare_for_backward(new TensorVector());
     }

@@ -1,24 +1,27 @@
 package io.hvd.benchmarks.rank;
 
-/** What a call leaves behind on each rank, if all ranks have brought what {@link #brought} says. */
+/** The result of a call on each rank, if the input of every rank is that of {@link #brought}. */
 enum Expected {
-    /** Anything. */
+    /** Any result. */
     NOTHING,
     SUM,
     AVERAGE,
-    /** What rank 0 has brought. */
+    /** The input of rank 0. */
     OF_THE_ROOT,
-    /** The pieces of all ranks, one behind the other. */
+    /** The pieces of all ranks, one after the other. */
     GATHERED,
     /** The rank's own piece of the sum. */
     PIECE_OF_SUM;
 
-    /** Differs by rank and by place, and is so small that fp16 too adds up a hundred ranks without rounding. */
+    /**
+     * The input of a rank. It depends on the rank and on the element, and is so small that even fp16 adds up a hundred
+     * ranks without rounding.
+     */
     static float brought(int rank, int element) {
         return 1 + rank % 16 + element % 7;
     }
 
-    /** How many floats it is. */
+    /** The number of floats of the result. */
     int elements(int count, Job job) {
         return switch (this) {
             case NOTHING -> 0;

@@ -10,8 +10,8 @@ import java.util.Arrays;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * The memory that all ways of a collective work on in turn: a direct buffer, an array of the same length, and where input
- * and output are not the same, a direct buffer for the input.
+ * The memory that all contenders work on in turn: a direct buffer, an array of the same length and, for collectives
+ * whose input and output differ, a direct buffer for the input.
  */
 final class Floats {
     private static final int BLOCK = 2048;
@@ -19,7 +19,7 @@ final class Floats {
     private final ByteBuffer direct;
     private final FloatBuffer view;
     private final float[] array;
-    /** Made when it is needed. */
+    /** The buffer for the input, made when it is needed. */
     private ByteBuffer source;
 
     Floats(int most) {
@@ -28,7 +28,7 @@ final class Floats {
         array = new float[most];
     }
 
-    /** With room for the largest of the sizes, in pieces of one length for all ranks. */
+    /** Memory for the largest of the sizes, in pieces of the same length for all ranks. */
     static Floats ofSizes(long[] bytes, Job job) {
         return new Floats(job.whole(Math.toIntExact(Arrays.stream(bytes).max().orElseThrow() / Float.BYTES)));
     }
@@ -49,7 +49,7 @@ final class Floats {
         return source;
     }
 
-    /** The first {@code count} in the buffer. */
+    /** A tensor of the buffer's first {@code count} floats. */
     Tensor directTensor(int count) {
         return tensor(direct, count);
     }
@@ -71,7 +71,10 @@ final class Floats {
         view.put(0, array, 0, count);
     }
 
-    /** Back into the array, times {@code scale}, block by block, so that each is scaled while it is in the cache. */
+    /**
+     * Copies back into the array and multiplies by {@code scale}, block by block, so that a block is scaled in the
+     * cache.
+     */
     void unpack(int count, float scale) {
         for (int from = 0; from < count; from += BLOCK) {
             int to = Math.min(count, from + BLOCK);
@@ -82,7 +85,7 @@ final class Floats {
         }
     }
 
-    /** Everywhere what the rank has to bring. */
+    /** Fills all memory with the rank's input. */
     void bring(int count, int rank) {
         for (int i = 0; i < count; i++) {
             array[i] = Expected.brought(rank, i);
@@ -102,7 +105,7 @@ final class Floats {
         }
     }
 
-    /** @throws IllegalStateException if one of the first {@code count} is something else */
+    /** @throws IllegalStateException if one of the first {@code count} floats is not the expected one */
     void requireDirect(int count, IntToDoubleFunction expected, String whose) {
         for (int i = 0; i < count; i++) {
             require(view.get(i), i, expected.applyAsDouble(i), whose);

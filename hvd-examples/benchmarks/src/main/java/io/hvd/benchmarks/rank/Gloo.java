@@ -15,9 +15,12 @@ import org.bytedeco.pytorch.Work;
 import org.bytedeco.pytorch.global.torch.DeviceType;
 import org.bytedeco.pytorch.global.torch_gloo;
 
-/** LibTorch's process group over Gloo for the ranks of this host, which meet in a file. */
+/** LibTorch's process group over Gloo for the ranks of this host, which find each other through a file. */
 final class Gloo implements AutoCloseable {
-    /** Belongs to its Java object alone, while {@link #store} is counted: handed to Gloo, this one would be freed twice. */
+    /**
+     * The store as its Java object owns it. Gloo gets {@link #store}, which counts its references; this one would be
+     * freed twice.
+     */
     private final FileStore ownStore;
 
     private final Store store;
@@ -32,19 +35,19 @@ final class Gloo implements AutoCloseable {
         this.group = new ProcessGroupGloo(store, rank, size, ProcessGroupGloo.Options.create_default());
     }
 
-    /** With LibTorch's version; Gloo has none of its own. */
+    /** A name with LibTorch's version, because Gloo has no version of its own. */
     static String version() {
         return "gloo-" + torchVersion();
     }
 
-    /** Such as {@code torch-2.10.0}. */
+    /** LibTorch's name and version, such as {@code torch-2.10.0}. */
     static String torchVersion() {
         String jar =
                 Tensor.class.getProtectionDomain().getCodeSource().getLocation().getPath();
         return jar.replaceFirst(".*/pytorch-([\\d.]+)-[^/]*", "torch-$1");
     }
 
-    /** Sums in place, and waits. */
+    /** Sums in place, and waits for the result. */
     void sum(Tensor tensor) {
         try (TensorVector one = new TensorVector(tensor)) {
             await(start(one));
@@ -65,7 +68,7 @@ final class Gloo implements AutoCloseable {
         }
     }
 
-    /** As the reducer of DistributedDataParallel wants it. */
+    /** The process group in the form that the reducer of DistributedDataParallel needs. */
     ProcessGroup asDefault(int rank, int size) {
         ProcessGroup world = new ProcessGroup(rank, size);
         try (BackendOptional backend = new BackendOptional(group)) {
@@ -79,7 +82,7 @@ final class Gloo implements AutoCloseable {
         await(group.barrier());
     }
 
-    /** No rank takes its end away while another still talks to it. */
+    /** Waits for the other ranks first, so that no rank closes a connection that another rank still uses. */
     @Override
     public void close() {
         meet();

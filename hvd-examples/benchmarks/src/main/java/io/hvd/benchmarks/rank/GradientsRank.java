@@ -20,48 +20,55 @@ import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.Work;
 
 /**
- * One rank that averages a bag of gradients step after step, the last layer's first, as backward finds them. Arguments: folder,
- * name of the bag, rounds, who takes part.
+ * One rank that averages a set of gradients step after step, from the last layer on, in the order in which backward
+ * computes them. Arguments: folder, name of the set, rounds, opponents.
  */
 public final class GradientsRank {
     public static final String HVD_AND_MPI = "hvd+mpi";
     public static final String GLOO = "gloo";
 
-    /** After ten identical steps hvd's ranks stop negotiating, and after 32 more they look how a step is best cut. */
+    /**
+     * More than the 42 identical steps after which hvd's ranks have stopped negotiating and rank 0 may change the
+     * batches.
+     */
     private static final int FEWEST_WARM_STEPS = 60;
-    /** A step may take a second. */
+    /** Few steps, because a step of Gloo may take a second. */
     private static final int WARM_STEPS_OF_GLOO = 10;
     /**
-     * The JIT's last stage comes after 5,000 calls, also of what is done once a step; but moving gigabytes before each timing
-     * would take too long.
+     * The number of operations after which the JIT has compiled even the code that runs once per step, which takes
+     * 5,000 steps with 400 tensors. Large gradients get fewer, because moving gigabytes before each timing would take
+     * too long.
      */
     private static final int WARM_OPERATIONS = 2_000_000;
 
     private static final long MOST_WARM_BYTES = 20L << 30;
-    /** In which the JIT ends what it has begun. */
+    /** The length of a pause in which the JIT finishes its compilations. */
     private static final long PAUSE_MILLIS = 500;
-    /** How often a short step is timed per round. When the JIT compiles again, it disturbs tens of steps in a row. */
+    /**
+     * The number of timings of a short step in each round. If the JIT compiles again, it disturbs tens of steps in a
+     * row.
+     */
     private static final int TIMINGS_PER_ROUND = 20;
 
-    /** The bytes of a bag whose step takes about a millisecond. */
+    /** The bytes of a gradients whose step takes about a millisecond. */
     private static final long SHORT_STEP_BYTES = 10 << 20;
-    /** After the pause. */
+    /** The number of steps between the pause and the first timing. */
     private static final int SETTLING_STEPS = 5;
 
     private final Job job = Job.ofThisProcess();
     private final Samples samples = new Samples();
     private final Path folder;
-    private final GradientBag bag;
+    private final GradientSet gradients;
     private final int rounds;
 
-    private GradientsRank(Path folder, GradientBag bag, int rounds) {
+    private GradientsRank(Path folder, GradientSet gradients, int rounds) {
         this.folder = folder;
-        this.bag = bag;
+        this.gradients = gradients;
         this.rounds = rounds;
     }
 
     public static void main(String[] args) {
-        GradientsRank rank = new GradientsRank(Path.of(args[0]), GradientBag.named(args[1]), Integer.parseInt(args[2]));
+        GradientsRank rank = new GradientsRank(Path.of(args[0]), GradientSet.named(args[1]), Integer.parseInt(args[2]));
         if (args[3].equals(GLOO)) {
             rank.gloo();
         } else {
@@ -75,7 +82,7 @@ public final class GradientsRank {
     private void hvd() {
         try (HvdContext hvd = Hvd.init()) {
             samples.about("hvd", "hvd[" + RawJob.way(hvd.backend()) + "]");
-            List<Tensor> heap = bag.elements().stream()
+            List<Tensor> heap = gradients.elements().stream()
                     .map(count -> Tensor.of(new float[count]))
                     .toList();
             time("hvd-heap", hvd::barrier, () -> step(hvd, "heap", heap));
@@ -91,7 +98,7 @@ public final class GradientsRank {
         }
     }
 
-    /** As {@code DistributedOptimizer} does it. */
+    /** A step with a prepared allreduce, as {@code DistributedOptimizer} does it. */
     private static Runnable prepared(HvdContext hvd, String prefix, List<Tensor> tensors) {
         List<String> names = IntStream.range(0, tensors.size())
                 .mapToObj(i -> prefix + "." + i)
@@ -113,20 +120,20 @@ public final class GradientsRank {
 
     private void mpi(MpiCalls mpi) {
         samples.about("mpi", mpi.version());
-        List<ByteBuffer> direct = bag.elements().stream()
+        List<ByteBuffer> direct = gradients.elements().stream()
                 .map(count -> ByteBuffer.allocateDirect(count * Float.BYTES).order(ByteOrder.nativeOrder()))
                 .toList();
         time("mpi-each", FEWEST_WARM_STEPS, mpi::barrier, () -> {
             for (int i = direct.size() - 1; i >= 0; i--) {
-                mpi.sum(direct.get(i), bag.elements().get(i));
+                mpi.sum(direct.get(i), gradients.elements().get(i));
             }
         });
-        Floats all = new Floats(bag.allElements());
-        time("mpi-one", FEWEST_WARM_STEPS, mpi::barrier, () -> mpi.sum(all.direct(), bag.allElements()));
+        Floats all = new Floats(gradients.allElements());
+        time("mpi-one", FEWEST_WARM_STEPS, mpi::barrier, () -> mpi.sum(all.direct(), gradients.allElements()));
         time("mpi-packed", FEWEST_WARM_STEPS, mpi::barrier, () -> {
-            all.pack(bag.allElements());
-            mpi.sum(all.direct(), bag.allElements());
-            all.unpack(bag.allElements(), 1f / job.size());
+            all.pack(gradients.allElements());
+            mpi.sum(all.direct(), gradients.allElements());
+            all.unpack(gradients.allElements(), 1f / job.size());
         });
     }
 
@@ -138,37 +145,37 @@ public final class GradientsRank {
             for (long i = tensors.size() - 1; i >= 0; i--) {
                 single.add(new TensorVector(tensors.get(i)));
             }
-            Runnable meeting = () -> Gloo.await(gloo.startCoalesced(single.get(0)));
-            time("gloo-each", WARM_STEPS_OF_GLOO, meeting, () -> {
+            Runnable barrier = () -> Gloo.await(gloo.startCoalesced(single.get(0)));
+            time("gloo-each", WARM_STEPS_OF_GLOO, barrier, () -> {
                 List<Work> works = single.stream().map(gloo::start).toList();
                 works.forEach(Gloo::await);
             });
-            time("gloo-coalesced", WARM_STEPS_OF_GLOO, meeting, () -> Gloo.await(gloo.startCoalesced(tensors)));
+            time("gloo-coalesced", WARM_STEPS_OF_GLOO, barrier, () -> Gloo.await(gloo.startCoalesced(tensors)));
         }
     }
 
     private TensorVector torchTensors() {
         TensorVector tensors = new TensorVector();
-        bag.elements().forEach(count -> tensors.push_back(zeros(count)));
+        gradients.elements().forEach(count -> tensors.push_back(zeros(count)));
         return tensors;
     }
 
-    /** One meeting of the ranks before all rounds: another collective in between would end hvd's fixed plan. */
-    private void time(String series, Runnable meeting, Runnable step) {
-        time(series, warmSteps(), meeting, step);
+    /** Times a step, with one barrier before all rounds: another collective in between would end hvd's static plan. */
+    private void time(String series, Runnable barrier, Runnable step) {
+        time(series, warmSteps(), barrier, step);
     }
 
-    /** @param warmSteps few where no Java code is to become fast */
-    private void time(String series, long warmSteps, Runnable meeting, Runnable step) {
-        meeting.run();
+    /** @param warmSteps number of steps before the first timing; few are enough if hardly any Java code runs */
+    private void time(String series, long warmSteps, Runnable barrier, Runnable step) {
+        barrier.run();
         repeat(step, warmSteps);
         Job.pause(PAUSE_MILLIS);
         repeat(step, SETTLING_STEPS);
-        boolean isShort = bag.bytes() < SHORT_STEP_BYTES && !series.startsWith("gloo");
+        boolean isShort = gradients.bytes() < SHORT_STEP_BYTES && !series.startsWith("gloo");
         for (int round = 0; round < rounds * (isShort ? TIMINGS_PER_ROUND : 1); round++) {
             long begun = System.nanoTime();
             step.run();
-            samples.add(series, bag.bytes(), (System.nanoTime() - begun) / 1e3);
+            samples.add(series, gradients.bytes(), (System.nanoTime() - begun) / 1e3);
         }
     }
 
@@ -180,6 +187,7 @@ public final class GradientsRank {
 
     private long warmSteps() {
         return Math.max(
-                FEWEST_WARM_STEPS, Math.min(WARM_OPERATIONS / bag.elements().size(), MOST_WARM_BYTES / bag.bytes()));
+                FEWEST_WARM_STEPS,
+                Math.min(WARM_OPERATIONS / gradients.elements().size(), MOST_WARM_BYTES / gradients.bytes()));
     }
 }

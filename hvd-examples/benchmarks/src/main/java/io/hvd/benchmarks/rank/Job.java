@@ -1,6 +1,6 @@
 package io.hvd.benchmarks.rank;
 
-/** This process's place among those that a launcher has started, without hvd. */
+/** The rank of this process and the number of ranks, from the launcher's variables, without hvd. */
 record Job(int rank, int size) {
     static Job ofThisProcess() {
         return new Job(number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 1));
@@ -16,7 +16,7 @@ record Job(int rank, int size) {
         return piece(elements) * size;
     }
 
-    /** Nobody computes meanwhile but the JIT. */
+    /** Waits, so that only the JIT works. */
     static void pause(long millis) {
         try {
             Thread.sleep(millis);

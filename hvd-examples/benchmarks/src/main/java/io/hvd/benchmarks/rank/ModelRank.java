@@ -16,15 +16,15 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * One rank of the measurements for a cost model: MPI's allreduce, hvd's where it goes through shared memory or its ring,
- * and a sum on one core. Ranks on other hosts do not see the folder, so rank 0 writes for all. Arguments: folder, sizes in bytes,
- * rounds.
+ * One rank of the measurements for a cost model: MPI's allreduce, hvd's if it uses shared memory or the ring, and a sum
+ * on one core. Ranks on other hosts do not see the folder, so rank 0 writes for all ranks. Arguments: folder, sizes in
+ * bytes, rounds.
  */
 public final class ModelRank {
-    /** The bytes of a stage in shared memory. */
+    /** The number of bytes of a sum: the size of a stage in shared memory. */
     private static final int GAMMA_BYTES = 128 << 10;
 
-    /** The algorithm that is timed even if it is not what hvd would choose. */
+    /** The algorithm that is timed even if hvd would choose another one. */
     public static final String RING = "ring";
 
     private static final int GAMMA_TRIALS = 2000;
@@ -33,12 +33,12 @@ public final class ModelRank {
     private final Samples samples = new Samples();
     private final long[] sizes;
     private final Floats floats;
-    private final Duel duel;
+    private final AlternatingRounds timing;
 
     private ModelRank(long[] sizes, int rounds) {
         this.sizes = sizes;
         this.floats = Floats.ofSizes(sizes, job);
-        this.duel = new Duel(floats, samples, job, rounds);
+        this.timing = new AlternatingRounds(floats, samples, job, rounds);
     }
 
     public static void main(String[] args) {
@@ -51,13 +51,14 @@ public final class ModelRank {
 
     private void measure(Backend hvd, MpiCalls mpi, Path folder) {
         samples.about("mpi", mpi.version());
-        List<Side> sides = new ArrayList<>(List.of(Side.sum("mpi", count -> () -> mpi.sum(floats.direct(), count))));
+        List<Contender> contenders =
+                new ArrayList<>(List.of(Contender.sum("mpi", count -> () -> mpi.sum(floats.direct(), count))));
         boolean ring = RING.equals(System.getenv(Setting.ALLREDUCE_ALGORITHM.variable()));
         if (ring || hvd.description().startsWith("shared memory")) {
             samples.about("raw", RawJob.way(hvd.description()));
-            sides.add(Side.sum("raw", count -> ours(hvd, floats.directTensor(count))));
+            contenders.add(Contender.sum("raw", count -> ours(hvd, floats.directTensor(count))));
         }
-        duel.fight(sides, sizes, 20_000, mpi::barrier);
+        timing.run(contenders, sizes, 20_000, mpi::barrier);
         samples.add("gamma", GAMMA_BYTES, gammaMicros());
         List<byte[]> all = hvd.exchange(samples.toBytes());
         for (int rank = 0; job.rank() == 0 && rank < all.size(); rank++) {
@@ -71,7 +72,7 @@ public final class ModelRank {
         return () -> hvd.collectives().allreduce(one, one, sum);
     }
 
-    /** The shortest: what else wants the core only makes it longer. */
+    /** The shortest time of a sum, because other work on the core only makes a sum longer. */
     private static double gammaMicros() {
         Reducer reducer = new Reducer();
         List<ByteBuffer> sources = List.of(direct(), direct());

@@ -5,29 +5,34 @@ import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.ByteBuffer;
 
-/** MPI without hvd, on the thread on which hvd calls it. */
+/** Calls of MPI without hvd, on the thread on which hvd calls MPI. */
 public interface MpiCalls {
-    /** Such as {@code mpi.jar-4.1.4}. */
+    /** The name and version of mpi.jar, such as {@code mpi.jar-4.1.4}. */
     String version();
 
-    /** In place, on a direct buffer from its first byte on, in one call. */
+    /** Sums in place with one call, in a direct buffer from its first byte on. */
     void sum(ByteBuffer floats, int count);
 
-    /** From rank 0, in place on a direct buffer. */
+    /** Broadcasts from rank 0, in place in a direct buffer. */
     void broadcast(ByteBuffer floats, int count);
 
-    /** From one direct buffer into another one. @param each so many floats of every rank */
+    /** Gathers from one direct buffer into another one. @param each number of floats of every rank */
     void allgather(ByteBuffer source, ByteBuffer target, int each);
 
-    /** The sum, from one direct buffer into another one. @param each so many floats for every rank */
+    /**
+     * Reduces by sums and scatters, from one direct buffer into another one.
+     *
+     * @param each number of floats for every rank
+     */
     void reduceScatter(ByteBuffer source, ByteBuffer target, int each);
 
     void barrier();
 
     /**
-     * The JVM allows a JNI library only one class loader, so the opponent has to come from hvd's.
+     * The calls through the class loader of hvd's mpi.jar, because the JVM lets only one class loader use a JNI
+     * library.
      *
-     * @param backend one that MPI's provider has opened
+     * @param backend a back end that MPI's provider has opened
      */
     static MpiCalls beside(Backend backend) {
         String name = "io.hvd.benchmarks.mpi.RawMpi";

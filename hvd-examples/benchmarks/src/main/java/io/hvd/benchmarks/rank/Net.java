@@ -12,9 +12,9 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** What is trained, on images and labels that are drawn once: the time does not depend on what they show. */
+/** The nets that are trained. Their images and labels are drawn once, because the time does not depend on them. */
 public enum Net {
-    /** That of the example {@code mnist}. */
+    /** The net of the example {@code mnist}. */
     MNIST(MnistNet::new, 21_840, 64, 1, 28),
     /** ResNet-18 with a quarter of the paper's channels. */
     RESNET(() -> new ResNet18(ResNet18.Stem.CIFAR, 10, 16), 701_466, 16, 3, 32);
@@ -35,12 +35,12 @@ public enum Net {
         this.side = side;
     }
 
-    /** The bytes of all its gradients. */
+    /** The number of bytes of all gradients. */
     public long bytes() {
         return (long) Float.BYTES * parameters;
     }
 
-    /** Images per rank and step. */
+    /** The number of images per rank and step. */
     public int batch() {
         return batch;
     }

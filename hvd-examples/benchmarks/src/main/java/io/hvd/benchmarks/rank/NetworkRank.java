@@ -17,55 +17,56 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * One rank of the sweep over sizes between hosts: of allreduce hvd in float32 and as fp16, mpi.jar, and plain TCP that
- * moves as many bytes as an allreduce must, in turn; of each other collective hvd and mpi.jar. Rank 0 says what all have
- * timed. Arguments: sizes in bytes, rounds.
+ * One rank that times collectives by size between hosts. Allreduce is timed with hvd in float32 and as fp16, mpi.jar,
+ * and plain TCP that moves as many bytes as an allreduce must, in turn; each other collective with hvd and mpi.jar.
+ * Rank 0 prints the timings of all ranks. Arguments: sizes in bytes, rounds.
  */
 public final class NetworkRank {
     private final Job job = Job.ofThisProcess();
     private final Samples samples = new Samples();
     private final long[] sizes;
     private final Floats floats;
-    private final Duel duel;
+    private final AlternatingRounds timing;
 
     private NetworkRank(long[] sizes, int rounds) {
         this.sizes = sizes;
         this.floats = Floats.ofSizes(sizes, job);
-        this.duel = new Duel(floats, samples, job, rounds);
+        this.timing = new AlternatingRounds(floats, samples, job, rounds);
     }
 
     public static void main(String[] args) {
         long[] sizes =
                 Arrays.stream(args[0].split(",")).mapToLong(Long::parseLong).toArray();
         NetworkRank rank = new NetworkRank(sizes, Integer.parseInt(args[1]));
-        RawJob.run(rank::fight);
+        RawJob.run(rank::time);
         RawJob.finish();
     }
 
-    private void fight(Backend hvd, MpiCalls mpi) {
+    private void time(Backend hvd, MpiCalls mpi) {
         samples.about("hvd", "hvd[" + RawJob.way(hvd.description()) + "]");
         samples.about("mpi", mpi.version());
-        try (TcpCircle tcp = new TcpCircle(hvd, HvdConfig.fromEnvironment())) {
-            fight(allreduces(hvd, mpi, tcp), mpi);
+        try (TcpRing tcp = new TcpRing(hvd, HvdConfig.fromEnvironment())) {
+            time(allreduces(hvd, mpi, tcp), mpi);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        fight(broadcasts(hvd.collectives(), mpi), mpi);
-        fight(allgathers(hvd.collectives(), mpi), mpi);
-        fight(reduceScatters(hvd.collectives(), mpi), mpi);
+        time(broadcasts(hvd.collectives(), mpi), mpi);
+        time(allgathers(hvd.collectives(), mpi), mpi);
+        time(reduceScatters(hvd.collectives(), mpi), mpi);
         say(hvd);
     }
 
-    private void fight(List<Side> sides, MpiCalls mpi) {
-        duel.fight(sides, sizes, 20_000, mpi::barrier);
+    private void time(List<Contender> contenders, MpiCalls mpi) {
+        timing.run(contenders, sizes, 20_000, mpi::barrier);
     }
 
-    private List<Side> allreduces(Backend hvd, MpiCalls mpi, TcpCircle tcp) {
+    private List<Contender> allreduces(Backend hvd, MpiCalls mpi, TcpRing tcp) {
         return List.of(
-                Side.sum(Collective.ALLREDUCE.series(), count -> allreduce(hvd.collectives(), count, DType.FLOAT32)),
-                Side.sum("fp16", count -> allreduce(hvd.collectives(), count, DType.FLOAT16)),
-                Side.sum(Collective.ALLREDUCE.mpiSeries(), count -> () -> mpi.sum(floats.direct(), count)),
-                Side.transport("tcp", count -> () -> tcp.pass(leastBytes(count))));
+                Contender.sum(
+                        Collective.ALLREDUCE.series(), count -> allreduce(hvd.collectives(), count, DType.FLOAT32)),
+                Contender.sum("fp16", count -> allreduce(hvd.collectives(), count, DType.FLOAT16)),
+                Contender.sum(Collective.ALLREDUCE.mpiSeries(), count -> () -> mpi.sum(floats.direct(), count)),
+                Contender.transport("tcp", count -> () -> tcp.pass(leastBytes(count))));
     }
 
     private Runnable allreduce(Collectives hvd, int count, DType wire) {
@@ -74,8 +75,8 @@ public final class NetworkRank {
         return () -> hvd.allreduce(one, one, sum);
     }
 
-    private List<Side> broadcasts(Collectives hvd, MpiCalls mpi) {
-        return sides(
+    private List<Contender> broadcasts(Collectives hvd, MpiCalls mpi) {
+        return contenders(
                 Collective.BROADCAST,
                 Expected.OF_THE_ROOT,
                 count -> {
@@ -85,8 +86,8 @@ public final class NetworkRank {
                 count -> () -> mpi.broadcast(floats.direct(), count));
     }
 
-    private List<Side> allgathers(Collectives hvd, MpiCalls mpi) {
-        return sides(
+    private List<Contender> allgathers(Collectives hvd, MpiCalls mpi) {
+        return contenders(
                 Collective.ALLGATHER,
                 Expected.GATHERED,
                 count -> {
@@ -98,9 +99,9 @@ public final class NetworkRank {
                 count -> () -> mpi.allgather(floats.source(), floats.direct(), job.piece(count)));
     }
 
-    private List<Side> reduceScatters(Collectives hvd, MpiCalls mpi) {
+    private List<Contender> reduceScatters(Collectives hvd, MpiCalls mpi) {
         Reduction sum = sum(DType.FLOAT32);
-        return sides(
+        return contenders(
                 Collective.REDUCE_SCATTER,
                 Expected.PIECE_OF_SUM,
                 count -> {
@@ -112,11 +113,11 @@ public final class NetworkRank {
                 count -> () -> mpi.reduceScatter(floats.source(), floats.direct(), job.piece(count)));
     }
 
-    private static List<Side> sides(
+    private static List<Contender> contenders(
             Collective collective, Expected expected, IntFunction<Runnable> ours, IntFunction<Runnable> theirs) {
         return List.of(
-                Side.direct(collective.series(), expected, ours),
-                Side.direct(collective.mpiSeries(), expected, theirs));
+                Contender.direct(collective.series(), expected, ours),
+                Contender.direct(collective.mpiSeries(), expected, theirs));
     }
 
     private long[] pieces(int count) {
@@ -129,7 +130,7 @@ public final class NetworkRank {
         return new Reduction(ReduceOp.SUM, wire, 1.0, 1.0);
     }
 
-    /** What each rank sends in an allreduce that sends no more than it must. */
+    /** The least number of bytes that each rank must send in an allreduce. */
     private long leastBytes(int count) {
         return 2L * (job.size() - 1) * count * Float.BYTES / job.size();
     }

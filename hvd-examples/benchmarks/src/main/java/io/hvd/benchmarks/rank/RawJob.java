@@ -8,16 +8,16 @@ import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 
-/** hvd's data plane without its engine, and MPI beside it, both on the one thread that they ask for. */
+/** Runs hvd's data plane without the engine, and MPI beside it, both on the one thread that may call MPI. */
 final class RawJob {
     private RawJob() {}
 
-    /** What is done there. */
+    /** The work on that thread. */
     interface Body {
         void run(Backend hvd, MpiCalls mpi);
     }
 
-    /** All ranks call it together, with no hvd context open. */
+    /** Runs the work; all ranks call this together, with no hvd context open. */
     static void run(Body body) {
         MpiProvider provider = MpiProvider.ofThisProcess();
         onItsThread(() -> {
@@ -37,7 +37,7 @@ final class RawJob {
         return description.replaceAll(" \\([^)]*\\)", "");
     }
 
-    /** MPI_Finalize: the last call of a rank that has used {@link #run}. */
+    /** Calls MPI_Finalize; the last call of a rank that has used {@link #run}. */
     static void finish() {
         onItsThread(MpiProvider.ofThisProcess()::finish);
     }

@@ -4,17 +4,19 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How many elements each of the 161 parameters of ResNet-50 for 1000 classes has, from the first layer to the last:
- * convolutions without bias, each with a batch norm of two parameters behind it, and one dense layer.
+ * The number of elements of each of the 161 parameters of ResNet-50 for 1000 classes, from the first layer to the last:
+ * convolutions without bias, each followed by a batch norm with two parameters, and one dense layer.
  *
  * <p>K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, table 1.
  */
 public final class ResNet50 {
     private static final int CLASSES = 1000;
-    /** A block's last convolution has so many times the channels of its others. */
+    /** The ratio of the channels of a block's last convolution to those of the others. */
     private static final int EXPANSION = 4;
 
-    /** @param blocks bottlenecks, of which the first also projects its input to the new number of channels */
+    /**
+     * @param blocks number of bottleneck blocks; the first one also projects its input to the new number of channels
+     */
     private record Stage(int blocks, int channels) {}
 
     private static final List<Stage> STAGES =

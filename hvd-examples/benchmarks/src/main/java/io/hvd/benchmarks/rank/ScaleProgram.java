@@ -15,16 +15,16 @@ import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CyclicBarrier;
 
 /**
- * Many ranks as threads of this JVM, which average some tiny tensors step after step: what is timed is the engine. Arguments: folder,
- * ranks, tensors, steps.
+ * Many ranks as threads of this JVM, which average some tiny tensors step after step, so that the engine is timed and
+ * not the data. Arguments: folder, ranks, tensors, steps.
  */
 public final class ScaleProgram {
     private static final int ELEMENTS = 64;
-    /** After ten identical steps the ranks stop negotiating, where the settings let them. */
+    /** More steps than the ten identical ones after which the ranks stop negotiating, if the settings allow it. */
     private static final int FEWEST_WARM_STEPS = 30;
 
     private static final int MOST_WARM_STEPS = 2000;
-    /** By then the JIT has seen enough. */
+    /** The number of operations after which the JIT has compiled the code. */
     private static final int WARM_OPERATIONS = 20_000;
 
     private final OperatingSystemMXBean machine = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);

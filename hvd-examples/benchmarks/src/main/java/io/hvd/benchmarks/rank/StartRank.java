@@ -8,8 +8,8 @@ import java.time.temporal.ChronoUnit;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * A trainer of one step, which notes when init and the step had ended. Arguments: folder, {@code hvd}, or {@code plain} for
- * LibTorch alone.
+ * A trainer of one step, which records when init and the step had ended. Arguments: folder, and {@code hvd} or, for
+ * LibTorch alone, {@code plain}.
  */
 public final class StartRank {
     private StartRank() {}
@@ -28,7 +28,7 @@ public final class StartRank {
         }
     }
 
-    /** Microseconds since 1970, on the clock that all processes of this host share. */
+    /** The time in microseconds since 1970, by the clock that all processes of this host share. */
     private static double now() {
         return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
     }

@@ -15,12 +15,12 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 
-/** One of the ways to train the same net; all of them on one thread per rank. */
+/** One of the ways to train the same net; all ways use one thread per rank. */
 interface Trainer extends AutoCloseable {
-    /** One batch. */
+    /** Trains on one batch. */
     void step();
 
-    /** Whether gradients are averaged. */
+    /** Whether this way averages gradients. */
     default boolean communicates() {
         return true;
     }
@@ -28,9 +28,12 @@ interface Trainer extends AutoCloseable {
     @Override
     void close();
 
-    /** What all ways have in common. */
+    /** The net, the images and the optimizer, which are the same for all ways. */
     final class Model {
-        /** The net stays as it is: after thousands of steps on one batch its gradients would be denormal, and the CPU slow. */
+        /**
+         * A rate at which the net hardly changes. Otherwise its gradients would be denormal numbers after thousands of
+         * steps on one batch, and make the CPU slow.
+         */
         private static final double LEARNING_RATE = 1e-6;
 
         final ImageClassifier net;
@@ -64,7 +67,7 @@ interface Trainer extends AutoCloseable {
         };
     }
 
-    /** LibTorch alone; nobody talks to anybody. */
+    /** Trains with LibTorch alone, without communication. */
     final class Plain implements Trainer {
         private final Model model;
 
@@ -91,22 +94,22 @@ interface Trainer extends AutoCloseable {
     }
 
     /**
-     * Trains in the same way, but no rank begins a step before all have ended the one before: what averaging cannot do
-     * without.
+     * Trains in the same way, but no rank begins a step before all ranks have ended the step before. Averaging cannot
+     * do without that either.
      */
     final class InStep implements Trainer {
         private final Plain alone;
-        private final Meeting meeting;
+        private final SharedMemoryBarrier barrier;
 
         InStep(Net kind, Path folder) {
             alone = new Plain(kind);
-            meeting = new Meeting(folder, Job.ofThisProcess());
+            barrier = new SharedMemoryBarrier(folder, Job.ofThisProcess());
         }
 
         @Override
         public void step() {
             alone.step();
-            meeting.meet();
+            barrier.await();
         }
 
         @Override
@@ -120,7 +123,7 @@ interface Trainer extends AutoCloseable {
         }
     }
 
-    /** As a user writes it. */
+    /** Trains with hvd, as a user's program does. */
     final class WithHvd implements Trainer {
         private final HvdContext hvd = Hvd.init();
         private final Model model;
@@ -150,7 +153,7 @@ interface Trainer extends AutoCloseable {
         }
     }
 
-    /** LibTorch's reducer of DistributedDataParallel over Gloo, with torch's own sizes of buckets. */
+    /** Trains with LibTorch's reducer of DistributedDataParallel over Gloo, with torch's default bucket sizes. */
     final class WithDdp implements Trainer {
         private final Model model;
         private final Gloo gloo;

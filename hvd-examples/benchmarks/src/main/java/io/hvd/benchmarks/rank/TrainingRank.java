@@ -7,15 +7,15 @@ import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 
 /**
- * One rank that trains the same net in several ways, in turn: one process computes up to a quarter faster than the next
- * one, for as long as it lives, so that processes compare only with themselves. Arguments:
- * folder, ways divided by commas, net, steps that are timed of each. All ranks begin each turn together, so that they take
- * each other's cores as long as the timing lasts.
+ * One rank that trains the same net in several ways, in turn. They take turns in one process, because one process may
+ * compute up to a quarter faster than another one, for as long as it lives. All ranks begin each turn together, so that
+ * all of them use their cores during the whole timing. Arguments: folder, ways separated by commas, net, number of
+ * timed steps of each way.
  */
 public final class TrainingRank {
-    /** The JIT's last stage comes after 5,000 calls, and who communicates does much once a step only. */
+    /** The warm-up steps for each timed step: the JIT's last tier needs 5,000 calls of code that runs once per step. */
     private static final int WARM_STEPS_PER_STEP = 20;
-    /** LibTorch alone is called dozens of times a step. */
+    /** The warm-up steps of LibTorch alone, which needs fewer because its calls are made dozens of times per step. */
     private static final int WARM_STEPS_PER_STEP_ALONE = 7;
 
     private static final int TURNS = 10;
@@ -27,7 +27,7 @@ public final class TrainingRank {
         Net net = Net.valueOf(args[2]);
         int steps = Integer.parseInt(args[3]);
         Job job = Job.ofThisProcess();
-        Gate gate = new Gate(folder, job);
+        StartBarrier start = new StartBarrier(folder, job);
         Samples samples = new Samples();
         samples.about("torch", Gloo.torchVersion());
         Map<String, Trainer> trainers = new LinkedHashMap<>();
@@ -38,7 +38,7 @@ public final class TrainingRank {
         int stepsOfTurn = Math.max(1, steps / TURNS);
         for (int turn = 0; turn < TURNS; turn++) {
             for (Map.Entry<String, Trainer> way : trainers.entrySet()) {
-                gate.pass(way.getKey() + turn);
+                start.await(way.getKey() + turn);
                 long begun = System.nanoTime();
                 train(way.getValue(), stepsOfTurn);
                 samples.add(way.getKey(), net.bytes(), (System.nanoTime() - begun) / 1e3 / stepsOfTurn);

@@ -12,8 +12,8 @@ class ResNet50Test {
     @Test
     void itHasHundredSixtyOneParametersOfTwentyFiveMillionElements() {
         assertThat(sizes).hasSize(161);
-        assertThat(GradientBag.named("resnet50").allElements()).isEqualTo(25_557_032);
-        assertThat(GradientBag.named("resnet50").bytes()).isEqualTo(4L * 25_557_032);
+        assertThat(GradientSet.named("resnet50").allElements()).isEqualTo(25_557_032);
+        assertThat(GradientSet.named("resnet50").bytes()).isEqualTo(4L * 25_557_032);
     }
 
     @Test
@@ -26,6 +26,6 @@ class ResNet50Test {
 
     @Test
     void theOtherBagIsFourHundredTimesFourKibibytes() {
-        assertThat(GradientBag.named("400x4KiB").bytes()).isEqualTo(400 * 4096);
+        assertThat(GradientSet.named("400x4KiB").bytes()).isEqualTo(400 * 4096);
     }
 }

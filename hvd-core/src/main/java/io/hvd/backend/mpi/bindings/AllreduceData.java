@@ -5,22 +5,22 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.FlatView;
 import java.nio.ByteBuffer;
 
-/** The data of an allreduce, which it loads and unloads chunk by chunk. */
-sealed interface Cargo {
+/** The data of an allreduce, which packs and unpacks it chunk by chunk. */
+sealed interface AllreduceData {
     /** Returns a buffer with the elements {@code [from, from + count)} at its start. */
-    ByteBuffer load(long from, int count);
+    ByteBuffer pack(long from, int count);
 
     /** Takes the reduced elements, and takes back the buffer. */
-    void unload(long from, int count, ByteBuffer buffer);
+    void unpack(long from, int count, ByteBuffer buffer);
 
     /** Takes back the buffer and writes nothing. */
-    void discard(ByteBuffer buffer);
+    void release(ByteBuffer buffer);
 
     /** Tensors that are scaled, converted and copied; the buffer has room for a {@link Veto} after them. */
     record Packed(FlatView source, FlatView target, Reduction how, BufferPool buffers, Activities activities)
-            implements Cargo {
+            implements AllreduceData {
         @Override
-        public ByteBuffer load(long from, int count) {
+        public ByteBuffer pack(long from, int count) {
             ByteBuffer buffer = buffers.take();
             long begun = activities.begin();
             source.pack(from, count, buffer, how.prescale());
@@ -29,15 +29,15 @@ sealed interface Cargo {
         }
 
         @Override
-        public void unload(long from, int count, ByteBuffer buffer) {
+        public void unpack(long from, int count, ByteBuffer buffer) {
             long begun = activities.begin();
             target.unpack(from, count, buffer, how.scale());
             activities.end(Activities.COPY_OUT, begun);
-            discard(buffer);
+            release(buffer);
         }
 
         @Override
-        public void discard(ByteBuffer buffer) {
+        public void release(ByteBuffer buffer) {
             buffers.give(buffer);
         }
     }
@@ -47,19 +47,19 @@ sealed interface Cargo {
      *
      * @param bytes number of bytes of an element
      */
-    record InPlace(ByteBuffer memory, int bytes) implements Cargo {
+    record InPlace(ByteBuffer memory, int bytes) implements AllreduceData {
         @Override
-        public ByteBuffer load(long from, int count) {
+        public ByteBuffer pack(long from, int count) {
             return Blocks.part(memory, Math.toIntExact(from * bytes), count * bytes);
         }
 
         @Override
-        public void unload(long from, int count, ByteBuffer buffer) {
+        public void unpack(long from, int count, ByteBuffer buffer) {
             // The result is in place already.
         }
 
         @Override
-        public void discard(ByteBuffer buffer) {
+        public void release(ByteBuffer buffer) {
             // The buffer belongs to the user.
         }
     }

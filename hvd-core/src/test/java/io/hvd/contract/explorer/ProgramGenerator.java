@@ -9,10 +9,10 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 
 /**
- * Writes a program: steps that repeat until the ranks carry them out without negotiating, and deviations from them. What
- * a rank does in a step comes in an order of its own as far as the program still comes to its end.
+ * Generates a random program: steps that repeat until the ranks carry them out without negotiating, and deviations from
+ * them. Each rank makes its calls of a step in an order of its own, as far as the program can still end.
  */
-final class Author {
+final class ProgramGenerator {
     private static final int TRIES = 8;
     /** One in 15,000 drafts never ends, because what was due later in it no longer fits together. */
     private static final int DRAFTS = 8;
@@ -31,7 +31,7 @@ final class Author {
     private int startingSets;
     private int step;
 
-    private Author(ProgramId id, int ranks, int draft) {
+    private ProgramGenerator(ProgramId id, int ranks, int draft) {
         this.id = id;
         this.ranks = ranks;
         this.draw = new Draw(Draw.mixed(id.seed(), 7 * ranks + id.pace().ordinal() + 1_000 * draft));
@@ -47,7 +47,7 @@ final class Author {
 
     static Program write(ProgramId id, int ranks) {
         Program whole = IntStream.range(0, DRAFTS)
-                .mapToObj(draft -> new Author(id, ranks, draft).write())
+                .mapToObj(draft -> new ProgramGenerator(id, ranks, draft).write())
                 .flatMap(Optional::stream)
                 .findFirst()
                 .orElseThrow(

@@ -2,12 +2,12 @@ package io.hvd.examples.data;
 
 import java.util.concurrent.Callable;
 
-/** Makes a value when it is first asked for; ranks that are threads share it. */
-public final class Once<T> implements Callable<T> {
+/** Computes a value when it is first used; ranks that are threads share it. */
+public final class Lazy<T> implements Callable<T> {
     private Callable<T> source;
     private T value;
 
-    public Once(Callable<T> source) {
+    public Lazy(Callable<T> source) {
         this.source = source;
     }
 

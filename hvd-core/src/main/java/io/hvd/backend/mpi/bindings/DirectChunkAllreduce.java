@@ -13,8 +13,8 @@ import java.util.List;
  * reduced. Each rank sends as much as in a ring, but the owner has all values at once and adds them in the order of the
  * ranks, 16-bit floats with a float32 accumulator that is rounded once. In a ring they would be rounded on every rank.
  */
-final class DirectLap implements Completion {
-    private final RingPlace ringPlace;
+final class DirectChunkAllreduce implements Completion {
+    private final RingPosition position;
     private final Blocks blocks;
     private final Reduction how;
     private final Reducer reducer;
@@ -27,15 +27,15 @@ final class DirectLap implements Completion {
      * @param blocks the chunk, which is reduced in place
      * @param scratch has room for as many blocks as there are ranks
      */
-    DirectLap(RingPlace ringPlace, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
-        this.ringPlace = ringPlace;
+    DirectChunkAllreduce(RingPosition position, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
+        this.position = position;
         this.blocks = blocks;
         this.how = how;
         this.reducer = reducer;
         this.scratch = scratch;
-        for (int places = 1; places < ringPlace.size(); places++) {
-            underWay.add(ringPlace.receive(arrived(ringPlace.before(places)), ringPlace.before(places)));
-            underWay.add(ringPlace.send(blocks.of(ringPlace.after(places)), ringPlace.after(places)));
+        for (int places = 1; places < position.size(); places++) {
+            underWay.add(position.receive(arrived(position.before(places)), position.before(places)));
+            underWay.add(position.send(blocks.of(position.after(places)), position.after(places)));
         }
     }
 
@@ -51,24 +51,24 @@ final class DirectLap implements Completion {
     }
 
     private void reduce() {
-        ByteBuffer mine = blocks.of(ringPlace.rank());
+        ByteBuffer mine = blocks.of(position.rank());
         List<ByteBuffer> all = new ArrayList<>();
-        for (int rank = 0; rank < ringPlace.size(); rank++) {
-            all.add(rank == ringPlace.rank() ? mine : arrived(rank));
+        for (int rank = 0; rank < position.size(); rank++) {
+            all.add(rank == position.rank() ? mine : arrived(rank));
         }
-        reducer.reduce(how.op(), how.wire(), all, 0, blocks.count(ringPlace.rank()), mine);
+        reducer.reduce(how.op(), how.wire(), all, 0, blocks.count(position.rank()), mine);
     }
 
     private void share() {
-        for (int places = 1; places < ringPlace.size(); places++) {
-            underWay.add(ringPlace.receive(blocks.of(ringPlace.before(places)), ringPlace.before(places)));
-            underWay.add(ringPlace.send(blocks.of(ringPlace.rank()), ringPlace.after(places)));
+        for (int places = 1; places < position.size(); places++) {
+            underWay.add(position.receive(blocks.of(position.before(places)), position.before(places)));
+            underWay.add(position.send(blocks.of(position.rank()), position.after(places)));
         }
     }
 
     /** The place of this rank's block as another rank has sent it. */
     private ByteBuffer arrived(int from) {
-        int bytes = blocks.bytes(ringPlace.rank());
+        int bytes = blocks.bytes(position.rank());
         return Blocks.part(scratch, from * bytes, bytes);
     }
 }

@@ -11,45 +11,45 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * The least that ranks of one host can do together: each counts in a line of memory of its own, and looks at the others'
- * until they have come as far. With a core for each rank nothing can keep them in step for less.
+ * The fastest barrier for ranks of one host: each rank counts in a cache line of its own, and polls the other ranks'
+ * lines until they have counted as far. If each rank has a core, no other way of keeping them in step takes less time.
  */
-final class Meeting {
+final class SharedMemoryBarrier {
     private static final VarHandle LONGS = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
     private static final int LINE = 128;
-    /** After that whoever shares the core gets it. */
+    /** The number of polls after which the rank yields its core. */
     private static final int MOST_LOOKS = 1000;
 
     private final ByteBuffer counts;
     private final Job job;
-    private long met;
+    private long generation;
 
-    /** @param folder that all ranks see */
-    Meeting(Path folder, Job job) {
+    /** @param folder a folder that all ranks see */
+    SharedMemoryBarrier(Path folder, Job job) {
         this.job = job;
         try (FileChannel file = FileChannel.open(
-                folder.resolve("meeting"),
+                folder.resolve("barrier"),
                 StandardOpenOption.CREATE,
                 StandardOpenOption.READ,
                 StandardOpenOption.WRITE)) {
             counts = file.map(FileChannel.MapMode.READ_WRITE, 0, (long) LINE * job.size())
                     .order(ByteOrder.nativeOrder());
         } catch (IOException e) {
-            throw new UncheckedIOException("the memory in which ranks meet", e);
+            throw new UncheckedIOException("the shared memory of the barrier", e);
         }
     }
 
-    /** Waits for all. */
-    void meet() {
-        met++;
-        LONGS.setRelease(counts, LINE * job.rank(), met);
+    /** Waits for all ranks. */
+    void await() {
+        generation++;
+        LONGS.setRelease(counts, LINE * job.rank(), generation);
         for (int other = 0; other < job.size(); other++) {
-            await(LINE * other);
+            awaitRank(LINE * other);
         }
     }
 
-    private void await(int place) {
-        for (int looks = 1; (long) LONGS.getAcquire(counts, place) < met; looks++) {
+    private void awaitRank(int place) {
+        for (int looks = 1; (long) LONGS.getAcquire(counts, place) < generation; looks++) {
             if (looks % MOST_LOOKS == 0) {
                 Thread.yield();
             } else {

@@ -10,14 +10,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Messages between ranks that are threads. They are taken from the sender's memory only when the receiver asks for them,
- * now and then later than it could have them, so that memory that changes too early shows.
+ * Messages between ranks that are threads. They are read from the sender's memory only when the receiver asks for them,
+ * and at times even later, so that tests notice memory that changes too early.
  */
-final class Post {
+final class SimulatedNetwork {
     private final Map<Route, Line> lines = new ConcurrentHashMap<>();
     private final AtomicLongArray sent;
 
-    Post(int ranks) {
+    SimulatedNetwork(int ranks) {
         sent = new AtomicLongArray(ranks);
     }
 

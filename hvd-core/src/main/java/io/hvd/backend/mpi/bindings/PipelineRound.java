@@ -5,21 +5,22 @@ import io.hvd.tensor.DType;
 import java.nio.ByteBuffer;
 
 /**
- * A round of a {@link Pipeline}, and its own part of the stage: on either side a place for each rank.
+ * A round of a {@link Pipeline}, and its own part of the stage, which has a place for each rank in both of the stage's
+ * buffers.
  *
- * @param type that travels
- * @param from where in each piece its elements begin
- * @param share elements that a place holds
- * @param slot number of its part; no other round under way has the same
+ * @param type the type that travels
+ * @param from the first element of this round within each piece
+ * @param share number of elements that a place holds
+ * @param slot number of the round's part of the stage; no other round under way has the same number
  */
-record PipedRound(Stage stage, DType type, long from, int share, int slot) {
+record PipelineRound(Stage stage, DType type, long from, int share, int slot) {
 
-    /** How many elements of a rank's piece go in this round. */
+    /** The number of elements of a rank's piece that travel in this round. */
     int count(Pieces pieces, int rank) {
         return pieces.count(rank, from, share);
     }
 
-    /** Where in the tensor they begin. */
+    /** The first of these elements, counted from the beginning of the tensor. */
     long first(Pieces pieces, int rank) {
         return pieces.starts()[rank] + from;
     }

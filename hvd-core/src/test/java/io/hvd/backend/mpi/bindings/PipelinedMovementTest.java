@@ -30,20 +30,20 @@ import org.junit.jupiter.params.provider.ValueSource;
  * and direct buffers, as they come.
  */
 @Timeout(60)
-class PipedMovementTest {
+class PipelinedMovementTest {
     private static final int STAGE_BYTES = 4096;
     private static final int LONG = 5_003;
 
-    private record Rank(PipedMovement movement, int number, int size) {}
+    private record Rank(PipelinedMovement movement, int number, int size) {}
 
     private interface Body {
         void run(Rank rank) throws Exception;
     }
 
-    private static void onAll(Post post, int size, Body body) throws Exception {
+    private static void onAll(SimulatedNetwork network, int size, Body body) throws Exception {
         List<CompletableFuture<Void>> running = new ArrayList<>();
         for (int i = 0; i < size; i++) {
-            Rank rank = rank(post.of(i), i, size);
+            Rank rank = rank(network.of(i), i, size);
             CompletableFuture<Void> done = new CompletableFuture<>();
             running.add(done);
             new Thread(
@@ -65,11 +65,11 @@ class PipedMovementTest {
 
     private static Rank rank(Transfers transfers, int number, int size) {
         Stage stage = new Stage(null, number, size, STAGE_BYTES, null);
-        RingPlace ringPlace = new RingPlace(transfers, number, size, 9);
+        RingPosition position = new RingPosition(transfers, number, size, 9);
         return new Rank(
-                new PipedMovement(
+                new PipelinedMovement(
                         stage,
-                        ringPlace,
+                        position,
                         NetworkWait.of(size),
                         new StageReduction(stage, Operators.agreed(operator -> true, List::of)),
                         new Converter()),
@@ -144,7 +144,7 @@ class PipedMovementTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4})
     void allgatherBringsEveryRankAllPieces(int size) throws Exception {
-        onAll(new Post(size), size, rank -> {
+        onAll(new SimulatedNetwork(size), size, rank -> {
             for (int turn = 0; turn < 8; turn++) {
                 int shift = turn;
                 DType type = turn % 2 == 0 ? DType.FLOAT32 : DType.FLOAT16;
@@ -168,7 +168,7 @@ class PipedMovementTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4})
     void alltoallBringsEveryRankWhatIsMeantForIt(int size) throws Exception {
-        onAll(new Post(size), size, rank -> {
+        onAll(new SimulatedNetwork(size), size, rank -> {
             int self = rank.number();
             for (int turn = 0; turn < 8; turn++) {
                 int shift = turn;
@@ -191,7 +191,7 @@ class PipedMovementTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4})
     void reduceScatterLeavesEveryRankItsPieceOfTheSum(int size) throws Exception {
-        onAll(new Post(size), size, rank -> {
+        onAll(new SimulatedNetwork(size), size, rank -> {
             for (int turn = 0; turn < 8; turn++) {
                 int shift = turn;
                 DType wire = turn % 2 == 0 ? DType.FLOAT32 : DType.FLOAT16;
@@ -227,7 +227,7 @@ class PipedMovementTest {
     @Test
     void halvesAreRoundedOnce() throws Exception {
         int size = 4;
-        onAll(new Post(size), size, rank -> {
+        onAll(new SimulatedNetwork(size), size, rank -> {
             float[] values = new float[size * LONG];
             Arrays.fill(values, rank.number() == 0 ? 2048 : 1);
             long[] counts = new long[size];
@@ -246,9 +246,9 @@ class PipedMovementTest {
     /** Its messages are on their way at once, none comes back with elements, and the other rank's memory is not to fill. */
     @Test
     void aRankThatOnlySendsDoesNotRunAheadOfOneThatIsLate() throws Exception {
-        Post post = new Post(2);
+        SimulatedNetwork network = new SimulatedNetwork(2);
         AtomicInteger asked = new AtomicInteger();
-        Rank sender = rank(eager(post.of(0), asked), 0, 2);
+        Rank sender = rank(eager(network.of(0), asked), 0, 2);
         long[] counts = {LONG, 0};
         CompletableFuture<Void> sending = CompletableFuture.runAsync(() -> {
             Tensor all = empty(DType.FLOAT32, LONG, true);
@@ -257,9 +257,9 @@ class PipedMovementTest {
         while (asked.get() < 100 && !sending.isDone()) {
             Thread.onSpinWait();
         }
-        assertThat(post.bytesSentBy(0)).isLessThanOrEqualTo(STAGE_BYTES);
+        assertThat(network.bytesSentBy(0)).isLessThanOrEqualTo(STAGE_BYTES);
         Tensor output = empty(DType.FLOAT32, LONG, false);
-        rank(post.of(1), 1, 2).movement().allgather(empty(DType.FLOAT32, 0, false), output, counts);
+        rank(network.of(1), 1, 2).movement().allgather(empty(DType.FLOAT32, 0, false), output, counts);
         sending.get(50, TimeUnit.SECONDS);
         assertThat(output.toFloatArray()).isEqualTo(coming(0, counts));
     }

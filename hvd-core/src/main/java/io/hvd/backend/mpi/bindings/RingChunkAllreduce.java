@@ -8,10 +8,10 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * One chunk goes round the ring of ranks, twice. In each step a rank sends a block to the next one and takes one from the
- * one before: the first time round it adds its own values to what it gets, until every block has come to a rank that
- * has it complete; the second time round the complete ones go to all ranks. A rank sends 2(n-1)/n of the chunk, the
- * least there is.
+ * An allreduce of one chunk, which passes through the ring of ranks twice. In each step a rank sends a block to the
+ * next rank and receives a block from the rank before. In the first pass it adds its own values to the block that it
+ * has received, until each block is complete on one rank (a reduce-scatter). In the second pass the complete blocks go
+ * to all ranks (an allgather). A rank sends 2(n-1)/n of the chunk, which is the least possible.
  *
  * <pre>
  * three ranks     step 0     1     2     3
@@ -23,8 +23,8 @@ import java.util.List;
  * <p>P. Patarasuk and X. Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, J. Parallel
  * Distrib. Comput. 69 (2009).
  */
-final class RingLap implements Completion {
-    private final RingPlace ringPlace;
+final class RingChunkAllreduce implements Completion {
+    private final RingPosition position;
     private final Blocks blocks;
     private final Reduction how;
     private final Reducer reducer;
@@ -35,11 +35,11 @@ final class RingLap implements Completion {
     private Transfer sending;
 
     /**
-     * @param blocks reduced where they lie
-     * @param scratch for one block
+     * @param blocks the chunk, which is reduced in place
+     * @param scratch has room for one block
      */
-    RingLap(RingPlace ringPlace, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
-        this.ringPlace = ringPlace;
+    RingChunkAllreduce(RingPosition position, Blocks blocks, Reduction how, Reducer reducer, ByteBuffer scratch) {
+        this.position = position;
         this.blocks = blocks;
         this.how = how;
         this.reducer = reducer;
@@ -50,7 +50,7 @@ final class RingLap implements Completion {
     @Override
     public boolean isDone() {
         while (step < steps()) {
-            // Both are asked, for it moves them on.
+            // Both are asked in any case, because the question moves a transfer on.
             if (!receiving.isDone() | !sending.isDone()) {
                 return false;
             }
@@ -65,21 +65,21 @@ final class RingLap implements Completion {
 
     private void begin() {
         if (step < steps()) {
-            receiving = ringPlace.receive(isAdding() ? arrived() : blocks.of(incoming()), ringPlace.before(1));
-            sending = ringPlace.send(blocks.of(ringPlace.before(step)), ringPlace.after(1));
+            receiving = position.receive(isAdding() ? arrived() : blocks.of(incoming()), position.before(1));
+            sending = position.send(blocks.of(position.before(step)), position.after(1));
         }
     }
 
     private int steps() {
-        return 2 * (ringPlace.size() - 1);
+        return 2 * (position.size() - 1);
     }
 
     private boolean isAdding() {
-        return step < ringPlace.size() - 1;
+        return step < position.size() - 1;
     }
 
     private int incoming() {
-        return ringPlace.before(step + 1);
+        return position.before(step + 1);
     }
 
     private ByteBuffer arrived() {

@@ -11,47 +11,50 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Combines a rank's chunk with those of the ranks at the same place on the other nodes. Communication thread. */
-sealed interface NodeCrossing {
-    /** Elements of one chunk on the device. @param slot 0 or 1, the stage that it lies on */
+/**
+ * The part of a hierarchical allreduce between nodes: reduces a rank's chunk with the chunks of the ranks at the same
+ * place on the other nodes. Only the communication thread uses it.
+ */
+sealed interface InterNodeAllreduce {
+    /** The elements of one chunk on the device. @param slot 0 or 1, the number of its stage */
     record Chunk(long address, long elements, int slot) {
         int bytes(Reduction how) {
             return Math.toIntExact(elements * how.wire().bytes());
         }
     }
 
-    /** The most elements of a chunk; a whole number of vectors. */
+    /** The largest number of elements of a chunk; a whole number of vectors. */
     long mostElements(DType type);
 
-    /** Queues what can go ahead of the others. */
-    void set(Chunk chunk, Reduction how);
+    /** Queues the work that needs no other rank. */
+    void prepare(Chunk chunk, Reduction how);
 
-    /** Queues, after one {@link #set} of the chunk, what puts the result in its place. */
-    void combine(Chunk chunk, Reduction how);
+    /** Queues the reduction of a chunk in place, after one {@link #prepare} of it. */
+    void reduce(Chunk chunk, Reduction how);
 
     void report(Activities to);
 
-    /** Throws if NCCL has found something wrong. */
+    /** Throws if NCCL has noticed an error. */
     void requireSound();
 
     void close();
 
     void abandon();
 
-    /** Everything stays on the device. */
-    record ByNccl(NcclCommunicator nccl) implements NodeCrossing {
+    /** Reduces by NCCL; the data stays on the device. */
+    record ByNccl(NcclCommunicator nccl) implements InterNodeAllreduce {
         @Override
         public long mostElements(DType type) {
             return Long.MAX_VALUE;
         }
 
         @Override
-        public void set(Chunk chunk, Reduction how) {
-            // It lies where NCCL takes it from.
+        public void prepare(Chunk chunk, Reduction how) {
+            // NCCL reads the chunk in place.
         }
 
         @Override
-        public void combine(Chunk chunk, Reduction how) {
+        public void reduce(Chunk chunk, Reduction how) {
             nccl.with(
                     how.op().arithmeticOn(how.wire()),
                     operator ->
@@ -60,7 +63,7 @@ sealed interface NodeCrossing {
 
         @Override
         public void report(Activities to) {
-            // NCCL works on the device, unseen.
+            // The host does not see how long NCCL works on the device.
         }
 
         @Override
@@ -79,13 +82,13 @@ sealed interface NodeCrossing {
         }
     }
 
-    /** Through pinned memory and the host's data plane, while the device goes on with the next chunk. */
-    final class ThroughHost implements NodeCrossing {
+    /** Reduces through pinned memory and the host's data plane, while the device works on the next chunk. */
+    final class ThroughHost implements InterNodeAllreduce {
         private static final long LOOK_MICROS = 20;
 
         private final RankGpu gpu;
         private final Collectives host;
-        /** The communicator of the ranks of the node, whose work precedes the copy. */
+        /** The communicator of the node's ranks, whose work comes before the copy. */
         private final NcclCommunicator inside;
 
         private final Runnable progress;
@@ -93,8 +96,9 @@ sealed interface NodeCrossing {
         private Activities activities = Activities.UNHEARD;
 
         /**
-         * @param host the data plane of the ranks at this place
-         * @param progress moves on what this rank has sent between the hosts, for which a neighbour on the GPU may be waiting
+         * @param host the data plane of the ranks at the same place on all nodes
+         * @param progress moves on messages that this rank has sent to other hosts, and for which another rank may be
+         *     waiting
          */
         ThroughHost(RankGpu gpu, Collectives host, NcclCommunicator inside, Runnable progress) {
             this.progress = progress;
@@ -109,13 +113,13 @@ sealed interface NodeCrossing {
         }
 
         @Override
-        public void set(Chunk chunk, Reduction how) {
+        public void prepare(Chunk chunk, Reduction how) {
             gpu.pinned(chunk.slot()).copyFromDevice(chunk.address(), 0, chunk.bytes(how), gpu.stream());
             arrived[chunk.slot()] = gpu.mark();
         }
 
         @Override
-        public void combine(Chunk chunk, Reduction how) {
+        public void reduce(Chunk chunk, Reduction how) {
             await(arrived[chunk.slot()]);
             PinnedStage pinned = gpu.pinned(chunk.slot());
             Tensor stage = Tensor.wrap(
@@ -124,7 +128,7 @@ sealed interface NodeCrossing {
             pinned.copyToDevice(0, chunk.address(), chunk.bytes(how), gpu.stream());
         }
 
-        /** A neighbour that fails must not leave this rank waiting for it. */
+        /** Waits for the copy, but not for ever if another rank of the node fails. */
         private void await(CudaMark mark) {
             long begun = activities.begin();
             try {
@@ -149,7 +153,7 @@ sealed interface NodeCrossing {
 
         @Override
         public void requireSound() {
-            // What goes wrong on the host is thrown where it happens.
+            // Errors on the host are thrown where they happen.
         }
 
         @Override

@@ -5,13 +5,13 @@ import io.hvd.spi.Transfers.Transfer;
 import java.nio.ByteBuffer;
 
 /**
- * A rank's place in the ring of all ranks, and the transfers to its neighbours for messages that belong together.
+ * A rank's position in the ring of all ranks, and the transfers to its neighbours for messages that belong together.
  *
- * @param tag of the messages
+ * @param tag the tag of these messages
  */
-record RingPlace(Transfers transfers, int rank, int size, int tag) {
+record RingPosition(Transfers transfers, int rank, int size, int tag) {
 
-    /** The rank that is so many places before this one in the ring. */
+    /** The rank that is {@code places} places before this one in the ring. */
     int before(int places) {
         return Math.floorMod(rank - places, size);
     }

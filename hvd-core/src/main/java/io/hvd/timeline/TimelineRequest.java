@@ -5,15 +5,15 @@ import io.hvd.net.MessageReader;
 import io.hvd.net.MessageWriter;
 
 /**
- * What the settings of a rank ask for; rank 0's count.
+ * The timeline that the settings of a rank ask for; rank 0's request decides.
  *
  * @param atOnce whether a timeline starts with the job
  * @param dynamic whether the program may start and end timelines
  * @param markCycles whether cycles are marked
  */
-record Wanted(boolean atOnce, boolean dynamic, boolean markCycles) {
-    static Wanted by(TimelineSettings settings) {
-        return new Wanted(settings.file().isPresent(), settings.dynamic(), settings.markCycles());
+record TimelineRequest(boolean atOnce, boolean dynamic, boolean markCycles) {
+    static TimelineRequest by(TimelineSettings settings) {
+        return new TimelineRequest(settings.file().isPresent(), settings.dynamic(), settings.markCycles());
     }
 
     byte[] encode() {
@@ -24,10 +24,10 @@ record Wanted(boolean atOnce, boolean dynamic, boolean markCycles) {
         });
     }
 
-    static Wanted decode(byte[] bytes) {
+    static TimelineRequest decode(byte[] bytes) {
         return MessageReader.decode(
                 "what a rank wants of the timeline",
                 bytes,
-                in -> new Wanted(in.readBoolean(), in.readBoolean(), in.readBoolean()));
+                in -> new TimelineRequest(in.readBoolean(), in.readBoolean(), in.readBoolean()));
     }
 }

@@ -5,27 +5,30 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What lies on a stage at once: tensors or parts of them, each from the border of a vector on. What does
- * not fit goes with the next filling. It follows from sizes alone, so all ranks fill their stages alike.
+ * The layout of a stage that is packed once: tensors or parts of tensors, each of which begins at the border of a
+ * vector. Elements that do not fit belong to the next layout. Layouts depend on the tensors' sizes only, so all ranks
+ * have the same ones.
  *
- * @param elements from the beginning of the stage to the end of the last part
+ * @param elements number of elements from the beginning of the stage to the end of the last part
  */
-record Filling(List<Part> parts, long elements) {
+record StageLayout(List<Part> parts, long elements) {
     /**
      * A run of a tensor's elements.
      *
-     * @param tensor its number
+     * @param tensor the number of the tensor
      * @param first first element of the run within the tensor
-     * @param at where it lies on the stage, in elements
+     * @param at first element of the run on the stage
      */
     record Part(int tensor, long first, long count, long at) {}
 
     /**
-     * @param sizes elements of each tensor
-     * @param capacity elements that the stage holds
+     * The layouts for a list of tensors, in order.
+     *
+     * @param sizes number of elements of each tensor
+     * @param capacity number of elements that the stage holds
      */
-    static List<Filling> of(long[] sizes, long capacity) {
-        List<Filling> fillings = new ArrayList<>();
+    static List<StageLayout> of(long[] sizes, long capacity) {
+        List<StageLayout> layouts = new ArrayList<>();
         List<Part> parts = new ArrayList<>();
         long end = 0;
         for (int tensor = 0; tensor < sizes.length; tensor++) {
@@ -33,7 +36,7 @@ record Filling(List<Part> parts, long elements) {
             while (first < sizes[tensor]) {
                 long at = aligned(end);
                 if (at >= capacity) {
-                    fillings.add(new Filling(List.copyOf(parts), end));
+                    layouts.add(new StageLayout(List.copyOf(parts), end));
                     parts.clear();
                     end = 0;
                     at = 0;
@@ -45,9 +48,9 @@ record Filling(List<Part> parts, long elements) {
             }
         }
         if (!parts.isEmpty()) {
-            fillings.add(new Filling(List.copyOf(parts), end));
+            layouts.add(new StageLayout(List.copyOf(parts), end));
         }
-        return fillings;
+        return layouts;
     }
 
     private static long aligned(long elements) {

@@ -8,8 +8,8 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Says what is wrong with what the ranks have seen of a program. */
-final class Judge {
+/** Checks the results that the ranks of a program have recorded, and names what is wrong. */
+final class ResultChecker {
     /**
      * An operation may be done so much later than the last of those that take part has asked for it. The engine leaves a
      * fixed plan after a second; the rest is for a machine that is busy with other things.
@@ -29,7 +29,7 @@ final class Judge {
     private final List<Finding> findings = new ArrayList<>();
     private long longestLagMillis;
 
-    private Judge(Program program, List<RankLog> logs) {
+    private ResultChecker(Program program, List<RankLog> logs) {
         this.program = program;
         this.logs = logs;
     }
@@ -43,12 +43,12 @@ final class Judge {
 
     /** @param logs by rank */
     static Verdict of(Program program, List<RankLog> logs) {
-        Judge judge = new Judge(program, logs);
-        judge.judge();
-        return new Verdict(judge.findings, judge.longestLagMillis);
+        ResultChecker checker = new ResultChecker(program, logs);
+        checker.check();
+        return new Verdict(checker.findings, checker.longestLagMillis);
     }
 
-    private void judge() {
+    private void check() {
         for (int rank = 0; rank < logs.size(); rank++) {
             for (String what : logs.get(rank).findings()) {
                 findings.add(new Finding(Property.EQUALS_THE_PLAIN_LOOP, true, "rank " + rank + ": " + what));

@@ -12,10 +12,10 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * Proves that a message comes from a rank of this job: an HMAC under a key to which every rank has
- * contributed, at its end. Any thread.
+ * Signs messages, and verifies that a message comes from a rank of this job: by an HMAC at the message's end, under a
+ * key to which every rank has contributed. Any thread may use it.
  */
-final class Seal {
+final class MessageAuthentication {
     static final int SHARE_BYTES = 16;
 
     private static final String ALGORITHM = "HmacSHA256";
@@ -23,46 +23,46 @@ final class Seal {
 
     private final SecretKeySpec key;
 
-    private Seal(byte[] key) {
+    private MessageAuthentication(byte[] key) {
         this.key = new SecretKeySpec(key, ALGORITHM);
     }
 
-    /** One rank's contribution. */
+    /** Makes one rank's contribution to the key. */
     static byte[] share() {
         byte[] share = new byte[SHARE_BYTES];
         new SecureRandom().nextBytes(share);
         return share;
     }
 
-    /** @param shares of all ranks, by rank */
-    static Seal of(Collection<byte[]> shares) {
+    /** @param shares the contributions of all ranks, by rank */
+    static MessageAuthentication of(Collection<byte[]> shares) {
         try {
             MessageDigest digest = MessageDigest.getInstance("SHA-256");
             shares.forEach(digest::update);
-            return new Seal(digest.digest());
+            return new MessageAuthentication(digest.digest());
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("every JVM has SHA-256", e);
         }
     }
 
-    /** The password of the ranks' connections to each other; it does not tell the key. */
+    /** The password of the ranks' connections to each other; the key cannot be derived from it. */
     byte[] password() {
         return Arrays.copyOf(mac("password".getBytes(StandardCharsets.UTF_8)), HandshakeListener.SECRET_BYTES);
     }
 
-    byte[] close(byte[] message) {
-        byte[] sealedBytes = Arrays.copyOf(message, message.length + MAC_BYTES);
-        System.arraycopy(mac(message), 0, sealedBytes, message.length, MAC_BYTES);
-        return sealedBytes;
+    byte[] sign(byte[] message) {
+        byte[] signed = Arrays.copyOf(message, message.length + MAC_BYTES);
+        System.arraycopy(mac(message), 0, signed, message.length, MAC_BYTES);
+        return signed;
     }
 
-    /** The message, or empty if it does not come from a rank of this job. */
-    Optional<byte[]> open(byte[] sealedBytes) {
-        if (sealedBytes.length < MAC_BYTES) {
+    /** The message without its HMAC; empty if it does not come from a rank of this job. */
+    Optional<byte[]> verify(byte[] signed) {
+        if (signed.length < MAC_BYTES) {
             return Optional.empty();
         }
-        byte[] message = Arrays.copyOf(sealedBytes, sealedBytes.length - MAC_BYTES);
-        byte[] mac = Arrays.copyOfRange(sealedBytes, message.length, sealedBytes.length);
+        byte[] message = Arrays.copyOf(signed, signed.length - MAC_BYTES);
+        byte[] mac = Arrays.copyOfRange(signed, message.length, signed.length);
         return MessageDigest.isEqual(mac, mac(message)) ? Optional.of(message) : Optional.empty();
     }
 

@@ -14,23 +14,24 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Allgather, alltoall and reduce-scatter of more than the stage holds, in the rounds of a {@link Pipeline}. What lies in a
- * direct buffer as it travels goes from there and arrives there; everything else goes over the stage. The other ranks see
- * no difference.
+ * Allgather, alltoall and reduce-scatter of more than the stage holds, in the rounds of a {@link Pipeline}. Tensors in
+ * direct buffers whose elements travel unchanged are sent from there and received there; all others go over the stage.
+ * The other ranks see no difference.
  */
-final class PipedMovement {
+final class PipelinedMovement {
     private static final String ALLGATHER = "MPI_ALLGATHER";
     private static final String ALLTOALL = "MPI_ALLTOALL";
 
     private final Stage stage;
-    private final RingPlace ringPlace;
+    private final RingPosition position;
     private final StageReduction reduction;
     private final Converter converter;
     private final Pipeline pipeline;
 
-    PipedMovement(Stage stage, RingPlace ringPlace, NetworkWait wait, StageReduction reduction, Converter converter) {
+    PipelinedMovement(
+            Stage stage, RingPosition position, NetworkWait wait, StageReduction reduction, Converter converter) {
         this.stage = stage;
-        this.ringPlace = ringPlace;
+        this.position = position;
         this.reduction = reduction;
         this.converter = converter;
         this.pipeline = new Pipeline(stage, wait);
@@ -58,20 +59,20 @@ final class PipedMovement {
                 round -> move(round, outgoing(round, input, leaving, 1.0), output, coming));
     }
 
-    /** This rank's piece of every rank's tensor comes here, where it is reduced in the order of the ranks. */
+    /** Receives this rank's piece of every rank's tensor, and reduces the pieces in the order of the ranks. */
     void reduceScatter(Tensor input, Tensor output, long[] elements, Reduction how) {
         Pieces pieces = Pieces.oneBehindTheOther(elements);
         pipeline.run(how.wire(), pieces.longest(), ALLTOALL, round -> {
             int mine = round.count(pieces, stage.rank);
             ByteBuffer[] sent = outgoing(round, input, pieces, how.prescale());
             ByteBuffer[] arrived = arriving(sent, from -> round.back(from, mine));
-            return leg(sent, arrived, () -> combine(round, List.of(arrived), mine, output, how));
+            return exchange(sent, arrived, () -> combine(round, List.of(arrived), mine, output, how));
         });
     }
 
-    private void combine(PipedRound round, List<ByteBuffer> parts, int count, Tensor output, Reduction how) {
+    private void combine(PipelineRound round, List<ByteBuffer> parts, int count, Tensor output, Reduction how) {
         if (count > 0) {
-            // Nothing arrives there: what is its own, this rank has where it was packed.
+            // Nothing arrives at this rank's own place: its own part stays where it was packed.
             ByteBuffer result = round.back(stage.rank, count);
             reduction.reduce(parts, count, how, result);
             stage.copy(
@@ -80,23 +81,23 @@ final class PipedMovement {
         }
     }
 
-    private Pipeline.Leg move(PipedRound round, ByteBuffer[] sent, Tensor output, Pieces pieces) {
+    private Pipeline.RoundExchange move(PipelineRound round, ByteBuffer[] sent, Tensor output, Pieces pieces) {
         ByteBuffer[] arrived = arriving(sent, from -> incoming(round, output, pieces, from));
-        return leg(sent, arrived, () -> unpack(round, arrived, output, pieces));
+        return exchange(sent, arrived, () -> unpack(round, arrived, output, pieces));
     }
 
-    private Pipeline.Leg leg(ByteBuffer[] sent, ByteBuffer[] arrived, Runnable taking) {
-        return new Pipeline.Leg(new Exchange(ringPlace, to -> sent[to], from -> arrived[from]), taking);
+    private Pipeline.RoundExchange exchange(ByteBuffer[] sent, ByteBuffer[] arrived, Runnable onArrival) {
+        return new Pipeline.RoundExchange(new Exchange(position, to -> sent[to], from -> arrived[from]), onArrival);
     }
 
-    /** Where each rank's elements are to be; this rank's own have no way to go. */
+    /** The place for each rank's elements; this rank's own elements stay where they are. */
     private ByteBuffer[] arriving(ByteBuffer[] sent, IntFunction<ByteBuffer> place) {
         ByteBuffer[] arriving = new ByteBuffer[stage.size];
         Arrays.setAll(arriving, from -> from == stage.rank ? sent[from] : place.apply(from));
         return arriving;
     }
 
-    private ByteBuffer[] outgoing(PipedRound round, Tensor input, Pieces pieces, double scale) {
+    private ByteBuffer[] outgoing(PipelineRound round, Tensor input, Pieces pieces, double scale) {
         ByteBuffer[] outgoing = new ByteBuffer[stage.size];
         long begun = stage.activities.begin();
         Arrays.setAll(outgoing, to -> outgoing(round, input, pieces, to, scale));
@@ -104,8 +105,8 @@ final class PipedMovement {
         return outgoing;
     }
 
-    /** Elements for a rank as they travel, in the tensor itself or on the stage. */
-    private ByteBuffer outgoing(PipedRound round, Tensor input, Pieces pieces, int to, double scale) {
+    /** The elements for a rank in the type that travels, in the tensor itself or on the stage. */
+    private ByteBuffer outgoing(PipelineRound round, Tensor input, Pieces pieces, int to, double scale) {
         int count = round.count(pieces, to);
         long first = round.first(pieces, to);
         if (count > 0 && scale == 1.0 && travelsAsItLies(input, round.type())) {
@@ -118,14 +119,14 @@ final class PipedMovement {
         return place;
     }
 
-    private ByteBuffer incoming(PipedRound round, Tensor output, Pieces pieces, int from) {
+    private ByteBuffer incoming(PipelineRound round, Tensor output, Pieces pieces, int from) {
         int count = round.count(pieces, from);
         return count > 0 && travelsAsItLies(output, round.type())
                 ? part(output, round.first(pieces, from), count)
                 : round.back(from, count);
     }
 
-    private void unpack(PipedRound round, ByteBuffer[] arrived, Tensor output, Pieces pieces) {
+    private void unpack(PipelineRound round, ByteBuffer[] arrived, Tensor output, Pieces pieces) {
         boolean there = travelsAsItLies(output, round.type());
         long begun = stage.activities.begin();
         for (int from = 0; from < stage.size; from++) {

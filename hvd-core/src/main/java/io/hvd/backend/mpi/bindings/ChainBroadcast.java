@@ -12,8 +12,8 @@ import java.util.List;
  * byte twice, and while it sends one message, it receives the next. The root is done when the last rank is, so that it
  * cannot run ahead of a slow link and fill another rank's memory.
  */
-final class Chain implements Completion {
-    private final RingPlace ringPlace;
+final class ChainBroadcast implements Completion {
+    private final RingPosition position;
     private final boolean handsOn;
     private final int root;
     private final Deque<ByteBuffer> coming = new ArrayDeque<>();
@@ -21,20 +21,20 @@ final class Chain implements Completion {
     private final Deque<Transfer> sending = new ArrayDeque<>();
 
     /** @param buffer holds the data on the root, and receives it on all other ranks */
-    Chain(RingPlace ringPlace, ByteBuffer buffer, int root) {
-        this.ringPlace = ringPlace;
+    ChainBroadcast(RingPosition position, ByteBuffer buffer, int root) {
+        this.position = position;
         this.root = root;
-        this.handsOn = ringPlace.after(1) != root;
+        this.handsOn = position.after(1) != root;
         List<ByteBuffer> parts = Messages.cut(buffer);
-        if (ringPlace.size() == 1 || parts.isEmpty()) {
+        if (position.size() == 1 || parts.isEmpty()) {
             return;
         }
-        if (ringPlace.rank() == root) {
+        if (position.rank() == root) {
             parts.forEach(this::handOn);
-            receiving.add(ringPlace.receive(word(), ringPlace.before(1)));
+            receiving.add(position.receive(word(), position.before(1)));
         } else {
             coming.addAll(parts);
-            parts.forEach(part -> receiving.add(ringPlace.receive(part, ringPlace.before(1))));
+            parts.forEach(part -> receiving.add(position.receive(part, position.before(1))));
         }
     }
 
@@ -42,7 +42,7 @@ final class Chain implements Completion {
     public boolean isDone() {
         while (!receiving.isEmpty() && receiving.element().isDone()) {
             receiving.remove();
-            if (ringPlace.rank() != root) {
+            if (position.rank() != root) {
                 handOn(coming.remove());
             }
         }
@@ -54,9 +54,9 @@ final class Chain implements Completion {
 
     private void handOn(ByteBuffer part) {
         if (handsOn) {
-            sending.add(ringPlace.send(part, ringPlace.after(1)));
+            sending.add(position.send(part, position.after(1)));
         } else if (coming.isEmpty()) {
-            sending.add(ringPlace.send(word(), root));
+            sending.add(position.send(word(), root));
         }
     }
 

@@ -17,10 +17,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * What the network can do at best: a plain TCP connection from each rank to the next one, and bytes on all of them at
- * once, which nobody looks at. Each rank sends and receives at the same time, with a thread for each.
+ * Measures the best that the network can do: plain TCP connections from each rank to the next one, which all carry
+ * bytes at the same time; the bytes are not used. Each rank sends and receives at the same time, with a thread for each
+ * direction.
  */
-final class TcpCircle implements AutoCloseable {
+final class TcpRing implements AutoCloseable {
     private static final int PIECE = 256 << 10;
 
     private final SocketChannel next;
@@ -29,8 +30,8 @@ final class TcpCircle implements AutoCloseable {
     private final ByteBuffer in = ByteBuffer.allocateDirect(PIECE);
     private final ExecutorService sender = Executors.newSingleThreadExecutor();
 
-    /** All ranks make theirs together. */
-    TcpCircle(Backend hvd, HvdConfig config) throws IOException {
+    /** Connects to the neighbours; all ranks do so together. */
+    TcpRing(Backend hvd, HvdConfig config) throws IOException {
         var topology = hvd.topology();
         var here = HostAddress.of(topology.nodes(), config.controlInterface());
         try (ServerSocketChannel listener = ServerSocketChannel.open().bind(new InetSocketAddress(here, 0))) {
@@ -66,7 +67,8 @@ final class TcpCircle implements AutoCloseable {
             for (long left = bytes; left > 0; ) {
                 int come = before.read(in.clear().limit((int) Math.min(PIECE, left)));
                 if (come < 0) {
-                    throw new IOException("the rank before this one has hung up, " + left + " bytes too early");
+                    throw new IOException(
+                            "the rank before this one has closed its connection, " + left + " bytes too early");
                 }
                 left -= come;
             }

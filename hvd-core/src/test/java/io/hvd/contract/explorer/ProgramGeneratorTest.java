@@ -10,27 +10,27 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-class AuthorTest {
+class ProgramGeneratorTest {
     private static final int SEEDS = 150;
 
     @Test
     void theSameSeedGivesTheSameProgram() {
         for (Pace pace : Pace.values()) {
-            Program one = Author.write(ProgramId.of(pace, 12), 3);
-            Program other = Author.write(ProgramId.of(pace, 12), 3);
+            Program one = ProgramGenerator.write(ProgramId.of(pace, 12), 3);
+            Program other = ProgramGenerator.write(ProgramId.of(pace, 12), 3);
 
             assertThat(one).isEqualTo(other);
-            assertThat(one).isNotEqualTo(Author.write(ProgramId.of(pace, 13), 3));
+            assertThat(one).isNotEqualTo(ProgramGenerator.write(ProgramId.of(pace, 13), 3));
         }
     }
 
-    /** A program that could never end would blame hvd for it; the author throws instead. */
+    /** A program that could never end would blame hvd for it; the generator throws instead. */
     @Test
     void everyProgramComesToItsEnd() {
         for (int ranks = 1; ranks <= 6; ranks++) {
             for (long seed = 0; seed < SEEDS; seed++) {
                 for (Pace pace : Pace.values()) {
-                    Program program = Author.write(ProgramId.of(pace, seed), ranks);
+                    Program program = ProgramGenerator.write(ProgramId.of(pace, seed), ranks);
 
                     assertThat(program.scripts()).hasSize(ranks);
                     assertThat(Ending.isReached(program.ops(), program.scripts()))
@@ -47,7 +47,7 @@ class AuthorTest {
         Set<Op.Flaw.What> flaws = EnumSet.noneOf(Op.Flaw.What.class);
         Set<Act> acts = EnumSet.noneOf(Act.class);
         for (long seed = 0; seed < SEEDS; seed++) {
-            Program program = Author.write(ProgramId.of(Pace.QUICK, seed), 4);
+            Program program = ProgramGenerator.write(ProgramId.of(Pace.QUICK, seed), 4);
             program.ops().forEach(op -> {
                 kinds.add(op.kind());
                 flaws.add(op.flaw().what());
@@ -61,7 +61,7 @@ class AuthorTest {
 
     @Test
     void aRankThatNeverAsksKeepsAProgramFromItsEnd() {
-        Program program = Author.write(ProgramId.of(Pace.QUICK, 1), 2);
+        Program program = ProgramGenerator.write(ProgramId.of(Pace.QUICK, 1), 2);
 
         assertThat(Ending.isReached(program.ops(), List.of(program.scripts().get(0), List.of())))
                 .isFalse();
@@ -69,7 +69,7 @@ class AuthorTest {
 
     @Test
     void whatALeftOutStrandIsNeededForIsLeftOutToo() {
-        Program program = Author.write(ProgramId.of(Pace.QUICK, 1), 3);
+        Program program = ProgramGenerator.write(ProgramId.of(Pace.QUICK, 1), 3);
         int needed = program.needs().values().iterator().next().iterator().next();
 
         Program smaller = program.without(List.of(needed));
@@ -78,13 +78,13 @@ class AuthorTest {
         gone.removeAll(smaller.strands());
         assertThat(gone).hasSizeGreaterThan(1).contains(needed);
         assertThat(ProgramId.of(smaller.id().toString())).isEqualTo(smaller.id());
-        assertThat(Author.write(smaller.id(), 3).scripts()).isEqualTo(smaller.scripts());
+        assertThat(ProgramGenerator.write(smaller.id(), 3).scripts()).isEqualTo(smaller.scripts());
     }
 
     @Test
     void aDraftThatWouldNeverEndIsReplacedByAnother() {
         for (int[] seed : new int[][] {{2, 3}, {1759, 2}, {1851, 4}}) {
-            Program program = Author.write(ProgramId.of(Pace.QUICK, 14_363_350_000L + seed[0]), seed[1]);
+            Program program = ProgramGenerator.write(ProgramId.of(Pace.QUICK, 14_363_350_000L + seed[0]), seed[1]);
             assertThat(Ending.isReached(program.ops(), program.scripts())).isTrue();
         }
     }

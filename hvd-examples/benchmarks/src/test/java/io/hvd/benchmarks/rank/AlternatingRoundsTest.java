@@ -7,31 +7,31 @@ import io.hvd.benchmarks.Samples;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class DuelTest {
+class AlternatingRoundsTest {
     private static final long[] SIZES = {16};
 
     private final Job job = new Job(1, 2);
     private final Floats floats = Floats.ofSizes(SIZES, job);
     private final Samples samples = new Samples();
-    private final Duel duel = new Duel(floats, samples, job, 1);
+    private final AlternatingRounds timing = new AlternatingRounds(floats, samples, job, 1);
 
     @Test
     void whatIsRightIsTimed() {
-        duel.fight(List.of(leaving(7, 9)), SIZES);
+        timing.run(List.of(leaving(7, 9)), SIZES);
 
         assertThat(samples.of("scattered", 16)).hasSize(1);
     }
 
     @Test
     void whatIsTheOtherRanksIsNotTimed() {
-        assertThatThrownBy(() -> duel.fight(List.of(leaving(3, 5)), SIZES))
+        assertThatThrownBy(() -> timing.run(List.of(leaving(3, 5)), SIZES))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessage("scattered has computed 3.0 at element 0, expected 7.0");
         assertThat(samples.has("scattered")).isFalse();
     }
 
-    private Side leaving(float first, float second) {
-        return Side.direct(
+    private Contender leaving(float first, float second) {
+        return Contender.direct(
                 "scattered",
                 Expected.PIECE_OF_SUM,
                 count -> () -> floats.direct().putFloat(0, first).putFloat(Float.BYTES, second));

@@ -6,29 +6,36 @@ import java.util.List;
 import java.util.function.IntToDoubleFunction;
 
 /**
- * Times several ways of the same collective in turn, round by round, for one size after the other. All sizes are warmed up
- * before the first one is timed, and the JIT gets time to end what it has begun, for its threads want the same cores.
+ * Times several implementations of one collective in turn, round by round, for one size after the other. All sizes are
+ * warmed up before the first one is timed. The JIT gets time to finish its compilations, because its threads use the
+ * same cores.
  */
-final class Duel {
-    /** The most phases of warming up. A later phase may invalidate what the JIT has compiled in an earlier one. */
+final class AlternatingRounds {
+    /**
+     * The most phases of the warm-up. A later phase may invalidate code that the JIT has compiled in an earlier one.
+     */
     private static final int MOST_PHASES = 5;
 
     private static final long WARM_NANOS = 50_000_000L;
-    /** Ten rounds are worth what the JIT wants for everything; two are for a look. */
+    /**
+     * The number of warm-up calls for each round: with ten rounds the JIT compiles everything, with two it does not.
+     */
     private static final int WARM_CALLS_PER_ROUND = 1000;
 
-    /** Nobody computes meanwhile but the JIT. */
+    /** The length of a pause in which only the JIT works. */
     private static final long PAUSE_MILLIS = 500;
 
-    /** What other sizes have left in the caches goes, and hvd's ranks stop negotiating. */
+    /**
+     * The number of calls that remove the data of other sizes from the caches, and after which hvd's ranks do not
+     * negotiate.
+     */
     private static final int SETTLING_CALLS = 20;
 
     private static final long SETTLING_BYTES = 64 << 20;
 
     /**
-     * How often one side is called before the other one follows. Each change of the name has hvd's ranks negotiate for
-     * ten steps, and they look after 32 more
-     * whether what they have found then is the best.
+     * The most calls of one contender before the other one follows. After each change of the name, hvd's ranks
+     * negotiate for ten steps, and after 32 more steps rank 0 may change the batches.
      */
     private static final int MOST_CALLS_OF_ITS_OWN = 50;
 
@@ -43,25 +50,28 @@ final class Duel {
     private final Job job;
     private final int rounds;
 
-    Duel(Floats floats, Samples samples, Job job, int rounds) {
+    AlternatingRounds(Floats floats, Samples samples, Job job, int rounds) {
         this.floats = floats;
         this.samples = samples;
         this.job = job;
         this.rounds = rounds;
     }
 
-    /** The ranks come together before each trial by calls of the side itself, which may take tens of microseconds. */
-    void fight(List<Side> sides, long[] sizes) {
-        fight(sides, sizes, 20_000, null);
+    /**
+     * Before each timing, calls of the contender itself bring the ranks together; a call may take tens of microseconds.
+     */
+    void run(List<Contender> contenders, long[] sizes) {
+        run(contenders, sizes, 20_000, null);
     }
 
     /**
-     * @param likelyNanos of a call with few bytes
-     * @param meeting brings the ranks together before each trial; null if calls of the side do
+     * @param likelyNanos the expected duration of a call with few bytes
+     * @param barrier brings the ranks together before each timing; null if calls of the contender do that
      */
-    void fight(List<Side> sides, long[] sizes, long likelyNanos, Runnable meeting) {
-        List<List<Runnable>> calls =
-                Arrays.stream(sizes).mapToObj(bytes -> proven(sides, bytes)).toList();
+    void run(List<Contender> contenders, long[] sizes, long likelyNanos, Runnable barrier) {
+        List<List<Runnable>> calls = Arrays.stream(sizes)
+                .mapToObj(bytes -> checked(contenders, bytes))
+                .toList();
         for (int phase = 0; phase < Math.min(MOST_PHASES, rounds); phase++) {
             for (int i = 0; i < sizes.length; i++) {
                 warmUp(calls.get(i), likelyNanos + sizes[i] / 2);
@@ -69,29 +79,30 @@ final class Duel {
             Job.pause(PAUSE_MILLIS);
         }
         for (int i = 0; i < sizes.length; i++) {
-            fight(sides, calls.get(i), sizes[i], meeting);
+            run(contenders, calls.get(i), sizes[i], barrier);
         }
     }
 
-    private List<Runnable> proven(List<Side> sides, long bytes) {
+    private List<Runnable> checked(List<Contender> contenders, long bytes) {
         int count = Math.toIntExact(bytes / Float.BYTES);
-        List<Runnable> calls = sides.stream().map(side -> prove(side, count)).toList();
-        floats.clear(job.whole(count)); // sums of nothing but zeros stay what they are
+        List<Runnable> calls =
+                contenders.stream().map(contender -> check(contender, count)).toList();
+        floats.clear(job.whole(count)); // sums of zeros stay zero, however often they are computed
         return calls;
     }
 
-    private void fight(List<Side> sides, List<Runnable> calls, long bytes, Runnable meeting) {
+    private void run(List<Contender> contenders, List<Runnable> calls, long bytes, Runnable barrier) {
         for (int call = 0; call < Math.max(2, Math.min(SETTLING_CALLS, SETTLING_BYTES / bytes)); call++) {
             calls.forEach(Runnable::run);
         }
         for (int round = 0; round < rounds; round++) {
             for (int i = 0; i < calls.size(); i++) {
-                if (meeting == null) {
+                if (barrier == null) {
                     repeat(calls.get(i), calls.size() == 1 ? 1 : callsOfItsOwn(bytes));
                 } else {
-                    meeting.run();
+                    barrier.run();
                 }
-                time(sides.get(i).series(), calls.get(i), bytes);
+                time(contenders.get(i).series(), calls.get(i), bytes);
             }
         }
     }
@@ -100,23 +111,23 @@ final class Duel {
         return Math.max(LEAST_CALLS_OF_ITS_OWN, Math.min(MOST_CALLS_OF_ITS_OWN, BYTES_OF_ITS_OWN / bytes));
     }
 
-    /** Nobody is fast by computing something else. */
-    private Runnable prove(Side side, int count) {
-        Runnable call = side.call().apply(count);
+    /** Checks that a contender computes the right result. */
+    private Runnable check(Contender contender, int count) {
+        Runnable call = contender.call().apply(count);
         floats.bring(job.whole(count), job.rank());
         call.run();
-        Expected expected = side.expected();
+        Expected expected = contender.expected();
         int elements = expected.elements(count, job);
         IntToDoubleFunction right = element -> expected.at(element, count, job);
-        if (side.heap()) {
-            floats.requireHeap(elements, right, side.series());
+        if (contender.heap()) {
+            floats.requireHeap(elements, right, contender.series());
         } else {
-            floats.requireDirect(elements, right, side.series());
+            floats.requireDirect(elements, right, contender.series());
         }
         return call;
     }
 
-    /** As many calls on every rank, so by size and not by time. */
+    /** Makes the same number of calls on every rank, so the number depends on the size and not on the time. */
     private void warmUp(List<Runnable> calls, long nanosOfOne) {
         long count = Math.max(1, Math.min(rounds * WARM_CALLS_PER_ROUND, WARM_NANOS / nanosOfOne));
         for (Runnable call : calls) {

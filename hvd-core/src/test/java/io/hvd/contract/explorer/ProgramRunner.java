@@ -19,8 +19,8 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
-/** Plays one rank's part of a program and keeps what it sees. */
-final class Player {
+/** Runs one rank's part of a program, and records its results. */
+final class ProgramRunner {
     private static final Duration PHASE_BUDGET = Duration.ofMinutes(10);
 
     private final Program program;
@@ -32,7 +32,7 @@ final class Player {
     private final Map<Integer, Thread> forks = new ConcurrentHashMap<>();
     private volatile Throwable broken;
 
-    private Player(Program program, HvdContext hvd, RankLog log) {
+    private ProgramRunner(Program program, HvdContext hvd, RankLog log) {
         this.program = program;
         this.hvd = hvd;
         this.log = log;
@@ -49,7 +49,7 @@ final class Player {
      * @throws HvdException if the job has come to its end
      */
     static void play(Program program, HvdContext hvd, RankLog log) {
-        new Player(program, hvd, log).play(program.scripts().get(hvd.rank()));
+        new ProgramRunner(program, hvd, log).play(program.scripts().get(hvd.rank()));
     }
 
     private void play(List<Action> script) {

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-class JudgeTest {
+class ResultCheckerTest {
     private static final long SECOND = 1_000_000_000;
     private static final long NOON = 3_600 * SECOND;
 
@@ -43,7 +43,7 @@ class JudgeTest {
     }
 
     private List<Finding> findings() {
-        return Judge.of(program, logs).findings();
+        return ResultChecker.of(program, logs).findings();
     }
 
     @Test
@@ -52,7 +52,7 @@ class JudgeTest {
         done(sum, 50.1);
 
         assertThat(findings()).isEmpty();
-        assertThat(Judge.of(program, logs).longestLagMillis()).isEqualTo(100);
+        assertThat(ResultChecker.of(program, logs).longestLagMillis()).isEqualTo(100);
     }
 
     @Test
