@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,7 +50,7 @@ public final class DistributedOptimizer implements Optimizer {
 
     private DistributedOptimizer(Builder builder) {
         this.inner = builder.inner;
-        this.set = builder.set != null ? builder.set : Hvd.context();
+        this.set = builder.ranks();
         this.parameters = OptimizerCheck.requireUsable(inner.parameters());
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
@@ -297,7 +298,11 @@ public final class DistributedOptimizer implements Optimizer {
     /** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
     public static final class Builder {
         private final Optimizer inner;
+        /** Null for the current context. */
+        private HvdContext context;
+        /** Null for all ranks of the context. */
         private ProcessSet set;
+
         private Compression compression = Compression.NONE;
         private ReduceOp op = ReduceOp.AVERAGE;
         private double predivide = 1.0;
@@ -311,18 +316,22 @@ public final class DistributedOptimizer implements Optimizer {
             this.inner = Objects.requireNonNull(inner, "optimizer");
         }
 
-        /** Averages over all ranks of this context; the default is the current context. */
-        public Builder context(HvdContext context) {
-            this.set = context;
+        /**
+         * Sets the job in which gradients are averaged; the default is the current context. Unless {@link #processSet}
+         * names some of its ranks, all of them take part.
+         */
+        public Builder context(HvdContext job) {
+            this.context = Objects.requireNonNull(job, "context");
             return this;
         }
 
         /**
          * Averages over some of the ranks. On the other ranks, {@link DistributedOptimizer#synchronize()} exchanges
-         * nothing and {@link DistributedOptimizer#step()} uses the rank's own gradients.
+         * nothing and {@link DistributedOptimizer#step()} uses the rank's own gradients. It may come before or after
+         * {@link #context}, whose set it must then be.
          */
         public Builder processSet(ProcessSet ranks) {
-            this.set = ranks;
+            this.set = Objects.requireNonNull(ranks, "process set");
             return this;
         }
 
@@ -390,6 +399,22 @@ public final class DistributedOptimizer implements Optimizer {
             return this;
         }
 
+        /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
+        private ProcessSet ranks() {
+            if (set == null) {
+                return context != null ? context : Hvd.context();
+            }
+            if (context != null && context.processSets().get(set.id()) != set) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "the optimizer got context(...) and processSet(...), but process set " + set.id() + " of ranks "
+                                + set.ranks() + " is not one of that context, which has sets "
+                                + new TreeSet<>(context.processSets().keySet())
+                                + ". Leave context(...) out, or name a set of that context");
+            }
+            return set;
+        }
+
         private GradientAllreduce allreduce(ProcessSet ranks) {
             AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
             return new GradientAllreduce(
@@ -397,7 +422,8 @@ public final class DistributedOptimizer implements Optimizer {
         }
 
         /**
-         * @throws HvdException if parameter names are missing or not distinct, or settings contradict each other
+         * @throws HvdException if parameter names are missing or not distinct, or settings contradict each other, such
+         *     as a context and a process set of another one
          */
         public DistributedOptimizer build() {
             return new DistributedOptimizer(this);
