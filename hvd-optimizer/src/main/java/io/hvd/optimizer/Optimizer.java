@@ -12,8 +12,10 @@ public interface Optimizer {
 
     void zeroGradients();
 
+    /** The learning rate; where there are parameter groups, that of the first one. */
     double learningRate();
 
+    /** Sets the learning rate; where there are parameter groups, their ratio to the first one's stays as it is. */
     void learningRate(double rate);
 
     /**

@@ -38,6 +38,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     /** The streams of the GPUs that parameters are on. */
     private final Set<ExchangeStream> exchanges = new HashSet<>();
 
+    private final GroupRates rates;
     private final TorchState state;
 
     /**
@@ -72,6 +73,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         this.sparseAsDense = sparseAsDense;
         addSlots(namedParameters.items(), exchange);
         requireSameAs(inner);
+        this.rates = new GroupRates(inner);
         this.state = new TorchState(inner, parameters);
     }
 
@@ -156,16 +158,17 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
 
     @Override
     public double learningRate() {
-        return inner.param_groups().get(0).options().get_lr();
+        return rates.first();
     }
 
-    /** Sets the rate of every parameter group. */
+    /**
+     * Sets the rate of the first parameter group; every other group keeps the ratio of its rate to the first one's.
+     *
+     * @throws HvdException if there is no such ratio, because the first group has the rate 0 and another one has not
+     */
     @Override
     public void learningRate(double rate) {
-        OptimizerParamGroupVector groups = inner.param_groups();
-        for (long i = 0; i < groups.size(); i++) {
-            groups.get(i).options().set_lr(rate);
-        }
+        rates.set(rate);
     }
 
     /** Optimizers with the same settings and the same past write the same bytes, in any process. */
