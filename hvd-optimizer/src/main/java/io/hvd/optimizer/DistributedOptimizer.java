@@ -116,13 +116,20 @@ public final class DistributedOptimizer implements Optimizer {
         }
     }
 
-    /** Averages the gradients, unless {@link #skipSynchronize()} is in effect, and steps the wrapped optimizer. */
+    /**
+     * Averages the gradients, unless {@link #skipSynchronize()} is in effect, and steps the wrapped optimizer.
+     *
+     * @throws HvdException if there was no backward since the last step, as far as the wrapped optimizer is a
+     *     {@link GradientSource} and so can tell, and there are several ranks; nothing has then been sent
+     */
     @Override
     public void step() {
         if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
                         + " try (var skip = optimizer.skipSynchronize()) { optimizer.step(); }");
+            } else {
+                requireBackward();
             }
             synchronize();
         }
@@ -131,6 +138,20 @@ public final class DistributedOptimizer implements Optimizer {
         synchronizedAlready = false;
         set.markStep();
         guard.stepped();
+    }
+
+    /** Without a backward, the ranks would average zeros, or the last step's gradients once more. */
+    private void requireBackward() {
+        if (source != null && exchange.isBetweenSteps() && !source.hasNewGradient()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "step() on rank " + set.rank() + " of " + set.size()
+                            + " without a backward since the last step() or"
+                            + " zeroGradients(): none of the " + parameters.size() + " parameters, \""
+                            + parameters.get(0).name() + "\" the first, has a new gradient. The order is"
+                            + " zeroGradients(), backward, step(); a rank without data of its own calls backward on a"
+                            + " loss times 0, or join() when it has no more");
+        }
     }
 
     private void warnIfNeverBroadcast() {

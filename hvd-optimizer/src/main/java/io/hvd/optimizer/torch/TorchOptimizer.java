@@ -207,6 +207,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         }
     }
 
+    @Override
+    public boolean hasNewGradient() {
+        try (PointerScope scope = new PointerScope()) {
+            return slots.stream().anyMatch(GradientSlot::hasNewGradient);
+        }
+    }
+
     /** A slot must not be touched on LibTorch's stream while its average is still being written on the other. */
     private void giveBack() {
         exchanges.forEach(ExchangeStream::giveBack);

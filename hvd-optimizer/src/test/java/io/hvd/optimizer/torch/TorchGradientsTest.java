@@ -324,6 +324,52 @@ class TorchGradientsTest {
     }
 
     @Test
+    void aStepWithoutABackwardSinceTheLastOneIsRefusedAndChangesNothing() {
+        Hvd.spawn(2, hvd -> {
+            Module net = new Module();
+            Tensor w = Models.parameter(net, "w", 1);
+            DistributedOptimizer optimizer = distributed(net);
+            withoutBackward(optimizer, hvd.rank());
+
+            w.mul(Models.tensor(2 + 4 * hvd.rank())).sum().backward();
+            optimizer.step();
+            withoutBackward(optimizer, hvd.rank());
+            optimizer.zeroGradients();
+            withoutBackward(optimizer, hvd.rank());
+            assertThat(floats(w)).containsExactly(1 - 4);
+
+            w.mul(Models.tensor(2 + 4 * hvd.rank())).sum().backward();
+            optimizer.step();
+            assertThat(floats(w)).containsExactly(1 - 8);
+            return null;
+        });
+    }
+
+    private static void withoutBackward(DistributedOptimizer optimizer, int rank) {
+        assertThatThrownBy(optimizer::step)
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
+                .hasMessageContainingAll(
+                        "step() on rank " + rank + " of 2",
+                        "without a backward",
+                        "\"w\"",
+                        "zeroGradients(), backward, step()");
+    }
+
+    @Test
+    void aRankWithoutDataTakesPartByALossOfNothing() {
+        Hvd.spawn(2, hvd -> {
+            Module net = new Module();
+            Tensor w = Models.parameter(net, "w", 1);
+            DistributedOptimizer optimizer = distributed(net);
+            w.mul(Models.tensor(hvd.rank() == 0 ? 6 : 0)).sum().backward();
+            optimizer.step();
+            assertThat(floats(w)).containsExactly(1 - 3);
+            return null;
+        });
+    }
+
+    @Test
     void namesOfAnotherNumberOfParametersAreRefused() {
         Models.Net net = new Models.Net(7);
         misuse(
