@@ -9,11 +9,14 @@ import io.hvd.spi.StartupHook;
 import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.ServiceLoader;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** The job that this process is in, as a rank or by its threads: one after the other, all under one guard. Any thread may use it. */
 public final class ProcessJob {
     /** Null before the first job. */
     private JobGuard guard;
+    /** Spawns whose ranks run at the moment. */
+    private final AtomicInteger spawns = new AtomicInteger();
 
     /**
      * Joins as one rank the job that a launcher has started; without one, this process is a job of its own.
@@ -82,12 +85,25 @@ public final class ProcessJob {
         if (size < 1) {
             throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
         }
+        spawns.incrementAndGet();
+        try {
+            return threads(size, processSets, config).run(program);
+        } finally {
+            spawns.decrementAndGet();
+        }
+    }
+
+    private RankThreads threads(int size, List<List<Integer>> processSets, HvdConfig config) {
         if (BackendSelection.isOneOfSeveral(config)) {
-            return RankThreads.launched(size, processSets, config, guardOfThreads(config, size))
-                    .run(program);
+            return RankThreads.launched(size, processSets, config, guardOfThreads(config, size));
         }
         StartLog.notes(config);
-        return RankThreads.alone(size, processSets, config).run(program);
+        return RankThreads.alone(size, processSets, config);
+    }
+
+    /** Whether ranks run as threads of this process at the moment. */
+    public boolean isSpawning() {
+        return spawns.get() > 0;
     }
 
     /** The guard of this process, which must not be in a job already: MPI serves one at a time. */
