@@ -1,5 +1,6 @@
 package io.hvd;
 
+import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
@@ -53,7 +54,10 @@ public final class Hvd {
         if (current != null && current.isOpen()) {
             return current;
         }
-        Membership membership = JOB.join(options.ranks(), options.processSets(), options.gpusPerRank());
+        Membership membership = JOB.join(
+                options.ranks(),
+                options.processSets(),
+                config -> handling(config, options).withGpusPerRank(options.gpusPerRank()));
         process = new HvdContext(membership, options);
         return process;
     }
@@ -85,7 +89,11 @@ public final class Hvd {
                     ErrorId.BAD_ARGUMENT,
                     "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
         }
-        return JOB.spawn(size, options.processSets(), onRank(options, body));
+        return JOB.spawn(size, options.processSets(), config -> handling(config, options), onRank(options, body));
+    }
+
+    private static HvdConfig handling(HvdConfig config, InitOptions options) {
+        return options.uncaughtHandler() ? config : config.withoutUncaughtHandler();
     }
 
     /** Binds the thread of a rank to the rank's context; the thread ends after the body. */

@@ -153,6 +153,11 @@ public final class Membership {
         return backend.topology();
     }
 
+    /** Whether neither another rank nor a launcher has to hear of this rank's end. */
+    boolean isAlone() {
+        return topology().size() == 1 && !config.startedByLauncher();
+    }
+
     /** The back end and why it was chosen. */
     public String description() {
         return backend.description();
