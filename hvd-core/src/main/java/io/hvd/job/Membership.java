@@ -238,6 +238,7 @@ public final class Membership {
         recorder.ended(leaving, failure());
         open = false;
         monitor.close();
+        unreadResults.look();
         if (last) {
             finish();
         }
