@@ -77,6 +77,23 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         this.state = new TorchState(inner, parameters);
     }
 
+    /**
+     * Runs {@code loss.backward()}, and throws what hvd throws in it as itself. LibTorch's own method gives a {@link
+     * RuntimeException} with the same text instead, because JavaCPP carries no more than the text through native code.
+     *
+     * @throws HvdException what a hook of a gradient, or a collective inside of the model, has thrown: with its
+     *     identifier and type, the caller's stack, and the original as its cause; LibTorch's exception is suppressed
+     */
+    public static void backward(org.bytedeco.pytorch.Tensor loss) {
+        try {
+            loss.backward();
+        } catch (RuntimeException e) {
+            HvdException known = HookFailures.behind(e).orElseThrow(() -> e).seenHere();
+            known.addSuppressed(e);
+            throw known;
+        }
+    }
+
     private void addSlots(
             StringTensorDictItemVector items, Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange) {
         Set<Long> known = new HashSet<>();
