@@ -354,7 +354,7 @@ class SpawnTest {
     void aRankThatLeavesEarlyIsNamedToThoseWhoWaitForIt() {
         assertThatThrownBy(() -> Hvd.spawn(3, hvd -> hvd.rank() == 1 ? null : hvd.allreduce("late", Tensor.of(1f))))
                 .hasCauseInstanceOf(ShutdownException.class)
-                .hasMessageContainingAll("\"late\"", "{1}", "closed");
+                .hasMessageContainingAll("\"late\"", "{1}", "closed", "fewer steps", "join()");
     }
 
     @Test
