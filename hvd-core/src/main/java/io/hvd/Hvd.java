@@ -188,7 +188,9 @@ public final class Hvd {
                     "on thread " + Thread.currentThread().getName()
                             + ", which no rank of Hvd.spawn has started. Use the HvdContext that the body was given");
         }
-        throw new NotInitialisedException(call);
+        throw current == null
+                ? new NotInitialisedException(call)
+                : current.membership().closed(call);
     }
 
     private static void requireCertain(String call) {
