@@ -1,11 +1,13 @@
 package io.hvd;
 
+import io.hvd.config.HvdConfig;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.NotInitialisedException;
 import io.hvd.job.Membership;
 import io.hvd.job.ProcessJob;
 import io.hvd.job.RankProgram;
+import io.hvd.job.RankThreads;
 import io.hvd.tensor.Device;
 import java.util.List;
 
@@ -14,10 +16,12 @@ import java.util.List;
  * that started this thread; if there is none, it is the context of the process.
  *
  * <p>Methods that need a context throw a {@link NotInitialisedException} before {@link #init()} and after the context
- * has been closed.
+ * has been closed. Inside {@link #spawn} they also throw it on a thread of a {@link java.util.concurrent.ForkJoinPool}
+ * or {@link java.util.concurrent.ThreadPoolExecutor}, such as one of a parallel stream: it works for whichever rank
+ * gives it work. Code that runs there uses the {@link HvdContext} that the body was given.
  */
 public final class Hvd {
-    private static final InheritableThreadLocal<HvdContext> BOUND = new InheritableThreadLocal<>();
+    private static final RankThreads.Bound<HvdContext> BOUND = new RankThreads.Bound<>();
     private static final ProcessJob JOB = new ProcessJob();
     /** The latest context of this process; null before the first {@link #init()}. */
     private static volatile HvdContext process;
@@ -45,11 +49,15 @@ public final class Hvd {
 
     /** Joins the job with options, such as a choice of ranks or process sets that exist from the start. */
     public static synchronized HvdContext init(InitOptions options) {
+        requireCertain("Hvd.init()");
         HvdContext current = currentOrNull();
         if (current != null && current.isOpen()) {
             return current;
         }
-        Membership membership = JOB.join(options.ranks(), options.processSets(), options.gpusPerRank());
+        Membership membership = JOB.join(
+                options.ranks(),
+                options.processSets(),
+                config -> handling(config, options).withGpusPerRank(options.gpusPerRank()));
         process = new HvdContext(membership, options);
         return process;
     }
@@ -81,20 +89,25 @@ public final class Hvd {
                     ErrorId.BAD_ARGUMENT,
                     "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
         }
-        return JOB.spawn(size, options.processSets(), onRank(options, body));
+        return JOB.spawn(size, options.processSets(), config -> handling(config, options), onRank(options, body));
+    }
+
+    private static HvdConfig handling(HvdConfig config, InitOptions options) {
+        return options.uncaughtHandler() ? config : config.withoutUncaughtHandler();
     }
 
     /** Binds the thread of a rank to the rank's context; the thread ends after the body. */
     static <R> RankProgram<R> onRank(InitOptions options, RankBody<R> body) {
         return membership -> {
             HvdContext context = new HvdContext(membership, options);
-            BOUND.set(context);
+            BOUND.bind(context);
             return body.run(context);
         };
     }
 
     /** Leaves the job in order, so that {@link #init()} may be called again. Every rank must call it. */
     public static void shutdown() {
+        requireCertain("Hvd.shutdown()");
         HvdContext current = currentOrNull();
         if (current != null) {
             current.shutdown();
@@ -111,7 +124,7 @@ public final class Hvd {
      * @param exitCode the exit code with which the process is about to end
      */
     public static void recordFailure(String reason, int exitCode) {
-        HvdContext current = currentOrNull();
+        HvdContext current = BOUND.isUncertain() ? null : currentOrNull();
         ProcessJob.recordFailure(reason, exitCode, current == null ? null : current.membership());
     }
 
@@ -173,15 +186,35 @@ public final class Hvd {
     }
 
     private static HvdContext current(String call) {
+        requireCertain(call);
         HvdContext current = currentOrNull();
-        if (current == null || !current.isOpen()) {
-            throw new NotInitialisedException(call);
+        if (current != null && current.isOpen()) {
+            return current;
         }
-        return current;
+        if (BOUND.inherited() == null && JOB.isSpawning()) {
+            throw new NotInitialisedException(
+                    call,
+                    "on thread " + Thread.currentThread().getName()
+                            + ", which no rank of Hvd.spawn has started. Use the HvdContext that the body was given");
+        }
+        throw current == null
+                ? new NotInitialisedException(call)
+                : current.membership().closed(call);
+    }
+
+    private static void requireCertain(String call) {
+        if (BOUND.isUncertain()) {
+            throw new NotInitialisedException(
+                    call,
+                    "on thread " + Thread.currentThread().getName()
+                            + ", which a pool has made or a thread of one has started: such a thread works for any of"
+                            + " the " + BOUND.inherited().size() + " ranks that are threads of this JVM, and hvd cannot"
+                            + " know for which. Use the HvdContext that the body of Hvd.spawn was given");
+        }
     }
 
     private static HvdContext currentOrNull() {
-        HvdContext bound = BOUND.get();
+        HvdContext bound = BOUND.inherited();
         return bound != null ? bound : process;
     }
 }

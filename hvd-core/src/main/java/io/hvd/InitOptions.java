@@ -11,9 +11,15 @@ import java.util.List;
  * @param dynamicProcessSets whether {@link HvdContext#addProcessSet} is allowed; {@code HOROVOD_DYNAMIC_PROCESS_SETS=1}
  *     allows it too
  * @param gpusPerRank number of GPUs of each rank, or 0 for the number that {@code HVD_GPUS_PER_RANK} says
+ * @param uncaughtHandler whether hvd sets a default handler for uncaught exceptions, which ends the job of several
+ *     ranks when a thread ends by one; {@code HVD_UNCAUGHT_HANDLER=0} keeps it out too
  */
 public record InitOptions(
-        List<Integer> ranks, List<List<Integer>> processSets, boolean dynamicProcessSets, int gpusPerRank) {
+        List<Integer> ranks,
+        List<List<Integer>> processSets,
+        boolean dynamicProcessSets,
+        int gpusPerRank,
+        boolean uncaughtHandler) {
     public InitOptions {
         if (gpusPerRank < 0) {
             throw new IllegalArgumentException("gpusPerRank is " + gpusPerRank + ", expected 1 or more");
@@ -24,28 +30,37 @@ public record InitOptions(
 
     /** Options for a job of all ranks, with no process set but the set of all ranks. */
     public static InitOptions standard() {
-        return new InitOptions(List.of(), List.of(), false, 0);
+        return new InitOptions(List.of(), List.of(), false, 0, true);
     }
 
     /** These options for a job of some of the launched ranks only. */
     public InitOptions withRanks(List<Integer> some) {
-        return new InitOptions(some, processSets, dynamicProcessSets, gpusPerRank);
+        return new InitOptions(some, processSets, dynamicProcessSets, gpusPerRank, uncaughtHandler);
     }
 
     /** These options with process sets that are there from the start, each given by its global ranks. */
     public InitOptions withProcessSets(List<List<Integer>> sets) {
-        return new InitOptions(ranks, sets, dynamicProcessSets, gpusPerRank);
+        return new InitOptions(ranks, sets, dynamicProcessSets, gpusPerRank, uncaughtHandler);
     }
 
     /** These options for a job that may add and remove process sets at any time. */
     public InitOptions withDynamicProcessSets() {
-        return new InitOptions(ranks, processSets, true, gpusPerRank);
+        return new InitOptions(ranks, processSets, true, gpusPerRank, uncaughtHandler);
     }
 
     /**
      * Gives each rank several GPUs: local rank n has {@code gpus} visible GPUs, beginning with number n * {@code gpus}.
      */
     public InitOptions withGpusPerRank(int gpus) {
-        return new InitOptions(ranks, processSets, dynamicProcessSets, gpus);
+        return new InitOptions(ranks, processSets, dynamicProcessSets, gpus, uncaughtHandler);
+    }
+
+    /**
+     * Leaves exceptions that nobody catches to the program, for one that has a default handler of its own, or threads
+     * that may end by an exception: a web framework or a notebook. The job then goes on when a thread of a rank has
+     * ended by one, and the other ranks wait for that rank until it closes, exits or the stall check ends the job.
+     */
+    public InitOptions withoutUncaughtHandler() {
+        return new InitOptions(ranks, processSets, dynamicProcessSets, gpusPerRank, false);
     }
 }

@@ -45,7 +45,8 @@ public interface ObjectCodec<T> {
     }
 
     /**
-     * Java serialisation, restricted to the classes named, to strings, boxed primitives and arrays of these. Bytes that
+     * Java serialisation, restricted to the classes named, to strings, boxed primitives and arrays of these, and to the
+     * JDK's lists, sets and maps ({@code ArrayList}, {@code HashMap}, {@code List.of} and their like) of all of these. Bytes that
      * claim larger arrays than they could hold are refused before memory is taken for them. Objects may be nested
      * {@value SerializableCodec#DEEPEST} deep, since Java follows them by recursion: put a longer chain into a list.
      *

@@ -18,6 +18,26 @@ final class SerializableCodec<T extends Serializable> implements ObjectCodec<T> 
     /** About half of what fits on the stack of a thread as the JVM makes it, in compiled code of one level of classes. */
     static final int DEEPEST = 500;
 
+    /** Collections of the JDK that hold elements and nothing else; each element is looked at by itself. */
+    private static final Set<String> COLLECTIONS = Set.of(
+            "java.util.ArrayList",
+            "java.util.Arrays$ArrayList",
+            "java.util.CollSer", // what List.of, Set.of and Map.of are sent as
+            "java.util.HashMap",
+            "java.util.HashSet",
+            "java.util.ImmutableCollections$List12",
+            "java.util.ImmutableCollections$ListN",
+            "java.util.ImmutableCollections$Map1",
+            "java.util.ImmutableCollections$MapN",
+            "java.util.ImmutableCollections$Set12",
+            "java.util.ImmutableCollections$SetN",
+            "java.util.LinkedHashMap",
+            "java.util.LinkedHashSet",
+            "java.util.LinkedList",
+            "java.util.Map$Entry", // the array that a HashMap makes
+            "java.util.TreeMap",
+            "java.util.TreeSet");
+
     private final Class<T> type;
     private final Set<Class<?>> allowed;
 
@@ -64,6 +84,14 @@ final class SerializableCodec<T extends Serializable> implements ObjectCodec<T> 
                 + ": put a long chain into a list";
     }
 
+    private static Class<?> elementOf(Class<?> type) {
+        Class<?> element = type;
+        while (element.isArray()) {
+            element = element.getComponentType();
+        }
+        return element;
+    }
+
     /** Looks at each object before it is made. */
     private final class Filter implements ObjectInputFilter {
         private final int bytes;
@@ -93,15 +121,22 @@ final class SerializableCodec<T extends Serializable> implements ObjectCodec<T> 
                         + bytes + " bytes";
             }
             Class<?> found = info.serialClass();
-            return found == null || isAllowed(found) ? "" : found.getName() + " is none of the classes declared";
+            return found == null || isAllowed(found) ? "" : undeclared(found);
+        }
+
+        private String undeclared(Class<?> found) {
+            return "it holds a " + found.getTypeName() + ", which is none of the classes declared: name it with"
+                    + " ObjectCodec.serializable(" + type.getSimpleName() + ".class, "
+                    + elementOf(found).getSimpleName() + ".class) on all ranks";
         }
 
         private boolean isAllowed(Class<?> found) {
-            Class<?> element = found;
-            while (element.isArray()) {
-                element = element.getComponentType();
+            Class<?> element = elementOf(found);
+            if (element == Object.class) {
+                return found != Object.class; // the array in which a list keeps its elements
             }
-            return element.isPrimitive()
+            return COLLECTIONS.contains(element.getName())
+                    || element.isPrimitive()
                     || allowed.contains(element)
                     || (Number.class.isAssignableFrom(element)
                             && element.getName().startsWith("java.lang."));

@@ -11,9 +11,15 @@ import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HexFormat;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class ObjectCodecTest {
@@ -69,6 +75,52 @@ class ObjectCodecTest {
         ObjectCodec<Plan> codec = ObjectCodec.serializable(Plan.class, Mode.class, Point.class);
         Plan plan = new Plan("p", Mode.EXACT, new Point[] {new Point(1, 2.5), new Point(3, null)}, new long[] {7, 8});
         assertThat(roundTrip(codec, plan)).usingRecursiveComparison().isEqualTo(plan);
+    }
+
+    private record Settings(
+            Number rate,
+            List<Integer> sizes,
+            Map<String, Double> weights,
+            Set<Mode> modes,
+            Map<String, List<Long>> deep)
+            implements Serializable {}
+
+    @Test
+    void boxedNumbersAndListsSetsAndMapsOfThemComeBack() {
+        ObjectCodec<Settings> codec = ObjectCodec.serializable(Settings.class, Mode.class);
+        List<Map<String, Double>> maps =
+                List.of(Map.of("a", 0.5, "b", 2.0), new HashMap<>(Map.of("c", 1.0)), new TreeMap<>(Map.of("d", -1.0)));
+        List<List<Integer>> lists =
+                List.of(List.of(), List.of(1), List.of(1, 2, 3), new ArrayList<>(List.of(4)), Arrays.asList(5, 6));
+        for (Map<String, Double> weights : maps) {
+            for (List<Integer> sizes : lists) {
+                Settings settings = new Settings(
+                        1.5f, sizes, weights, new LinkedHashSet<>(List.of(Mode.EXACT)), Map.of("x", List.of(7L)));
+                assertThat(roundTrip(codec, settings)).isEqualTo(settings);
+            }
+        }
+        ArrayList<Object> mixed = new ArrayList<>(List.of((byte) 1, (short) 2, 3, 4L, 5f, 6.0, 'c', true, "s"));
+        assertThat((Object) roundTrip(ObjectCodec.serializable(ArrayList.class), mixed))
+                .isEqualTo(mixed);
+        HashMap<String, Integer> many = new HashMap<>();
+        IntStream.range(0, 5_000).forEach(i -> many.put("key " + i, i));
+        assertThat((Object) roundTrip(ObjectCodec.serializable(HashMap.class), many))
+                .isEqualTo(many);
+    }
+
+    @Test
+    void anUndeclaredClassInAListOrMapIsRefusedByItsNameWithTheCallThatDeclaresIt() {
+        Intruder.alive = false;
+        for (Object holder :
+                List.of(new ArrayList<>(List.of(1, new Intruder())), new HashMap<>(Map.of("k", new Intruder())))) {
+            byte[] bytes =
+                    ObjectCodec.serializable(Wrapper.class, Intruder.class).encode(new Wrapper((Serializable) holder));
+            assertThatThrownBy(() -> ObjectCodec.serializable(Wrapper.class).decode(bytes))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll(
+                            Intruder.class.getName(), "ObjectCodec.serializable(Wrapper.class, Intruder.class)");
+        }
+        assertThat(Intruder.alive).isFalse();
     }
 
     @Test

@@ -19,6 +19,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -57,6 +60,132 @@ class SpawnTest {
         for (int rank = 0; rank < 3; rank++) {
             assertThat(seen.get(rank)).containsExactly(rank, rank, rank, rank, rank);
         }
+    }
+
+    /** Its threads come from whichever rank first gave it work. */
+    @Test
+    void aPoolThatRanksShareKnowsNoRankAndSaysWhatToUse() throws Exception {
+        ExecutorService shared = Executors.newFixedThreadPool(1);
+        try {
+            Hvd.spawn(3, hvd -> {
+                for (int turn = 0; turn < 3; turn++) {
+                    if (turn == hvd.rank()) {
+                        String thread = shared.submit(
+                                        () -> Thread.currentThread().getName())
+                                .get();
+                        refusedOn(
+                                thread,
+                                shared.submit(() -> catchThrowable(Hvd::rank)).get(),
+                                "Hvd.rank()");
+                        refusedOn(
+                                thread,
+                                shared.submit(() -> catchThrowable(Hvd::context))
+                                        .get(),
+                                "Hvd.context()");
+                        refusedOn(
+                                thread,
+                                shared.submit(() -> catchThrowable(Hvd::init)).get(),
+                                "Hvd.init()");
+                        refusedOn(
+                                thread,
+                                shared.submit(() -> catchThrowable(Hvd::shutdown))
+                                        .get(),
+                                "Hvd.shutdown()");
+                        assertThat(shared.submit(hvd::rank).get())
+                                .as("the context handed over")
+                                .isEqualTo(turn);
+                        assertThat(Hvd.rank()).isEqualTo(turn);
+                    }
+                    hvd.barrier();
+                }
+                return null;
+            });
+        } finally {
+            shared.shutdown();
+        }
+    }
+
+    @Test
+    void aThreadThatAPoolsThreadStartsKnowsNoRankEither() {
+        ExecutorService shared = Executors.newCachedThreadPool();
+        try {
+            Hvd.spawn(2, hvd -> {
+                List<Throwable> seen = new ArrayList<>();
+                shared.submit(() -> {
+                            Thread child = new Thread(() -> seen.add(catchThrowable(Hvd::localRank)), "a pool's child");
+                            child.start();
+                            join(child);
+                        })
+                        .get();
+                refusedOn("a pool's child", seen.get(0), "Hvd.localRank()");
+                return null;
+            });
+        } finally {
+            shared.shutdown();
+        }
+    }
+
+    @Test
+    void aThreadFromBeforeTheSpawnIsToldToUseTheContextAndNotToInitialise() throws Exception {
+        ExecutorService before = Executors.newSingleThreadExecutor();
+        try {
+            String thread =
+                    before.submit(() -> Thread.currentThread().getName()).get();
+            Hvd.spawn(2, hvd -> {
+                assertThat(before.submit(() -> catchThrowable(Hvd::rank)).get())
+                        .isInstanceOf(NotInitialisedException.class)
+                        .hasMessageContainingAll("HVD-101", "Hvd.rank()", thread, "HvdContext")
+                        .hasMessageNotContaining("init");
+                hvd.barrier();
+                return null;
+            });
+            assertThat(before.submit(() -> catchThrowable(Hvd::rank)).get()).hasMessageContaining("Hvd.init()");
+        } finally {
+            before.shutdown();
+        }
+    }
+
+    @Test
+    void aForkJoinPoolKnowsNoRank() {
+        ForkJoinPool shared = new ForkJoinPool(2);
+        try {
+            Hvd.spawn(2, hvd -> {
+                Throwable seen = shared.submit(() -> catchThrowable(Hvd::size)).get();
+                refusedOn("ForkJoinPool", seen, "Hvd.size()");
+                return null;
+            });
+        } finally {
+            shared.shutdown();
+        }
+    }
+
+    /** The caller works on its own stream too, and the JDK decides whether the pool's threads inherit anything. */
+    @Test
+    void aParallelStreamNeverSeesTheRankOfAnother() {
+        Hvd.spawn(4, hvd -> {
+            Thread own = Thread.currentThread();
+            List<String> wrong = IntStream.range(0, 2_000)
+                    .parallel()
+                    .mapToObj(i -> {
+                        try {
+                            return Hvd.rank() == hvd.rank() && Thread.currentThread() == own
+                                    ? ""
+                                    : Thread.currentThread().getName() + " is rank " + Hvd.rank();
+                        } catch (NotInitialisedException e) {
+                            return Thread.currentThread() == own ? "its own thread: " + e : "";
+                        }
+                    })
+                    .filter(answer -> !answer.isEmpty())
+                    .toList();
+            assertThat(wrong).isEmpty();
+            return null;
+        });
+    }
+
+    private static void refusedOn(String thread, Throwable seen, String call) {
+        assertThat(seen)
+                .isInstanceOf(NotInitialisedException.class)
+                .hasMessageContainingAll("HVD-101", call, thread, "pool", "HvdContext");
     }
 
     @Test
@@ -225,7 +354,7 @@ class SpawnTest {
     void aRankThatLeavesEarlyIsNamedToThoseWhoWaitForIt() {
         assertThatThrownBy(() -> Hvd.spawn(3, hvd -> hvd.rank() == 1 ? null : hvd.allreduce("late", Tensor.of(1f))))
                 .hasCauseInstanceOf(ShutdownException.class)
-                .hasMessageContainingAll("\"late\"", "{1}", "closed");
+                .hasMessageContainingAll("\"late\"", "{1}", "closed", "fewer steps", "join()");
     }
 
     @Test

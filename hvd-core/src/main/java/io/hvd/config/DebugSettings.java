@@ -7,17 +7,24 @@ import java.nio.file.Path;
  *
  * @param flightRecorderCalls remembered on each rank
  * @param divergenceSteps between two comparisons of the ranks' parameters; 0 for none
+ * @param uncaughtHandler whether a thread that ends by an exception ends the job
  * @param showRanks whether every rank says at init where it runs
  * @param reportFolder where the report of a hang goes
  */
-record DebugSettings(int flightRecorderCalls, int divergenceSteps, boolean showRanks, Path reportFolder) {
+record DebugSettings(
+        int flightRecorderCalls, int divergenceSteps, boolean uncaughtHandler, boolean showRanks, Path reportFolder) {
     private static final int MOST_CALLS = 1_000_000;
 
     static DebugSettings from(SettingReader reader) {
         return new DebugSettings(
                 reader.between(Setting.FLIGHT_RECORDER, 0, MOST_CALLS),
                 reader.between(Setting.DIVERGENCE_STEPS, 0, Integer.MAX_VALUE),
+                reader.flag(Setting.UNCAUGHT_HANDLER),
                 reader.flag(Setting.SHOW_RANKS),
                 Path.of(reader.value(Setting.REPORT_DIR)));
+    }
+
+    DebugSettings withoutUncaughtHandler() {
+        return new DebugSettings(flightRecorderCalls, divergenceSteps, false, showRanks, reportFolder);
     }
 }

@@ -79,14 +79,19 @@ public record HvdConfig(
         return from(System.getenv());
     }
 
-    /** Reads only the settings that the launcher makes, for a process whose settings are wrong. */
+    /**
+     * Reads only the settings that the launcher makes, for a process whose settings are wrong, and whether the program
+     * keeps its exceptions for itself.
+     */
     public static HvdConfig ofLauncherOnly(Map<String, String> environment) {
         Map<String, String> launchers = new HashMap<>(environment);
         launchers
                 .keySet()
                 .removeIf(name -> OtherVariables.isOurs(name)
                         && !name.equals(Setting.FAILURE_DIR.variable())
-                        && !name.equals(Setting.LAUNCHER_ADDRESS.variable()));
+                        && !name.equals(Setting.LAUNCHER_ADDRESS.variable())
+                        && !(name.equals(Setting.UNCAUGHT_HANDLER.variable())
+                                && environment.get(name).equals("0")));
         return from(launchers);
     }
 
@@ -148,35 +153,42 @@ public record HvdConfig(
      * @param gpus per rank; 0 leaves it as it is
      */
     public HvdConfig withGpusPerRank(int gpus) {
-        return gpus == 0
-                ? this
-                : new HvdConfig(
-                        backend,
-                        openMpiHome,
-                        mpiJar,
-                        mpiThreadsDisabled,
-                        startTimeoutSeconds,
-                        controlInterface,
-                        engine,
-                        stageBytes,
-                        sharedMemory,
-                        compressOnOneHost,
-                        allreduceAlgorithm,
-                        gpu.withPerRank(gpus),
-                        threadsPerRank,
-                        stall,
-                        debug,
-                        failureDirectory,
-                        launcherAddress,
-                        terminal,
-                        log,
-                        timeline,
-                        autotune,
-                        launcherRank,
-                        launcherSize,
-                        slurm,
-                        foreignLauncher,
-                        notes);
+        return gpus == 0 ? this : with(gpu.withPerRank(gpus), debug);
+    }
+
+    /** This configuration for a program that has a handler of its own for exceptions that nobody catches. */
+    public HvdConfig withoutUncaughtHandler() {
+        return with(gpu, debug.withoutUncaughtHandler());
+    }
+
+    private HvdConfig with(GpuSettings gpus, DebugSettings debugging) {
+        return new HvdConfig(
+                backend,
+                openMpiHome,
+                mpiJar,
+                mpiThreadsDisabled,
+                startTimeoutSeconds,
+                controlInterface,
+                engine,
+                stageBytes,
+                sharedMemory,
+                compressOnOneHost,
+                allreduceAlgorithm,
+                gpus,
+                threadsPerRank,
+                stall,
+                debugging,
+                failureDirectory,
+                launcherAddress,
+                terminal,
+                log,
+                timeline,
+                autotune,
+                launcherRank,
+                launcherSize,
+                slurm,
+                foreignLauncher,
+                notes);
     }
 
     /** Whether mpirun, srun or the like has started this process. */
@@ -248,6 +260,11 @@ public record HvdConfig(
     /** Steps between two comparisons of the ranks' parameters; 0 for none. */
     public int divergenceSteps() {
         return debug.divergenceSteps();
+    }
+
+    /** Whether a thread that ends by an exception ends the job. */
+    public boolean handlesUncaught() {
+        return debug.uncaughtHandler();
     }
 
     /** Whether every rank says at init where it runs. */

@@ -118,6 +118,12 @@ public enum Setting {
             JOB,
             "optimizer steps from one comparison of the ranks' parameters, by a hash, to the next; 0 never compares"),
     FLIGHT_RECORDER("HVD_FLIGHT_RECORDER", "128", JOB, "calls that each rank remembers for the report of a hang"),
+    UNCAUGHT_HANDLER(
+            "HVD_UNCAUGHT_HANDLER",
+            "1",
+            RANK,
+            "0 leaves exceptions that nobody catches to the program's own handler: a thread that ends by one no longer"
+                    + " ends the job"),
     SHOW_RANKS(
             "HVD_SHOW_RANKS",
             "0",

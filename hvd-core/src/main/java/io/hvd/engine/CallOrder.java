@@ -117,7 +117,8 @@ final class CallOrder {
                             call.request().name(),
                             Batch.Reason.RANK_GONE,
                             call.what() + " at " + call.site() + " can never be complete: ranks " + RankSet.format(gone)
-                                    + " have closed their context without calling it",
+                                    + " have closed their context without calling it; a rank that has fewer steps than the"
+                                    + " others calls join() before it closes",
                             List.of(call.rank())),
                     List.of(call))));
             queue.clear();

@@ -273,7 +273,8 @@ final class Negotiation {
                     Batch.Reason.RANK_GONE,
                     "tensor \"" + tally.name() + "\" can never be complete: ranks "
                             + RankSet.format(global(gone(tally)))
-                            + " have closed their context without submitting it");
+                            + " have closed their context without submitting it; a rank that has fewer steps than the"
+                            + " others calls join() before it closes");
             batches.add(why.refusal(tally));
             refusals.spoil(tally.groups(), why);
         }

@@ -29,6 +29,9 @@ final class ExitHook {
             orderly.run(member);
             return;
         }
+        if (member.isAlone()) {
+            return;
+        }
         ExitCause cause = ExitCause.find();
         if (cause.signal()) {
             endedBySignal(member);

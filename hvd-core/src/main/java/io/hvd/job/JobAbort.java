@@ -48,6 +48,11 @@ final class JobAbort {
         exit.awaitOthers(new MemberView(member));
     }
 
+    /** Has the calls that wait on this rank throw, and every later one. Its process goes on. */
+    void free(Membership member, String why) {
+        member.fail(report.sentence(why), TELL_MILLIS);
+    }
+
     /**
      * Leaves a job that cannot go on, as the engine has learned. If the launcher does not end this process, it ends
      * itself.

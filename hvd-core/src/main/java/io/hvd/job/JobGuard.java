@@ -1,5 +1,6 @@
 package io.hvd.job;
 
+import io.hvd.config.HvdConfig;
 import io.hvd.monitor.HangReport;
 import io.hvd.spi.Topology;
 import org.slf4j.Logger;
@@ -9,6 +10,9 @@ import org.slf4j.LoggerFactory;
  * Sees to it that a job never outlives one of its ranks: a rank that throws or exits says why, tells
  * the others and ends them all. MPI alone notices neither an exception in a background thread nor,
  * while other threads live, one in main.
+ *
+ * <p>A rank that is alone in its job, and was started by no launcher, has nobody to tell: its process is the program's
+ * own, which may be a server or a notebook, and is never ended here.
  */
 final class JobGuard implements JobEvents {
     private static final Logger LOG = LoggerFactory.getLogger(JobGuard.class);
@@ -17,7 +21,11 @@ final class JobGuard implements JobEvents {
     private final JobAbort abort;
     private final UncaughtExceptions uncaught;
     private final ExitHook exitHook;
-    private boolean installed;
+    private boolean hooked;
+    /** Null while there is none. */
+    private Thread.UncaughtExceptionHandler handler;
+
+    private Thread.UncaughtExceptionHandler previous;
     /** Null until this rank has joined. */
     private volatile Membership membership;
 
@@ -34,8 +42,11 @@ final class JobGuard implements JobEvents {
      */
     void watch(Membership watched) {
         follow(watched);
-        install();
-        JobAbort.daemon(this::rehearse, "hvd-guard-rehearsal").start();
+        hook();
+        handle(watched.config().handlesUncaught() && !watched.isAlone());
+        if (!watched.isAlone()) {
+            JobAbort.daemon(this::rehearse, "hvd-guard-rehearsal").start();
+        }
     }
 
     /** What takes longest the first time is done once while nothing is wrong. */
@@ -62,20 +73,30 @@ final class JobGuard implements JobEvents {
     }
 
     /** Init is about to throw. */
-    void notJoined(Throwable cause) {
+    void notJoined(HvdConfig config, Throwable cause) {
         uncaught.notJoined(cause);
-        install();
+        handle(config.handlesUncaught() && config.startedByLauncher());
+        hook();
     }
 
-    private synchronized void install() {
-        if (installed) {
-            return;
+    private synchronized void hook() {
+        if (!hooked) {
+            hooked = true;
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> exitHook.run(membership), "hvd-exit"));
         }
-        installed = true;
-        Thread.UncaughtExceptionHandler previous = Thread.getDefaultUncaughtExceptionHandler();
-        Thread.setDefaultUncaughtExceptionHandler(
-                (thread, cause) -> uncaught.handle(previous, membership, thread, cause));
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> exitHook.run(membership), "hvd-exit"));
+    }
+
+    /** Sets the handler, or takes away that of an earlier job unless the program has set its own since. */
+    private synchronized void handle(boolean wanted) {
+        if (wanted && handler == null) {
+            previous = Thread.getDefaultUncaughtExceptionHandler();
+            Thread.UncaughtExceptionHandler before = previous;
+            handler = (thread, cause) -> uncaught.handle(before, membership, thread, cause);
+            Thread.setDefaultUncaughtExceptionHandler(handler);
+        } else if (!wanted && handler != null && Thread.getDefaultUncaughtExceptionHandler() == handler) {
+            Thread.setDefaultUncaughtExceptionHandler(previous);
+            handler = null;
+        }
     }
 
     @Override
@@ -85,7 +106,9 @@ final class JobGuard implements JobEvents {
 
     @Override
     public void failed(Membership member, String why) {
-        abort.leave(member, why);
+        if (!member.isAlone()) {
+            abort.leave(member, why);
+        } // else every call that waits, and every later one, throws
     }
 
     /** Every rank has closed in order, so what the program has come to stands. */
@@ -106,7 +129,11 @@ final class JobGuard implements JobEvents {
 
     @Override
     public void hung(Membership member, HangReport hang) {
-        abort.hung(member, hang);
+        if (member.isAlone()) {
+            abort.free(member, "the job hangs: " + hang.verdict() + "; all stacks: " + hang.file());
+        } else {
+            abort.hung(member, hang);
+        }
     }
 
     void noteHang(Membership member, HangReport hang) {

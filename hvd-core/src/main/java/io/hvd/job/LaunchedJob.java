@@ -54,7 +54,7 @@ final class LaunchedJob implements SpawnedJob {
     @Override
     public void refused(int thread, Throwable cause) {
         if (thread == 0) {
-            guards.get(0).notJoined(cause);
+            guards.get(0).notJoined(config, cause);
         }
         team.get(thread).giveUp("thread " + thread + " could not join: " + cause);
     }

@@ -13,6 +13,7 @@ import io.hvd.spi.Topology;
 import io.hvd.tensor.Device;
 import io.hvd.timeline.Timeline;
 import io.hvd.trace.Call;
+import io.hvd.trace.CallSite;
 import io.hvd.trace.FlightRecorder;
 import java.time.Duration;
 import java.util.List;
@@ -37,6 +38,9 @@ public final class Membership {
     private final UnreadResults unreadResults = new UnreadResults();
     private final JobFailure failure = new JobFailure();
     private volatile boolean open = true;
+    /** Who closed it and where; empty while it is open. */
+    private volatile String end = "";
+
     private volatile boolean threadsSpeak;
 
     /** On the communication thread, on all ranks together. */
@@ -132,7 +136,7 @@ public final class Membership {
      */
     public Engine open(String call) {
         if (!open) {
-            throw new NotInitialisedException(call);
+            throw closed(call);
         }
         return engine;
     }
@@ -140,9 +144,18 @@ public final class Membership {
     /** Does what {@link #open(String)} does, but makes the name of the call only for an error. */
     public Engine open(OpKind call) {
         if (!open) {
-            throw new NotInitialisedException(call.toString());
+            throw closed(call.toString());
         }
         return engine;
+    }
+
+    /** What a call gets after this rank has left. */
+    public NotInitialisedException closed(String call) {
+        return new NotInitialisedException(
+                call,
+                "but the context of rank " + topology().rank() + " of "
+                        + topology().size() + " has been closed, " + end
+                        + ": call it before that, or join a new job with Hvd.init() first");
     }
 
     public Engine engine() {
@@ -151,6 +164,11 @@ public final class Membership {
 
     public Topology topology() {
         return backend.topology();
+    }
+
+    /** Whether neither another rank nor a launcher has to hear of this rank's end. */
+    boolean isAlone() {
+        return topology().size() == 1 && !config.startedByLauncher();
     }
 
     /** The back end and why it was chosen. */
@@ -231,8 +249,10 @@ public final class Membership {
         Call leaving = recorder.submitted(new Call.Operation("close", "HvdContext.close", "", 0, everybody()));
         engine.close(() -> timeline.ifPresent(Timeline::close));
         recorder.ended(leaving, failure());
+        end = "by thread " + Thread.currentThread().getName() + " at " + CallSite.current();
         open = false;
         monitor.close();
+        unreadResults.look();
         if (last) {
             finish();
         }

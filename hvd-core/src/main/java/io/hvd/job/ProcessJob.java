@@ -9,21 +9,26 @@ import io.hvd.spi.StartupHook;
 import io.hvd.spi.Topology;
 import java.util.List;
 import java.util.ServiceLoader;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 
 /** The job that this process is in, as a rank or by its threads: one after the other, all under one guard. Any thread may use it. */
 public final class ProcessJob {
     /** Null before the first job. */
     private JobGuard guard;
+    /** Spawns whose ranks run at the moment. */
+    private final AtomicInteger spawns = new AtomicInteger();
 
     /**
      * Joins as one rank the job that a launcher has started; without one, this process is a job of its own.
      *
      * @param ranks world ranks that take part, in their new order; empty means all
      * @param processSets global ranks of the process sets that are there from the start
-     * @param gpusPerRank 0 for as many as the settings say
+     * @param options what the program asks for, on top of the settings
      */
-    public synchronized Membership join(List<Integer> ranks, List<List<Integer>> processSets, int gpusPerRank) {
-        HvdConfig config = settings().withGpusPerRank(gpusPerRank);
+    public synchronized Membership join(
+            List<Integer> ranks, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options) {
+        HvdConfig config = options.apply(settings(options));
         config.applyLog();
         requireDistinct(ranks);
         JobGuard process = guard(config);
@@ -31,18 +36,19 @@ public final class ProcessJob {
         try {
             membership = join(ranks, processSets, config, process);
         } catch (RuntimeException | Error e) {
-            process.notJoined(e);
+            process.notJoined(config, e);
             throw e;
         }
         StartLog.write(membership, membership.topology().localSize());
         return membership;
     }
 
-    private static HvdConfig settings() {
+    private static HvdConfig settings(UnaryOperator<HvdConfig> options) {
         try {
             return HvdConfig.fromEnvironment();
         } catch (HvdException bad) {
-            new JobGuard(new FailureReport(HvdConfig.ofLauncherOnly(System.getenv()))).notJoined(bad);
+            HvdConfig launchers = options.apply(HvdConfig.ofLauncherOnly(System.getenv()));
+            new JobGuard(new FailureReport(launchers)).notJoined(launchers, bad);
             throw bad;
         }
     }
@@ -73,21 +79,36 @@ public final class ProcessJob {
      * Runs ranks as threads, which are a job of their own, or a part of the one that a launcher has started.
      *
      * @param processSets global ranks of those that are there from the start
+     * @param options what the program asks for, on top of the settings
      * @return the results by thread
      */
-    public <R> List<R> spawn(int size, List<List<Integer>> processSets, RankProgram<R> program) {
-        HvdConfig config = HvdConfig.fromEnvironment();
+    public <R> List<R> spawn(
+            int size, List<List<Integer>> processSets, UnaryOperator<HvdConfig> options, RankProgram<R> program) {
+        HvdConfig config = options.apply(HvdConfig.fromEnvironment());
         config.applyLog();
         runStartupHooks();
         if (size < 1) {
             throw new IllegalArgumentException("spawn of " + size + " ranks, expected at least 1");
         }
+        spawns.incrementAndGet();
+        try {
+            return threads(size, processSets, config).run(program);
+        } finally {
+            spawns.decrementAndGet();
+        }
+    }
+
+    private RankThreads threads(int size, List<List<Integer>> processSets, HvdConfig config) {
         if (BackendSelection.isOneOfSeveral(config)) {
-            return RankThreads.launched(size, processSets, config, guardOfThreads(config, size))
-                    .run(program);
+            return RankThreads.launched(size, processSets, config, guardOfThreads(config, size));
         }
         StartLog.notes(config);
-        return RankThreads.alone(size, processSets, config).run(program);
+        return RankThreads.alone(size, processSets, config);
+    }
+
+    /** Whether ranks run as threads of this process at the moment. */
+    public boolean isSpawning() {
+        return spawns.get() > 0;
     }
 
     /** The guard of this process, which must not be in a job already: MPI serves one at a time. */

@@ -4,6 +4,8 @@ import io.hvd.config.HvdConfig;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.ForkJoinWorkerThread;
+import java.util.concurrent.ThreadPoolExecutor;
 
 /** Ranks as threads of one JVM, each with a membership of its own. */
 public final class RankThreads {
@@ -108,5 +110,73 @@ public final class RankThreads {
             giveUpNanos = System.nanoTime() + GIVE_UP_NANOS;
         }
         return System.nanoTime() > giveUpNanos;
+    }
+
+    /**
+     * Something that belongs to the rank of the calling thread. A rank's own thread is bound to it, and so are the
+     * threads that this thread starts, and those that they start.
+     *
+     * <p>A thread of a pool is not: whichever rank gave the pool work when it needed a thread has started that thread,
+     * and it does the work of all. Threads of the JDK's pools are recognised as such; a pool that makes its threads in
+     * another way is not.
+     */
+    public static final class Bound<T> {
+        private final InheritableThreadLocal<Claim<T>> claims = new InheritableThreadLocal<>() {
+            @Override
+            protected Claim<T> childValue(Claim<T> parent) {
+                return parent == null ? null : parent.ofChild();
+            }
+        };
+
+        /** Binds the calling thread, which is a rank's own. */
+        public void bind(T value) {
+            claims.set(new Claim<>(value, false));
+        }
+
+        /** What the calling thread, or a thread before it, was bound to; null if none was. */
+        public T inherited() {
+            Claim<T> claim = claims.get();
+            return claim == null ? null : claim.value;
+        }
+
+        /** Whether it may be another rank's. */
+        public boolean isUncertain() {
+            Claim<T> claim = claims.get();
+            return claim != null && claim.isUncertain();
+        }
+    }
+
+    /** What one thread has; it is used on this thread only. */
+    private static final class Claim<T> {
+        private final T value;
+        /** Null until it is asked for: a thread works for a pool as long as it lives, or never. */
+        private Boolean uncertain;
+
+        Claim(T value, Boolean uncertain) {
+            this.value = value;
+            this.uncertain = uncertain;
+        }
+
+        /** A thread that a pool's thread starts knows no more than that one. */
+        Claim<T> ofChild() {
+            return new Claim<>(value, isUncertain() ? true : null);
+        }
+
+        boolean isUncertain() {
+            if (uncertain == null) {
+                uncertain = isOfAPool();
+            }
+            return uncertain;
+        }
+
+        private static boolean isOfAPool() {
+            return Thread.currentThread() instanceof ForkJoinWorkerThread
+                    || StackWalker.getInstance().walk(frames -> frames.anyMatch(Claim::isWorker));
+        }
+
+        private static boolean isWorker(StackWalker.StackFrame frame) {
+            return frame.getClassName().equals(ThreadPoolExecutor.class.getName())
+                    && frame.getMethodName().equals("runWorker");
+        }
     }
 }

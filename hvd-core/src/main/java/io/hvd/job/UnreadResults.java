@@ -2,7 +2,9 @@ package io.hvd.job;
 
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.CallSite;
-import java.lang.ref.Cleaner;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
@@ -18,26 +20,45 @@ public final class UnreadResults {
     /** Limits the memory for names: an operation without a name gets a new name each time. */
     static final int MOST_NAMES = 4096;
 
-    /** Made with its thread when the first result has to be watched. */
-    private Cleaner cleaner;
+    private final ReferenceQueue<Tensor> garbage = new ReferenceQueue<>();
+    /** The references must outlive their tensors. */
+    private final Set<Watched> pending = ConcurrentHashMap.newKeySet();
 
     private final Set<String> watched = ConcurrentHashMap.newKeySet();
     private final Set<String> named = ConcurrentHashMap.newKeySet();
 
+    private static final class Watched extends PhantomReference<Tensor> {
+        private final Runnable afterwards;
+
+        Watched(Tensor tensor, ReferenceQueue<Tensor> garbage, Runnable afterwards) {
+            super(tensor, garbage);
+            this.afterwards = afterwards;
+        }
+    }
+
     /** Called by the thread that gets the result. */
     public void expect(Tensor result, String name) {
+        look();
         if (watched.contains(name) || watched.size() >= MOST_NAMES || !watched.add(name)) {
             return;
         }
         String site = CallSite.current();
-        result.expectReading(cleaner(), () -> report(name, site));
+        result.expectReading(
+                (tensor, afterwards) -> pending.add(new Watched(tensor, garbage, afterwards)),
+                () -> report(name, site));
     }
 
-    private synchronized Cleaner cleaner() {
-        if (cleaner == null) {
-            cleaner = Cleaner.create();
+    /**
+     * Reports what has become garbage unread. There is no thread for it, which would have to outlive the job for the
+     * last results; the next result, or the end of the job, looks for those before.
+     */
+    void look() {
+        for (Reference<?> gone = garbage.poll(); gone != null; gone = garbage.poll()) {
+            Watched result = (Watched) gone;
+            if (pending.remove(result)) {
+                result.afterwards.run();
+            }
         }
-        return cleaner;
     }
 
     private void report(String name, String site) {

@@ -1,10 +1,10 @@
 package io.hvd.tensor;
 
-import java.lang.ref.Cleaner;
 import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.BiConsumer;
 
 /**
  * A shape and an element type over memory that belongs to the program. Making a tensor copies nothing: an in-place
@@ -176,16 +176,17 @@ public final class Tensor {
      * the result of a collective that the program ignores. Call it once, before the tensor is handed over. Passing the
      * tensor to another operation counts as reading.
      *
-     * @param cleaner the cleaner whose thread runs the report, at most once
+     * @param afterLife runs an action at most once, after an object has become garbage, as {@link
+     *     java.lang.ref.Cleaner#register} does
      * @param onNeverRead the report; it must not refer to this tensor, which would then never become garbage
      * @throws IllegalStateException if it has been called before
      */
-    public void expectReading(Cleaner cleaner, Runnable onNeverRead) {
+    public void expectReading(BiConsumer<Tensor, Runnable> afterLife, Runnable onNeverRead) {
         if (watch != null) {
             throw new IllegalStateException("reading of " + this + " is expected already");
         }
         watch = new ReadWatch(Objects.requireNonNull(onNeverRead));
-        cleaner.register(this, watch);
+        afterLife.accept(this, watch);
     }
 
     private void markRead() {

@@ -69,7 +69,7 @@ class ReadWatchTest {
     @Test
     void readingCanBeExpectedOnce() {
         Tensor tensor = watched();
-        assertThatThrownBy(() -> tensor.expectReading(cleaner, () -> {}))
+        assertThatThrownBy(() -> tensor.expectReading(cleaner::register, () -> {}))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("float32[1]");
         tensor.item();
@@ -77,7 +77,7 @@ class ReadWatchTest {
 
     private Tensor watched() {
         Tensor tensor = Tensor.of(1f);
-        tensor.expectReading(cleaner, reports::incrementAndGet);
+        tensor.expectReading(cleaner::register, reports::incrementAndGet);
         return tensor;
     }
 

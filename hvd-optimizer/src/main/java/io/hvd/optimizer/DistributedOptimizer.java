@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -49,7 +50,7 @@ public final class DistributedOptimizer implements Optimizer {
 
     private DistributedOptimizer(Builder builder) {
         this.inner = builder.inner;
-        this.set = builder.set != null ? builder.set : Hvd.context();
+        this.set = builder.ranks();
         this.parameters = OptimizerCheck.requireUsable(inner.parameters());
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
@@ -115,13 +116,20 @@ public final class DistributedOptimizer implements Optimizer {
         }
     }
 
-    /** Averages the gradients, unless {@link #skipSynchronize()} is in effect, and steps the wrapped optimizer. */
+    /**
+     * Averages the gradients, unless {@link #skipSynchronize()} is in effect, and steps the wrapped optimizer.
+     *
+     * @throws HvdException if there was no backward since the last step, as far as the wrapped optimizer is a
+     *     {@link GradientSource} and so can tell, and there are several ranks; nothing has then been sent
+     */
     @Override
     public void step() {
         if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
                         + " try (var skip = optimizer.skipSynchronize()) { optimizer.step(); }");
+            } else {
+                requireBackward();
             }
             synchronize();
         }
@@ -130,6 +138,20 @@ public final class DistributedOptimizer implements Optimizer {
         synchronizedAlready = false;
         set.markStep();
         guard.stepped();
+    }
+
+    /** Without a backward, the ranks would average zeros, or the last step's gradients once more. */
+    private void requireBackward() {
+        if (source != null && exchange.isBetweenSteps() && !source.hasNewGradient()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "step() on rank " + set.rank() + " of " + set.size()
+                            + " without a backward since the last step() or"
+                            + " zeroGradients(): none of the " + parameters.size() + " parameters, \""
+                            + parameters.get(0).name() + "\" the first, has a new gradient. The order is"
+                            + " zeroGradients(), backward, step(); a rank without data of its own calls backward on a"
+                            + " loss times 0, or join() when it has no more");
+        }
     }
 
     private void warnIfNeverBroadcast() {
@@ -297,7 +319,11 @@ public final class DistributedOptimizer implements Optimizer {
     /** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
     public static final class Builder {
         private final Optimizer inner;
+        /** Null for the current context. */
+        private HvdContext context;
+        /** Null for all ranks of the context. */
         private ProcessSet set;
+
         private Compression compression = Compression.NONE;
         private ReduceOp op = ReduceOp.AVERAGE;
         private double predivide = 1.0;
@@ -311,18 +337,22 @@ public final class DistributedOptimizer implements Optimizer {
             this.inner = Objects.requireNonNull(inner, "optimizer");
         }
 
-        /** Averages over all ranks of this context; the default is the current context. */
-        public Builder context(HvdContext context) {
-            this.set = context;
+        /**
+         * Sets the job in which gradients are averaged; the default is the current context. Unless {@link #processSet}
+         * names some of its ranks, all of them take part.
+         */
+        public Builder context(HvdContext job) {
+            this.context = Objects.requireNonNull(job, "context");
             return this;
         }
 
         /**
          * Averages over some of the ranks. On the other ranks, {@link DistributedOptimizer#synchronize()} exchanges
-         * nothing and {@link DistributedOptimizer#step()} uses the rank's own gradients.
+         * nothing and {@link DistributedOptimizer#step()} uses the rank's own gradients. It may come before or after
+         * {@link #context}, whose set it must then be.
          */
         public Builder processSet(ProcessSet ranks) {
-            this.set = ranks;
+            this.set = Objects.requireNonNull(ranks, "process set");
             return this;
         }
 
@@ -390,6 +420,22 @@ public final class DistributedOptimizer implements Optimizer {
             return this;
         }
 
+        /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
+        private ProcessSet ranks() {
+            if (set == null) {
+                return context != null ? context : Hvd.context();
+            }
+            if (context != null && context.processSets().get(set.id()) != set) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT,
+                        "the optimizer got context(...) and processSet(...), but process set " + set.id() + " of ranks "
+                                + set.ranks() + " is not one of that context, which has sets "
+                                + new TreeSet<>(context.processSets().keySet())
+                                + ". Leave context(...) out, or name a set of that context");
+            }
+            return set;
+        }
+
         private GradientAllreduce allreduce(ProcessSet ranks) {
             AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
             return new GradientAllreduce(
@@ -397,7 +443,8 @@ public final class DistributedOptimizer implements Optimizer {
         }
 
         /**
-         * @throws HvdException if parameter names are missing or not distinct, or settings contradict each other
+         * @throws HvdException if parameter names are missing or not distinct, or settings contradict each other, such
+         *     as a context and a process set of another one
          */
         public DistributedOptimizer build() {
             return new DistributedOptimizer(this);

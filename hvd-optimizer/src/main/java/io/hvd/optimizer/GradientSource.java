@@ -20,6 +20,12 @@ public interface GradientSource {
      */
     void adopt();
 
+    /**
+     * Whether a parameter has a gradient that the last {@link #adopt} did not leave there. False if there is none at
+     * all, as after {@link Optimizer#zeroGradients()}.
+     */
+    boolean hasNewGradient();
+
     /** Gets the announcements of a gradient source. */
     interface Listener {
         /**

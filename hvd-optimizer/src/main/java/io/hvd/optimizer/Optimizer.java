@@ -13,10 +13,10 @@ public interface Optimizer {
     /** Sets all gradients to zero. */
     void zeroGradients();
 
-    /** The learning rate of the next step. */
+    /** The learning rate; where there are parameter groups, that of the first one. */
     double learningRate();
 
-    /** Sets the learning rate of the following steps. */
+    /** Sets the learning rate; where there are parameter groups, their ratio to the first one's stays as it is. */
     void learningRate(double rate);
 
     /**

@@ -1,11 +1,11 @@
 package io.hvd.train;
 
 import io.hvd.AllreduceOptions;
-import io.hvd.HvdContext;
+import io.hvd.ProcessSet;
 import io.hvd.tensor.Tensor;
 
 /**
- * A mean over the samples of all ranks, exact also when the ranks have seen different numbers of
+ * A mean over the samples of all ranks or of some, exact also when the ranks have seen different numbers of
  * them: sums and counts travel, not means. Fed through an {@code EvalSampler} every sample counts once.
  */
 public final class MeanMetric {
@@ -26,15 +26,21 @@ public final class MeanMetric {
         count += samples;
     }
 
-    /** The mean over all ranks; every rank must call it and gets the same result. It is NaN if no rank has a sample. */
-    public Result reduce(HvdContext hvd) {
-        Tensor total = hvd.allreduce("metric." + name, Tensor.of(sum, (double) count), AllreduceOptions.sum());
+    /**
+     * The mean over the ranks of a process set; each of them must call it, and gets the same result. It is NaN if none
+     * of them has a sample.
+     *
+     * @param ranks the context for all ranks, or some of them
+     * @throws io.hvd.error.HvdException if this rank is not in the set
+     */
+    public Result reduce(ProcessSet ranks) {
+        Tensor total = ranks.allreduce("metric." + name, Tensor.of(sum, (double) count), AllreduceOptions.sum());
         double[] values = (double[]) total.toArray();
         return new Result(values[0] / values[1], (long) values[1]);
     }
 
     /**
-     * A mean and the number of samples behind it, over all ranks.
+     * A mean and the number of samples behind it, over the ranks that have reduced it.
      */
     public record Result(double mean, long samples) {}
 }

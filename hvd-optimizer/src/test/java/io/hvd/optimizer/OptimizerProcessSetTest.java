@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
+import io.hvd.HvdContext;
 import io.hvd.InitOptions;
 import io.hvd.ProcessSet;
 import io.hvd.error.HvdException;
@@ -37,6 +38,45 @@ class OptimizerProcessSetTest {
             hvd.removeProcessSet(set);
             return null;
         });
+    }
+
+    @Test
+    void aContextBeforeOrAfterAProcessSetLeavesItAsItIs() {
+        InitOptions pair = InitOptions.standard().withProcessSets(List.of(List.of(1, 2)));
+        Hvd.spawn(3, pair, hvd -> {
+            ProcessSet set = hvd.processSet(1);
+            float expected = set.included() ? 1.5f : hvd.rank();
+            float[] before = {hvd.rank()};
+            wrap(before).context(hvd).processSet(set).build().synchronize();
+            assertThat(before).containsExactly(expected);
+
+            float[] after = {hvd.rank()};
+            wrap(after).processSet(set).context(hvd).build().synchronize();
+            assertThat(after).containsExactly(expected);
+
+            float[] all = {hvd.rank()};
+            wrap(all).context(hvd).build().synchronize();
+            assertThat(all).containsExactly(1);
+            return null;
+        });
+    }
+
+    @Test
+    void aProcessSetOfAnotherContextIsRefusedWithItsRanks() {
+        InitOptions pair = InitOptions.standard().withProcessSets(List.of(List.of(0, 2)));
+        List<HvdContext> earlier = Hvd.spawn(3, pair, hvd -> hvd);
+        Hvd.spawn(3, hvd -> {
+            ProcessSet foreign = earlier.get(hvd.rank()).processSet(1);
+            assertThatThrownBy(() ->
+                            wrap(new float[1]).processSet(foreign).context(hvd).build())
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContainingAll("HVD-202", "process set 1 of ranks [0, 2]", "sets [0]", "context(...)");
+            return null;
+        });
+    }
+
+    private static DistributedOptimizer.Builder wrap(float[] gradient) {
+        return DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", new float[1], gradient), 1));
     }
 
     @Test

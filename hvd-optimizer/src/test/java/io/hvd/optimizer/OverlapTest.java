@@ -238,5 +238,10 @@ class OverlapTest {
         public void adopt() {
             calls.add("adopt");
         }
+
+        @Override
+        public boolean hasNewGradient() {
+            return true; // the arrays always hold one
+        }
     }
 }

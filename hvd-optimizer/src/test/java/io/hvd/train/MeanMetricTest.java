@@ -1,8 +1,12 @@
 package io.hvd.train;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
+import io.hvd.InitOptions;
+import io.hvd.ProcessSet;
+import io.hvd.error.HvdException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,6 +28,26 @@ class MeanMetricTest {
         });
 
         assertThat(results).as("a mean of the ranks' means would be 6").containsOnly(new MeanMetric.Result(4, 4));
+    }
+
+    @Test
+    void aProcessSetHasAMeanOfItsOwn() {
+        InitOptions twoSets = InitOptions.standard().withProcessSets(List.of(List.of(0, 2), List.of(1, 3)));
+        Hvd.spawn(4, twoSets, hvd -> {
+            ProcessSet mine = hvd.processSet(1 + hvd.rank() % 2);
+            ProcessSet others = hvd.processSet(2 - hvd.rank() % 2);
+            MeanMetric loss = new MeanMetric("loss");
+            loss.add(10 * hvd.rank(), 1 + hvd.rank());
+
+            // Ranks 0 and 2: 20 over 1 + 3 samples. Ranks 1 and 3: 40 over 2 + 4.
+            assertThat(loss.reduce(mine))
+                    .isEqualTo(hvd.rank() % 2 == 0 ? new MeanMetric.Result(5, 4) : new MeanMetric.Result(40.0 / 6, 6));
+            assertThat(loss.reduce(hvd)).isEqualTo(new MeanMetric.Result(6, 10));
+            assertThatThrownBy(() -> loss.reduce(others))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContainingAll("metric.loss", "process set " + others.id());
+            return null;
+        });
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.error.HvdException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -88,6 +89,8 @@ final class AdjointHook extends FunctionPreHook {
     public TensorVector apply(TensorVector gradients) {
         try (PointerScope scope = new PointerScope()) {
             return deliver(new TensorVector(flat(adjoint.apply(complete(gradients)))));
+        } catch (HvdException e) {
+            throw HookFailures.remembered(e);
         }
     }
 

@@ -86,6 +86,8 @@ final class GradientHook extends VoidTensorHook {
                 told.slot().collect(dense(new Tensor(gradient), told));
                 told.listener().ready(told.index());
             }
+        } catch (HvdException e) {
+            throw HookFailures.remembered(e);
         } finally {
             gradient.close();
         }

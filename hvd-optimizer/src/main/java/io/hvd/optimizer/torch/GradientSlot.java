@@ -96,6 +96,12 @@ final class GradientSlot {
         handOver();
     }
 
+    /** Whether there is a gradient in other memory than the slot, which backward must have put there. */
+    boolean hasNewGradient() {
+        Tensor gradient = value.grad();
+        return gradient.defined() && !isSlot(gradient);
+    }
+
     /** From here on {@code value.grad()} is the slot. */
     void becomeGradient() {
         if (!isSlot(value.grad())) {

@@ -39,8 +39,8 @@ import org.bytedeco.pytorch.global.torch;
  * the tests whose names end in {@code _grad}.)
  *
  * <p>Any thread may use it; it holds nothing but the process set. What the ranks must say alike, and what is
- * thrown when they do not, stands at {@link ProcessSet}; a failure during backward leaves {@code backward()} as
- * a RuntimeException with the same text.
+ * thrown when they do not, stands at {@link ProcessSet}; a failure during backward leaves {@link
+ * TorchOptimizer#backward} as itself, and LibTorch's own {@code backward()} as a RuntimeException with the same text.
  */
 public final class TorchCollectives {
     private final ProcessSet set;

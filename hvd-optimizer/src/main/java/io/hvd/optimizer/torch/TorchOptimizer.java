@@ -38,6 +38,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
     /** The streams of the GPUs that parameters are on. */
     private final Set<ExchangeStream> exchanges = new HashSet<>();
 
+    private final GroupRates rates;
     private final TorchState state;
 
     /**
@@ -72,7 +73,25 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         this.sparseAsDense = sparseAsDense;
         addSlots(namedParameters.items(), exchange);
         requireSameAs(inner);
+        this.rates = new GroupRates(inner);
         this.state = new TorchState(inner, parameters);
+    }
+
+    /**
+     * Runs {@code loss.backward()}, and throws what hvd throws in it as itself. LibTorch's own method gives a {@link
+     * RuntimeException} with the same text instead, because JavaCPP carries no more than the text through native code.
+     *
+     * @throws HvdException what a hook of a gradient, or a collective inside of the model, has thrown: with its
+     *     identifier and type, the caller's stack, and the original as its cause; LibTorch's exception is suppressed
+     */
+    public static void backward(org.bytedeco.pytorch.Tensor loss) {
+        try {
+            loss.backward();
+        } catch (RuntimeException e) {
+            HvdException known = HookFailures.behind(e).orElseThrow(() -> e).seenHere();
+            known.addSuppressed(e);
+            throw known;
+        }
     }
 
     private void addSlots(
@@ -156,16 +175,17 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
 
     @Override
     public double learningRate() {
-        return inner.param_groups().get(0).options().get_lr();
+        return rates.first();
     }
 
-    /** Sets the rate of every parameter group. */
+    /**
+     * Sets the rate of the first parameter group; every other group keeps the ratio of its rate to the first one's.
+     *
+     * @throws HvdException if there is no such ratio, because the first group has the rate 0 and another one has not
+     */
     @Override
     public void learningRate(double rate) {
-        OptimizerParamGroupVector groups = inner.param_groups();
-        for (long i = 0; i < groups.size(); i++) {
-            groups.get(i).options().set_lr(rate);
-        }
+        rates.set(rate);
     }
 
     /** Optimizers with the same settings and the same past write the same bytes, in any process. */
@@ -201,6 +221,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         giveBack();
         try (PointerScope scope = new PointerScope()) {
             slots.forEach(GradientSlot::becomeGradient);
+        }
+    }
+
+    @Override
+    public boolean hasNewGradient() {
+        try (PointerScope scope = new PointerScope()) {
+            return slots.stream().anyMatch(GradientSlot::hasNewGradient);
         }
     }
 

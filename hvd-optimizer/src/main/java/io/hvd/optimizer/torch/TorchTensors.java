@@ -8,6 +8,7 @@ import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.TreeMap;
 import org.bytedeco.javacpp.BytePointer;
@@ -72,7 +73,11 @@ public final class TorchTensors {
         if (!tensor.is_contiguous()) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
-                    "tensor \"" + name + "\" is not contiguous; hvd reads and writes plain memory");
+                    "tensor \"" + name + "\" of shape " + shape(tensor) + " has strides "
+                            + Arrays.toString(tensor.strides().vec().get())
+                            + ", so it is not contiguous, and hvd reads and writes elements one after the other: hand"
+                            + " over tensor.contiguous(), which is a copy, and bring the result of an in-place"
+                            + " operation back with tensor.copy_(copy)");
         }
     }
 
@@ -139,7 +144,7 @@ public final class TorchTensors {
                 throw new HvdException(
                         ErrorId.UNSUPPORTED,
                         "tensor \"" + name + "\" has type " + type + ", hvd carries "
-                                + java.util.Arrays.toString(DType.values()));
+                                + Arrays.toString(DType.values()));
         };
     }
 }

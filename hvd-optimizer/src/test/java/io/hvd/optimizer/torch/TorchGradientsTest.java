@@ -5,6 +5,7 @@ import static io.hvd.optimizer.torch.Models.floats;
 import static io.hvd.optimizer.torch.Models.weights;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.hvd.Hvd;
 import io.hvd.error.ErrorId;
@@ -319,6 +320,82 @@ class TorchGradientsTest {
             w.mul(Models.tensor(10)).sum().backward();
             optimizer.step();
             assertThat(floats(w)).containsExactly(1 - 11);
+            return null;
+        });
+    }
+
+    /** The hooks of both ranks throw the same words, at about the same time. */
+    @Test
+    void whatAHookThrowsReachesTheCallerOfBackwardAsItself() {
+        Hvd.spawn(2, hvd -> {
+            Words words = new Words(true);
+            DistributedOptimizer optimizer = distributed(words);
+            assertThatThrownBy(() -> TorchOptimizer.backward(words.loss(1, 2)))
+                    .isInstanceOfSatisfying(HvdException.class, e -> {
+                        assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED);
+                        assertThat(e).hasMessageContainingAll("\"embedding.weight\"", "sparseAsDense");
+                        assertThat(e.getCause()).isInstanceOf(HvdException.class);
+                        assertThat(e.getCause().getStackTrace()[0].getClassName())
+                                .as("where it was thrown")
+                                .isEqualTo(GradientHook.class.getName());
+                        assertThat(e.getSuppressed()).singleElement().isInstanceOf(RuntimeException.class);
+                    });
+            assertThat(optimizer.lastStep().bytes()).isZero();
+            return null;
+        });
+    }
+
+    @Test
+    void whatLibTorchItselfThrowsStaysAsItIs() {
+        Tensor withoutGraph = Models.tensor(1, 2);
+        Throwable plain = catchThrowable(withoutGraph::backward);
+        assertThatThrownBy(() -> TorchOptimizer.backward(withoutGraph))
+                .isExactlyInstanceOf(plain.getClass())
+                .hasNoCause();
+    }
+
+    @Test
+    void aStepWithoutABackwardSinceTheLastOneIsRefusedAndChangesNothing() {
+        Hvd.spawn(2, hvd -> {
+            Module net = new Module();
+            Tensor w = Models.parameter(net, "w", 1);
+            DistributedOptimizer optimizer = distributed(net);
+            withoutBackward(optimizer, hvd.rank());
+
+            w.mul(Models.tensor(2 + 4 * hvd.rank())).sum().backward();
+            optimizer.step();
+            withoutBackward(optimizer, hvd.rank());
+            optimizer.zeroGradients();
+            withoutBackward(optimizer, hvd.rank());
+            assertThat(floats(w)).containsExactly(1 - 4);
+
+            w.mul(Models.tensor(2 + 4 * hvd.rank())).sum().backward();
+            optimizer.step();
+            assertThat(floats(w)).containsExactly(1 - 8);
+            return null;
+        });
+    }
+
+    private static void withoutBackward(DistributedOptimizer optimizer, int rank) {
+        assertThatThrownBy(optimizer::step)
+                .isInstanceOfSatisfying(
+                        HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
+                .hasMessageContainingAll(
+                        "step() on rank " + rank + " of 2",
+                        "without a backward",
+                        "\"w\"",
+                        "zeroGradients(), backward, step()");
+    }
+
+    @Test
+    void aRankWithoutDataTakesPartByALossOfNothing() {
+        Hvd.spawn(2, hvd -> {
+            Module net = new Module();
+            Tensor w = Models.parameter(net, "w", 1);
+            DistributedOptimizer optimizer = distributed(net);
+            w.mul(Models.tensor(hvd.rank() == 0 ? 6 : 0)).sum().backward();
+            optimizer.step();
+            assertThat(floats(w)).containsExactly(1 - 3);
             return null;
         });
     }

@@ -122,6 +122,23 @@ class TorchGraphLifeTest {
     }
 
     @Test
+    void aFailureOfACollectiveInBackwardKeepsItsType() {
+        Hvd.spawn(2, hvd -> {
+            Tensor x = leaf(1, 2);
+            Tensor y = new TorchCollectives(hvd).allreduce("x", x);
+            if (hvd.rank() == 1) {
+                assertThatThrownBy(() -> hvd.allreduce("x.grad", io.hvd.tensor.Tensor.of(1f)))
+                        .isInstanceOf(RankMismatchException.class);
+            } else {
+                assertThatThrownBy(() -> TorchOptimizer.backward(y.sum()))
+                        .isInstanceOf(RankMismatchException.class)
+                        .hasMessageContainingAll("x.grad", "[2]", "[1]");
+            }
+            return null;
+        });
+    }
+
+    @Test
     void aRankThatLeavesInsteadOfGoingBackwardFailsTheOthers() {
         assertThatThrownBy(() -> Hvd.spawn(2, hvd -> {
                     Tensor y = new TorchCollectives(hvd).allreduce("x", leaf(1, 2));

@@ -80,8 +80,23 @@ class TorchTensorsTest {
     }
 
     @Test
-    void aTensorThatIsNotContiguousIsRefused() {
-        unsupported(Models.tensor(1, 2, 3, 4, 5, 6).reshape(2, 3).t(), "\"odd one\"", "not contiguous");
+    void aTensorThatIsNotContiguousIsRefusedWithItsStridesAndTheRemedyWhichWorks() {
+        Tensor transposed = Models.tensor(1, 2, 3, 4, 5, 6).reshape(2, 3).t();
+        unsupported(
+                transposed,
+                "\"odd one\"",
+                "shape [3, 2]",
+                "strides [1, 3]",
+                "not contiguous",
+                "tensor.contiguous()",
+                "tensor.copy_(copy)");
+
+        Tensor copy = transposed.contiguous();
+        io.hvd.tensor.Tensor alias = TorchTensors.alias("t", copy);
+        assertThat(alias.toFloatArray()).containsExactly(1, 4, 2, 5, 3, 6);
+        alias.copyFrom(io.hvd.tensor.Tensor.wrap(new float[] {10, 40, 20, 50, 30, 60}, DType.FLOAT32, alias.shape()));
+        transposed.copy_(copy);
+        assertThat(Models.floats(transposed.t())).containsExactly(10, 20, 30, 40, 50, 60);
     }
 
     @Test
