@@ -9,10 +9,12 @@ import io.hvd.HvdContext;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -28,24 +30,22 @@ class ManyRoundsContractTest extends Contract {
     /** Values are below it, so that sums of eight ranks are exact in every type. */
     private static final int VALUES = 29;
 
-    /** The first values that rank 0 sends to itself; the others send the same, turned round. */
-    private static final byte[] PATTERN = pattern(9 * LARGE_BYTES);
+    /** After so many places the values come again: no power of two, so that rounds of stages begin with unlike ones. */
+    private static final int PERIOD = 251 * VALUES;
 
-    private static byte[] pattern(int length) {
-        byte[] pattern = new byte[length];
-        int period = 251 * VALUES;
-        for (int i = 0; i < period; i++) {
+    /** The first values that rank 0 sends to itself; the others send the same, turned round. */
+    private static final byte[] PATTERN = pattern();
+
+    private static byte[] pattern() {
+        byte[] pattern = new byte[PERIOD];
+        for (int i = 0; i < PERIOD; i++) {
             pattern[i] = (byte) ((i * 31 + i / 251) % VALUES);
-        }
-        for (int done = period; done < length; done *= 2) {
-            System.arraycopy(pattern, 0, pattern, done, Math.min(done, length - done));
         }
         return pattern;
     }
 
     private static int value(int from, int to, int index) {
-        int turned = PATTERN[index] + (from * 17 + to * 5) % VALUES;
-        return turned < VALUES ? turned : turned - VALUES;
+        return (PATTERN[index % PERIOD] + from * 17 + to * 5) % VALUES;
     }
 
     private static int large(DType type) {
@@ -58,15 +58,31 @@ class ManyRoundsContractTest extends Contract {
     }
 
     private static Tensor tensor(DType type, int from, int... counts) {
-        int[] values = new int[Arrays.stream(counts).sum()];
+        Object all = array(type, Arrays.stream(counts).sum());
         int at = 0;
         for (int to = 0; to < counts.length; to++) {
-            for (int i = 0; i < counts[to]; i++) {
-                values[at++] = value(from, to, i);
-            }
+            int receiver = to;
+            repeat(type, i -> value(from, receiver, i), all, at, counts[to]);
+            at += counts[to];
         }
-        Tensor array = Values.tensor(type, Shape.of(values.length), i -> values[i]);
+        Tensor array = Tensor.wrap(all, type, Shape.of(at));
         return from % 2 == 0 ? array : direct(array);
+    }
+
+    private static Object array(DType type, int length) {
+        return Array.newInstance(type.arrayType().getComponentType(), length);
+    }
+
+    /** Copies one period to a place in an array, again and again; a loop over all elements would take most of the test. */
+    private static void repeat(DType type, IntUnaryOperator valueAt, Object array, int at, int count) {
+        int done = Math.min(count, PERIOD);
+        Object first = Values.tensor(type, Shape.of(done), valueAt).toArray();
+        System.arraycopy(first, 0, array, at, done);
+        while (done < count) {
+            int more = Math.min(done, count - done);
+            System.arraycopy(array, at, array, at + done, more);
+            done += more;
+        }
     }
 
     private static Tensor direct(Tensor array) {
@@ -77,13 +93,13 @@ class ManyRoundsContractTest extends Contract {
     }
 
     /** @param counts of elements from each rank */
-    private static float[] arrived(int to, int... counts) {
-        float[] all = new float[Arrays.stream(counts).sum()];
+    private static Object arrived(DType type, int to, int... counts) {
+        Object all = array(type, Arrays.stream(counts).sum());
         int at = 0;
         for (int from = 0; from < counts.length; from++) {
-            for (int i = 0; i < counts[from]; i++) {
-                all[at++] = value(from, to, i);
-            }
+            int sender = from;
+            repeat(type, i -> value(sender, to, i), all, at, counts[from]);
+            at += counts[from];
         }
         return all;
     }
@@ -99,7 +115,7 @@ class ManyRoundsContractTest extends Contract {
                             .toArray();
                     String name = "rounds.gather." + type + "." + shift;
                     Tensor all = hvd.allgather(name, tensor(type, hvd.rank(), counts[hvd.rank()]));
-                    assertThat(all.toFloatArray()).as(name).isEqualTo(arrived(0, counts));
+                    assertThat(all.toArray()).as(name).isEqualTo(arrived(type, 0, counts));
                 }
             }
             return null;
@@ -121,7 +137,7 @@ class ManyRoundsContractTest extends Contract {
                             .toArray();
                     String name = "rounds.alltoall." + type + "." + shift;
                     AlltoallResult result = hvd.alltoall(name, tensor(type, self, sent), sent);
-                    assertThat(result.output().toFloatArray()).as(name).isEqualTo(arrived(self, received));
+                    assertThat(result.output().toArray()).as(name).isEqualTo(arrived(type, self, received));
                 }
             }
             return null;
@@ -146,12 +162,11 @@ class ManyRoundsContractTest extends Contract {
         String name = "rounds.scatter." + type + "." + options.compression();
         Tensor mine = hvd.reducescatter(name, tensor(type, rank, rows), options);
         int first = large(type) * rank + Math.min(rank, size - 1);
-        float[] expected = new float[large(type) + (rank < size - 1 ? 1 : 0)];
-        for (int i = 0; i < expected.length; i++) {
-            for (int from = 0; from < size; from++) {
-                expected[i] += value(from, 0, first + i);
-            }
-        }
-        assertThat(mine.toFloatArray()).as(name).isEqualTo(expected);
+        int length = large(type) + (rank < size - 1 ? 1 : 0);
+        Object expected = array(type, length);
+        IntUnaryOperator sumAt = i ->
+                IntStream.range(0, size).map(from -> value(from, 0, first + i)).sum();
+        repeat(type, sumAt, expected, 0, length);
+        assertThat(mine.toArray()).as(name).isEqualTo(expected);
     }
 }

@@ -7,9 +7,10 @@ import java.util.List;
 public final class Mpirun {
     private Mpirun() {}
 
-    /** The command line of a Java program on the test class path. */
+    /** The command line of a Java program on the test class path; started by env, it keeps its flags and class path. */
     public static List<String> command(int ranks, Class<?> main, String... args) {
         List<String> command = command(ranks);
+        command.add("env");
         command.addAll(Job.program(main, args));
         return command;
     }

@@ -75,7 +75,10 @@ class LifecycleIT {
 
     @Test
     void plainMpirunNeedsNoJvmFlags() {
-        Job job = Job.run(Mpirun.command(2, LifecycleProgram.class, "again"), Map.of());
+        List<String> command = Mpirun.command(2);
+        command.addAll(Job.program(LifecycleProgram.class, "again"));
+
+        Job job = Job.run(command, Map.of());
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("THREE LIVES")).hasSize(2);

@@ -23,10 +23,14 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -41,6 +45,7 @@ class StrangersIT {
     private static final String LOOPBACK = "0100007F:";
     private static final String LISTENS = "0A";
     private static final int SEED = 20_260;
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     @TempDir
     private Path folder;
@@ -97,9 +102,10 @@ class StrangersIT {
     /**
      * Open MPI waits at its own ports for the rest of what a stranger has begun to say, in the ranks and in mpirun. The
      * job ends all the same, and with zero: but for plain mpirun that does nothing any more, and has to be ended by a rank.
-     * Its exit code is not zero then, where horovodrun knows how the ranks have ended.
+     * Its exit code is not zero then, where horovodrun knows how the ranks have ended. The jobs wait for limits to pass.
      */
     @ParameterizedTest
+    @Execution(ExecutionMode.CONCURRENT)
     @CsvSource({
         "MPIRUN, RANKS, GET, 1, 0",
         "MPIRUN, MPIRUN, GET, 1, 137",
@@ -216,7 +222,7 @@ class StrangersIT {
                 }
             }
             assertThat(running).as("the job before its ranks are there").isNotDone();
-            Thread.onSpinWait();
+            LockSupport.parkNanos(PAUSE_NANOS);
         }
     }
 

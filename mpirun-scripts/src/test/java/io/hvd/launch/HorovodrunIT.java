@@ -20,10 +20,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The launcher in a JVM of its own, with the mpirun of this machine. */
+/** The launcher in a JVM of its own, with the mpirun of this machine. What waits for limits to pass runs beside the rest. */
 @Timeout(180)
 final class HorovodrunIT {
 
@@ -267,6 +269,7 @@ final class HorovodrunIT {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void whereTheLauncherIsKilledStubbornRanksAndAnMpirunThatAnswersNoSignalAreEndedByForce() throws Exception {
         launcher = new ProcessBuilder(command(STUBBORN_RANKS)).start();
         awaitReady(2);
@@ -298,6 +301,7 @@ final class HorovodrunIT {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void anMpirunThatAnswersNoSignalIsEndedByForceAndItsFilesAreDeleted() throws Exception {
         startRanksOfHvd();
         Set<Path> files = openMpiFiles();

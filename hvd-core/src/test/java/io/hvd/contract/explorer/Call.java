@@ -19,10 +19,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 
 /** One rank's part in an operation: its tensors, the call of hvd's, and what is said to the result. */
 final class Call {
+    /** Between two polls: without it a rank that waits for seconds keeps a core from all others. */
+    private static final long PAUSE_NANOS = 100_000;
+
     private final Op op;
     private final int rank;
     private final HvdContext hvd;
@@ -257,7 +261,7 @@ final class Call {
         for (Handle handle : handles) {
             if (way == Action.POLL) {
                 while (!handle.poll()) {
-                    Thread.onSpinWait();
+                    LockSupport.parkNanos(PAUSE_NANOS);
                 }
             }
             if (op.kind() == Kind.ALLTOALL && !(op.isFlawedOn(rank) && op.flaw().what() == What.KIND)) {

@@ -36,12 +36,13 @@ final class Exploration {
      * How long.
      *
      * @param seconds for programs of both paces together
+     * @param quickCount quick programs that come one after the other in one go, at most {@link ProgramId#BLOCK}
      * @param slowLanes slow programs that run at a time, beside one quick one
      * @param slowCount slow programs that come one after the other in one go
      * @param shrinkSeconds for making each of the first failures smaller
      * @param firstBlock of the fixed seeds
      */
-    record Budget(long seconds, int slowLanes, int slowCount, long shrinkSeconds, long firstBlock) {}
+    record Budget(long seconds, int quickCount, int slowLanes, int slowCount, long shrinkSeconds, long firstBlock) {}
 
     private record Seen(Team team, Outcome outcome) {
         String id() {
@@ -67,7 +68,7 @@ final class Exploration {
 
     /** One program again, as often as asked for, and smaller if it fails. */
     static void again(Team team, ProgramId id, int times, long shrinkSeconds) {
-        Exploration exploration = new Exploration(List.of(team), new Budget(0, 0, 0, shrinkSeconds, 0));
+        Exploration exploration = new Exploration(List.of(team), new Budget(0, 0, 0, 0, shrinkSeconds, 0));
         Program program = ProgramGenerator.write(id, team.composition().ranks());
         System.out.println(program.text());
         for (int i = 0; i < times; i++) {
@@ -115,7 +116,7 @@ final class Exploration {
             Team team = teams.get(number % teams.size());
             long block = (number < freshFrom ? budget.firstBlock() : fresh) + number / teams.size();
             ProgramId first = ProgramId.of(pace, ProgramId.firstOfBlock(block));
-            int count = pace == Pace.SLOW ? budget.slowCount() : ProgramId.BLOCK;
+            int count = pace == Pace.SLOW ? budget.slowCount() : budget.quickCount();
             team.runSome(first, count, left).forEach(outcome -> seen.add(new Seen(team, outcome)));
         }
     }

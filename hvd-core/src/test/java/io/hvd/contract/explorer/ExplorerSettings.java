@@ -13,7 +13,7 @@ import java.util.function.Predicate;
  * {@code hvd.explorer.times} for how often.
  */
 final class ExplorerSettings {
-    private static final long EVERYDAY_SECONDS = 300;
+    private static final long EVERYDAY_SECONDS = 90;
     private static final long LONG_SECONDS = 3_600;
     private static final long EVERYDAY_SHRINK_SECONDS = 20;
     private static final long LONG_SHRINK_SECONDS = 120;
@@ -23,14 +23,15 @@ final class ExplorerSettings {
     private ExplorerSettings() {}
 
     /** @param share of all the time, between 0 and 1 */
-    static Budget everyday(double share, int slowLanes, int slowCount) {
+    static Budget everyday(double share, int quickCount, int slowLanes, int slowCount) {
         long seconds = Long.getLong("hvd.explorer.seconds", EVERYDAY_SECONDS);
-        return new Budget(Math.round(share * seconds), slowLanes, slowCount, EVERYDAY_SHRINK_SECONDS, 0);
+        return new Budget(Math.round(share * seconds), quickCount, slowLanes, slowCount, EVERYDAY_SHRINK_SECONDS, 0);
     }
 
     static Budget forLong(double share, int slowLanes, int slowCount) {
         long seconds = Long.getLong("hvd.explorer.longSeconds", LONG_SECONDS);
-        return new Budget(Math.round(share * seconds), slowLanes, slowCount, LONG_SHRINK_SECONDS, LONG_BLOCK);
+        return new Budget(
+                Math.round(share * seconds), ProgramId.BLOCK, slowLanes, slowCount, LONG_SHRINK_SECONDS, LONG_BLOCK);
     }
 
     /** Explores, or runs the one program that was asked for, if it is of one of these compositions. */

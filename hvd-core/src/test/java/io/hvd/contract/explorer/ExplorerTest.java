@@ -12,7 +12,7 @@ class ExplorerTest {
 
     @Test
     void programsOfThreadsEqualThePlainLoopAndStallForNobody() {
-        ExplorerSettings.explore(TEAMS, team -> new ThreadTeam(team.ranks()), ExplorerSettings.everyday(0.3, 6, 1));
+        ExplorerSettings.explore(TEAMS, team -> new ThreadTeam(team.ranks()), ExplorerSettings.everyday(0.3, 3, 6, 1));
     }
 
     @Test
