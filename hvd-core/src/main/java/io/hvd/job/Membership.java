@@ -38,7 +38,7 @@ public final class Membership {
     private final UnreadResults unreadResults = new UnreadResults();
     private final JobFailure failure = new JobFailure();
     private volatile boolean open = true;
-    /** Who closed it and where; empty while it is open. */
+    /** The thread and the line that closed it; empty while it is open. */
     private volatile String end = "";
 
     private volatile boolean threadsSpeak;
