@@ -290,8 +290,8 @@ class SharedCollectivesTest {
     @ValueSource(ints = {2, 3, 4})
     void whatMovesDataComesToTheSameAsTheOracle(int size) throws Exception {
         run(size, (shared, check) -> {
-            for (int seed = 0; seed < 12; seed++) {
-                check.movement(seed, 600_000);
+            for (int seed = 0; seed < 6; seed++) {
+                check.movement(seed, 300_000);
             }
         });
     }
@@ -302,7 +302,7 @@ class SharedCollectivesTest {
     void whatMovesDataBetweenHostsComesToTheSameAsTheOracle(String hosts) throws Exception {
         List<String> nodes = List.of(hosts.split(","));
         run(nodes, folder, (shared, check) -> {
-            for (int seed = 0; seed < 6; seed++) {
+            for (int seed = 0; seed < 3; seed++) {
                 check.movement(seed, 600_000);
             }
             check.bigBroadcast();
