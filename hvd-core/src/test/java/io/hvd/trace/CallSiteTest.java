@@ -28,7 +28,9 @@ class CallSiteTest {
     /** Else a line of the library is taken for one of the program, or the other way round. */
     @Test
     void thePackagesOfTheLibraryAreOursAndThoseOfAllOtherModulesAreUsers() throws IOException {
-        List<String> modules = Modules.names();
+        List<String> modules = Modules.names().stream()
+                .filter(module -> Files.isDirectory(Path.of("..", module, "src"))) // the BOM has none
+                .toList();
         for (String module : modules) {
             Set<String> packages = packages(Path.of("..", module, "src/main/java"));
             assertThat(packages)
