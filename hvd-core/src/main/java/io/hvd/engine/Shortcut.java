@@ -9,8 +9,8 @@ import java.util.function.LongSupplier;
  * thread sleeps: two hand-overs between threads cost more than a small allreduce through shared memory.
  *
  * <p>The thread that has the turn works in the data plane. The communication thread has the turn except while it
- * sleeps. Only the communication thread leaves a plan and ends the job; another thread that finds a reason for it wakes
- * the communication thread.
+ * sleeps. A thread that meets a veto ends the plan on this rank, and wakes the communication thread, which alone
+ * negotiates and ends the job.
  */
 final class Shortcut {
     private final LongSupplier progress;

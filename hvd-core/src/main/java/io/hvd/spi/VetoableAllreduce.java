@@ -15,7 +15,8 @@ public interface VetoableAllreduce {
 
     /**
      * Does as {@link Collectives#allreduce}, but writes nothing to any output if a rank calls {@link #vetoAllreduce}
-     * instead. The veto travels with the first of the data, so it costs no message of its own.
+     * instead. The veto travels with the first of the data, so that it costs no message of its own; for tensors on a GPU
+     * the ranks vote on the host first.
      *
      * @return false if a rank has vetoed
      */
