@@ -39,13 +39,18 @@ public final class TrainJar {
 
     /** Plain mpirun in the jar's own folder; the JVM gets no flags. */
     public static Job mpirun(int ranks, String... flags) {
-        return mpirun(Map.of(), ranks, flags);
-    }
-
-    /** Runs train.jar with variables that all ranks see. */
-    public static Job mpirun(Map<String, String> environment, int ranks, String... flags) {
         List<String> command = Mpirun.command(ranks);
         command.addAll(List.of("java", "-jar", JAR.getFileName().toString()));
+        command.addAll(List.of(flags));
+        return run(inFolderOfJar(command), Map.of());
+    }
+
+    /** Runs train.jar under plain mpirun, which changes no word for a program that it does not take for Java. */
+    public static Job mpirun(Map<String, String> environment, int ranks, String... flags) {
+        List<String> command = Mpirun.command(ranks);
+        command.addAll(List.of("env", "java"));
+        command.addAll(forAShortLife());
+        command.addAll(List.of("-jar", JAR.toString()));
         command.addAll(List.of(flags));
         return run(inFolderOfJar(command), environment);
     }
@@ -57,8 +62,9 @@ public final class TrainJar {
 
     /** Runs it alone, with variables. */
     public static Job alone(Map<String, String> environment, String... flags) {
-        List<String> command =
-                new ArrayList<>(List.of("java", "-jar", JAR.getFileName().toString()));
+        List<String> command = new ArrayList<>(List.of("java"));
+        command.addAll(forAShortLife());
+        command.addAll(List.of("-jar", JAR.toString()));
         command.addAll(List.of(flags));
         return run(inFolderOfJar(command), environment);
     }
@@ -73,7 +79,7 @@ public final class TrainJar {
         return run(Job.program(Horovodrun.class, args.toArray(String[]::new)));
     }
 
-    /** Half of what such a rank computes would be for reading and compiling classes; plain mpirun's JVMs get no flags. */
+    /** Half of what such a JVM computes would be for reading and compiling classes. */
     private static List<String> forAShortLife() {
         List<String> flags = new ArrayList<>(List.of("-XX:TieredStopAtLevel=1"));
         String java = JDK.resolve("java").toString();
