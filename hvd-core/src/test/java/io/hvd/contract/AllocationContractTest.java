@@ -22,8 +22,8 @@ class AllocationContractTest extends Contract {
 
     private static final int FEW = 4;
     private static final int MANY = 260;
-    /** The borders of a batch are one long per tensor, over MPI two. The smallest object has 16 bytes more. */
-    private static final long MOST_BYTES_PER_TENSOR = 20;
+    /** The smallest object has 16 bytes. The waits of a longer step on a busy machine cost some bytes too. */
+    private static final long LESS_THAN_AN_OBJECT = 12;
 
     @Test
     void aStepOfPreparedTensorsMakesNoObjectPerTensor() throws Exception {
@@ -36,12 +36,17 @@ class AllocationContractTest extends Contract {
                         "GARBAGE ranks=%d bytes-per-step=%.0f with %d tensors, %.0f with %d: %.1f per tensor%n",
                         hvd.size(), few, FEW, many, MANY, perTensor);
             }
-            if (perTensor > MOST_BYTES_PER_TENSOR) {
+            if (perTensor > placesInABatch(hvd) + LESS_THAN_AN_OBJECT) {
                 throw new AssertionError("a step of " + FEW + " tensors makes " + few + " bytes of garbage, one of "
                         + MANY + " tensors " + many + ": that is " + perTensor + " per tensor");
             }
             return null;
         });
+    }
+
+    /** The place at which a tensor begins in its batch is a long, over MPI alone there are two. */
+    private static long placesInABatch(HvdContext hvd) {
+        return hvd.backend().startsWith("mpi") ? 2 * Long.BYTES : Long.BYTES;
     }
 
     private static double bytesPerStep(HvdContext hvd, int tensorCount) {
