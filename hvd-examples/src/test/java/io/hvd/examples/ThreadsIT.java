@@ -49,6 +49,6 @@ class ThreadsIT {
         Job job = TrainJar.alone("gpu-check", "--threads", "2");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(BAD_USAGE);
-        assertThat(job.output()).contains("--threads is refused", "a GPU belongs to a process");
+        assertThat(job.output()).contains("--threads is refused", "each rank needs a process with a GPU of its own");
     }
 }

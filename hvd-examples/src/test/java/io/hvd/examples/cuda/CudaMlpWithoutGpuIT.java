@@ -34,6 +34,6 @@ class CudaMlpWithoutGpuIT {
         Job job = TrainJar.alone("cuda-mlp", "--threads", "2");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
-        assertThat(job.output()).contains("--threads is refused", "a GPU belongs to a process");
+        assertThat(job.output()).contains("--threads is refused", "each rank needs a process with a GPU of its own");
     }
 }
