@@ -328,7 +328,9 @@ class SpawnTest {
                     ByteBuffer memory = ByteBuffer.allocateDirect(40).order(ByteOrder.nativeOrder());
                     // Rank 1's communication thread cannot write the result.
                     Tensor tensor = Tensor.wrap(
-                            hvd.rank() == 1 ? memory.asReadOnlyBuffer() : memory, DType.FLOAT32, Shape.of(10));
+                            hvd.rank() == 1 ? memory.asReadOnlyBuffer().order(ByteOrder.nativeOrder()) : memory,
+                            DType.FLOAT32,
+                            Shape.of(10));
                     if (hvd.rank() == 1) {
                         assertThatThrownBy(() -> hvd.allreduceInPlace("w", tensor, AllreduceOptions.sum()))
                                 .isInstanceOf(HvdException.class)

@@ -2,6 +2,7 @@ package io.hvd.tensor;
 
 import java.lang.reflect.Array;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BiConsumer;
@@ -95,27 +96,48 @@ public final class Tensor {
         return new Tensor(dtype, shape, new HeapMemory(array, offset, length));
     }
 
-    /** Makes a tensor over the bytes between position and limit of a direct buffer, in native byte order. */
+    /**
+     * Makes a tensor over the bytes between position and limit of a direct buffer.
+     *
+     * @param buffer a direct buffer in native byte order, which a new buffer is not before {@code
+     *     order(ByteOrder.nativeOrder())}; for elements of one byte any order will do
+     * @throws IllegalArgumentException if the buffer is on the heap, has another length than the tensor, or another
+     *     byte order than the machine, in which each element would be another number
+     */
     public static Tensor wrap(ByteBuffer buffer, DType dtype, Shape shape) {
-        return new Tensor(dtype, shape, new BufferMemory(buffer));
+        BufferMemory memory = new BufferMemory(buffer);
+        requireNativeOrder(buffer, dtype, shape);
+        return new Tensor(dtype, shape, memory);
     }
 
     /**
-     * Makes a tensor over the bytes between position and limit of several direct buffers, one after the other, in
-     * native byte order. It may be larger than one buffer can be.
+     * Makes a tensor over the bytes between position and limit of several direct buffers, one after the other. It may
+     * be larger than one buffer can be.
      *
-     * @param buffers direct buffers, each of which holds whole elements
+     * @param buffers direct buffers in native byte order, each of which holds whole elements
+     * @throws IllegalArgumentException as {@link #wrap(ByteBuffer, DType, Shape)} does
      */
     public static Tensor wrap(List<ByteBuffer> buffers, DType dtype, Shape shape) {
         if (buffers.size() == 1) {
             return wrap(buffers.get(0), dtype, shape);
         }
         SplitMemory memory = new SplitMemory(buffers);
+        buffers.forEach(buffer -> requireNativeOrder(buffer, dtype, shape));
         if (!memory.holdsWhole(dtype)) {
             throw new IllegalArgumentException("a " + dtype + " element of " + dtype.bytes()
                     + " bytes lies across two of the " + buffers.size() + " buffers given");
         }
         return new Tensor(dtype, shape, memory);
+    }
+
+    /** What a program writes into a buffer of another order through the buffer itself is another number here. */
+    private static void requireNativeOrder(ByteBuffer buffer, DType dtype, Shape shape) {
+        if (dtype.bytes() > 1 && buffer.order() != ByteOrder.nativeOrder()) {
+            throw new IllegalArgumentException("the buffer of a " + dtype + " tensor of shape " + shape + " is "
+                    + buffer.order() + ", expected this machine's byte order, " + ByteOrder.nativeOrder()
+                    + ": call buffer.order(ByteOrder.nativeOrder()) before it is filled and before it is wrapped. New"
+                    + " buffers, slices, duplicates and read-only views begin as " + ByteOrder.BIG_ENDIAN);
+        }
     }
 
     /**

@@ -197,7 +197,8 @@ class CollectiveContractTest extends Contract {
                 boolean signed = type == DType.INT8 || type == DType.INT16;
                 int rank0s = signed ? -1 : type.bytes() == 1 ? 255 : 65_535;
                 for (ReduceOp op : List.of(ReduceOp.MIN, ReduceOp.MAX)) {
-                    ByteBuffer bytes = ByteBuffer.allocateDirect(2 * type.bytes());
+                    ByteBuffer bytes =
+                            ByteBuffer.allocateDirect(2 * type.bytes()).order(ByteOrder.nativeOrder());
                     for (int i = 0; i < bytes.capacity(); i++) {
                         boolean low = i % type.bytes() == 0 == (ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN);
                         bytes.put(i, (byte) (hvd.rank() == 0 ? -1 : low || type.bytes() == 1 ? hvd.rank() : 0));

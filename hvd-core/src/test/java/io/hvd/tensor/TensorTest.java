@@ -47,15 +47,48 @@ class TensorTest {
     }
 
     @Test
-    void aBufferIsTakenBetweenItsPositionAndLimitInNativeOrder() {
+    void aBufferIsTakenBetweenItsPositionAndLimit() {
         ByteBuffer buffer = direct(24);
         for (int i = 0; i < 6; i++) {
             buffer.putInt(i * 4, i * 11);
         }
-        buffer.position(4).limit(16).order(ByteOrder.BIG_ENDIAN);
+        buffer.position(4).limit(16);
         Tensor tensor = Tensor.wrap(buffer, DType.INT32, Shape.of(3));
         assertThat((int[]) tensor.toArray()).containsExactly(11, 22, 33);
         assertThat(tensor.bytes()).isEqualTo(12);
+    }
+
+    @Test
+    void aBufferOfAnotherByteOrderIsRefusedWithBothOrdersAndTheCall() {
+        ByteOrder other =
+                ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN ? ByteOrder.LITTLE_ENDIAN : ByteOrder.BIG_ENDIAN;
+        ByteBuffer buffer = ByteBuffer.allocateDirect(8).order(other).putFloat(0, 1.5f);
+        ByteBuffer half = buffer.slice(0, 4).order(other);
+        Shape shape = Shape.of(2);
+        for (ThrowingCallable wrap : List.<ThrowingCallable>of(
+                () -> Tensor.wrap(buffer, DType.FLOAT32, shape),
+                () -> Tensor.wrap(List.of(buffer), DType.FLOAT32, shape),
+                () -> Tensor.wrap(List.of(direct(4), half), DType.FLOAT32, shape))) {
+            assertThatThrownBy(wrap)
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll(
+                            "float32 tensor of shape [2]",
+                            "is " + other,
+                            "expected this machine's byte order, " + ByteOrder.nativeOrder(),
+                            "buffer.order(ByteOrder.nativeOrder())");
+        }
+        buffer.order(ByteOrder.nativeOrder()).putFloat(0, 1.5f);
+        assertThat(Tensor.wrap(buffer, DType.FLOAT32, shape).toFloatArray()).containsExactly(1.5f, 0);
+    }
+
+    @Test
+    void elementsOfOneByteHaveNoOrder() {
+        for (DType type : List.of(DType.UINT8, DType.INT8, DType.BOOL)) {
+            for (ByteOrder order : List.of(ByteOrder.BIG_ENDIAN, ByteOrder.LITTLE_ENDIAN)) {
+                ByteBuffer bytes = ByteBuffer.allocateDirect(2).order(order).put(1, (byte) 1);
+                assertThat(Tensor.wrap(bytes, type, Shape.of(2)).toFloatArray()).containsExactly(0, 1);
+            }
+        }
     }
 
     @Test

@@ -118,7 +118,8 @@ final class CheckpointReader {
         }
         List<ByteBuffer> buffers = new ArrayList<>();
         for (long from = 0; from < bytes; from += longestBuffer) {
-            buffers.add(ByteBuffer.allocateDirect((int) Math.min(longestBuffer, bytes - from)));
+            buffers.add(ByteBuffer.allocateDirect((int) Math.min(longestBuffer, bytes - from))
+                    .order(ByteOrder.nativeOrder()));
         }
         return Tensor.wrap(buffers, type, shape);
     }

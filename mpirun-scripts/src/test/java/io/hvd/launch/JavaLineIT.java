@@ -55,13 +55,13 @@ final class JavaLineIT {
         Files.writeString(folder.resolve("options"), "-cp " + CLASSES);
     }
 
-    /** In place of JAR, CLASSES, MAIN and FOLDER stand those of this machine. */
+    /** In place of JAR, CLASSES, MAIN, FOLDER and NATIVE stand those of this machine and the property's name. */
     @ParameterizedTest
     @ValueSource(
             strings = {
                 "-Dorg.bytedeco.javacpp.cachedir=FOLDER -jar JAR",
                 "-Dorg.bytedeco.javacpp.cachedir=FOLDER -cp CLASSES MAIN",
-                "-Djava.library.path=FOLDER/scp:FOLDER -cp CLASSES MAIN",
+                "-DNATIVE=FOLDER/scp:FOLDER -cp CLASSES MAIN",
                 "-classpath CLASSES MAIN -classpath x",
                 "--class-path CLASSES MAIN",
                 "--class-path=CLASSES -Dtcp=1 MAIN",
@@ -70,7 +70,7 @@ final class JavaLineIT {
                 "--module-path FOLDER/tcp -cp CLASSES MAIN",
                 "-jar JAR --data cp",
                 "-jar JAR cp y",
-                "-jar JAR where.java.library.path=z -Djava.library.path=z",
+                "-jar JAR where.NATIVE=z -DNATIVE=z",
                 "-jar JAR scp://a/b --classpath q"
             })
     void horovodrunAndEnvStartTheVeryLineThatWasTyped(String typed) {
@@ -79,7 +79,8 @@ final class JavaLineIT {
                 .map(word -> word.replace("JAR", folder.resolve("argv.jar").toString())
                         .replace("CLASSES", CLASSES)
                         .replace("MAIN", ArgvProgram.class.getName())
-                        .replace("FOLDER", folder.toString()))
+                        .replace("FOLDER", folder.toString())
+                        .replace("NATIVE", NATIVE))
                 .forEach(line::add);
         String asTyped = only(Job.run(line, Map.of()));
 

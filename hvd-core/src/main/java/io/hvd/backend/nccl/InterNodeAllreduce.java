@@ -8,6 +8,7 @@ import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.nio.ByteOrder;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -123,7 +124,9 @@ sealed interface InterNodeAllreduce {
             await(arrived[chunk.slot()]);
             PinnedStage pinned = gpu.pinned(chunk.slot());
             Tensor stage = Tensor.wrap(
-                    pinned.buffer().duplicate().limit(chunk.bytes(how)), how.wire(), Shape.of(chunk.elements()));
+                    pinned.buffer().duplicate().order(ByteOrder.nativeOrder()).limit(chunk.bytes(how)),
+                    how.wire(),
+                    Shape.of(chunk.elements()));
             host.allreduce(List.of(stage), List.of(stage), how.unscaled());
             pinned.copyToDevice(0, chunk.address(), chunk.bytes(how), gpu.stream());
         }

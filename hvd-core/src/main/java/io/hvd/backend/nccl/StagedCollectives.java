@@ -9,6 +9,7 @@ import io.hvd.tensor.Converter;
 import io.hvd.tensor.Scale;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -69,7 +70,10 @@ final class StagedCollectives implements Collectives {
         PinnedStage pinned = gpu.pinned(loaded.slot());
         long elements = loaded.layout().elements();
         int bytes = Math.toIntExact(elements * how.wire().bytes());
-        Tensor stage = Tensor.wrap(pinned.buffer().duplicate().limit(bytes), how.wire(), Shape.of(elements));
+        Tensor stage = Tensor.wrap(
+                pinned.buffer().duplicate().order(ByteOrder.nativeOrder()).limit(bytes),
+                how.wire(),
+                Shape.of(elements));
         boolean scaledHere = !how.wire().isFloating();
         host.allreduce(List.of(stage), List.of(stage), scaledHere ? how.prescaled() : how.unscaled());
         pinned.copyToDevice(0, gpu.stage(loaded.slot()), bytes, gpu.stream());

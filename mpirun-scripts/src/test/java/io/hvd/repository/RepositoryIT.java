@@ -1,4 +1,4 @@
-package io.hvd.library;
+package io.hvd.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
