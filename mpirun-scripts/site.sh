@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a web site of the README and the pages in docs, with navigation and search, in target/site/html. MkDocs does it,
 # which Debian and Ubuntu have as a package; as root or with sudo it is installed if it is missing. A link that leads
-# nowhere, and a page that the navigation lacks, fail the build.
+# nowhere fails the build.
 set -euo pipefail
 
 scripts="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)"
@@ -18,8 +18,11 @@ site=$root/target/site
 rm -rf "$site"
 mkdir -p "$site/pages"
 cp "$scripts/site/mkdocs.yml" "$site"
+cp "$scripts/site/site.css" "$site/pages"
 cp "$root"/{README,CONTRIBUTING,CHANGELOG}.md "$root/LICENSE" "$site/pages"
 cp -r "$root/docs" "$site/pages"
 rm -rf "$site"/pages/docs/*/target
-mkdocs build --quiet --strict --config-file "$site/mkdocs.yml"
+mkdir "$site/pages/mpirun-scripts" # files that pages show a link to
+cp -r "$scripts"/{k8s,slurm} "$site/pages/mpirun-scripts"
+mkdocs build --strict --config-file "$site/mkdocs.yml"
 echo "$site/html/index.html"

@@ -133,12 +133,16 @@ class PagesTest {
     }
 
     @Test
-    void theIndexNamesEveryPage() {
+    void theIndexAndTheSiteNameEveryPage() {
         String index = Pages.read(Pages.docs("README.md"));
+        String site = Pages.read(Pages.ROOT.resolve("mpirun-scripts/site/mkdocs.yml"));
 
         assertThat(Pages.all())
                 .filteredOn(page -> !page.getFileName().toString().equals("README.md"))
-                .allSatisfy(page -> assertThat(index).contains("](" + page.getFileName() + ")"));
+                .allSatisfy(page -> {
+                    assertThat(index).contains("](" + page.getFileName() + ")");
+                    assertThat(site).contains(": docs/" + page.getFileName() + "\n");
+                });
     }
 
     @ParameterizedTest
