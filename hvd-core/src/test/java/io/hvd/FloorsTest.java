@@ -132,6 +132,14 @@ class FloorsTest {
                     CONFIG,
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
+            // the main class that names the programs
+            floor(
+                    "io.hvd.command",
+                    "io.hvd.launch",
+                    "io.hvd.launch.setup",
+                    "io.hvd.doctor",
+                    CONFIG,
+                    "org.apache.commons.cli.*"),
             floor("io.hvd.data", LOG),
             floor("io.hvd.data.cuda", "io.hvd.data", CUDA, TENSOR, ERROR),
             floor("io.hvd.optimizer", FACADE, SPI, TENSOR, ERROR, CONFIG, LOG),
@@ -216,6 +224,7 @@ class FloorsTest {
     private static final List<String> NOT_IN_CORE = List.of(
             "io.hvd.launch.*",
             "io.hvd.doctor.*",
+            "io.hvd.command.*",
             "io.hvd.optimizer.*",
             "io.hvd.data.*",
             "io.hvd.train.*",

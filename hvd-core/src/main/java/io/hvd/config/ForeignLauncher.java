@@ -43,7 +43,7 @@ record ForeignLauncher(String numberName, String number, String countName, int c
                 + ", as torchrun starts them, but the ranks of hvd find"
                 + " each other through MPI, and neither mpirun nor srun has started this one: it would train by itself,"
                 + " and so would each of them. Start the job once, by mpirun -np " + count
-                + " COMMAND or mpirun-scripts/horovodrun -np " + count + " COMMAND; if each is meant to be a job of its"
-                + " own, unset " + countName + " or set HVD_BACKEND=local";
+                + " COMMAND, " + HvdProgram.HOROVODRUN.eitherWay("-np " + count + " COMMAND")
+                + "; if each is meant to be a job of its own, unset " + countName + " or set HVD_BACKEND=local";
     }
 }

@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.config.HvdProgram;
 import io.hvd.launch.HostSlots;
 import io.hvd.launch.SshAccess;
 import io.hvd.launch.UsageException;
@@ -58,7 +59,7 @@ final class DoctorOptions {
     }
 
     static String help() {
-        StringBuilder text = new StringBuilder("usage: hvd-doctor [flags]\n\n"
+        StringBuilder text = new StringBuilder("usage: " + HvdProgram.DOCTOR.line() + " [flags]\n\n"
                 + "Looks for whatever keeps a job of hvd from starting or from running well.\n\n");
         for (Option option : options().getOptions()) {
             if (option.getDescription() != null) {
@@ -83,7 +84,8 @@ final class DoctorOptions {
         try {
             return DefaultParser.builder().setAllowPartialMatching(false).get().parse(options(), args);
         } catch (ParseException e) {
-            throw new UsageException("flags", e.getMessage() + "; hvd-doctor --help lists the flags");
+            throw new UsageException(
+                    "flags", e.getMessage() + "; " + HvdProgram.DOCTOR.line() + " --help lists the flags");
         }
     }
 

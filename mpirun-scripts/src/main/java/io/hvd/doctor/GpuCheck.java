@@ -2,6 +2,7 @@ package io.hvd.doctor;
 
 import io.hvd.backend.nccl.GpuReport;
 import io.hvd.backend.nccl.GpuReport.Row;
+import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Patient.Host;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,7 +15,6 @@ final class GpuCheck implements Check {
     private static final String PIN = "HVD_PIN_GPU";
     private static final String BACKEND = "HVD_BACKEND";
     private static final String PER_RANK = "HVD_GPUS_PER_RANK";
-    private static final String DETAILS = "horovodrun --check-build";
 
     @Override
     public List<Finding> findings(Patient patient) {
@@ -23,7 +23,7 @@ final class GpuCheck implements Check {
         }
         List<Finding> found = new ArrayList<>();
         if (patient.hosts().stream().noneMatch(GpuCheck::hasGpu)) {
-            return Check.each(patient, Diagnosis.NO_GPU, host -> gpu(host).obstacle(), DETAILS);
+            return Check.each(patient, Diagnosis.NO_GPU, host -> gpu(host).obstacle(), details());
         }
         for (Host host : patient.hosts()) {
             int each = perRank(host);
@@ -33,16 +33,20 @@ final class GpuCheck implements Check {
                         List.of(host.name()),
                         host.ranks() + " ranks" + (each > 1 ? " of " + each + " GPUs each (" + PER_RANK + ")" : "")
                                 + " and " + gpu(host).gpus() + " GPUs",
-                        "horovodrun -np "
+                        HvdProgram.HOROVODRUN.line() + " -np "
                                 + patient.hosts().stream()
                                         .mapToInt(one -> Math.min(one.ranks(), gpu(one).gpus() / perRank(one)))
                                         .sum()));
             }
         }
-        found.addAll(Check.same(patient, Diagnosis.GPUS_DIFFER, "GPUs", GpuCheck::table, DETAILS));
+        found.addAll(Check.same(patient, Diagnosis.GPUS_DIFFER, "GPUs", GpuCheck::table, details()));
         found.addAll(Check.each(
-                patient, Diagnosis.NO_NCCL, host -> hasGpu(host) ? gpu(host).obstacle() : "", DETAILS));
+                patient, Diagnosis.NO_NCCL, host -> hasGpu(host) ? gpu(host).obstacle() : "", details()));
         return found;
+    }
+
+    private static String details() {
+        return HvdProgram.HOROVODRUN.line() + " --check-build";
     }
 
     /** The setting must be the same everywhere; what asks for mpi takes no GPU. */

@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.config.HvdProgram;
 import io.hvd.launch.HostSlots;
 import io.hvd.launch.Machine;
 import io.hvd.launch.MachineSurvey;
@@ -30,9 +31,6 @@ public final class HvdDoctor {
 
     private static final int ERRORS = 1;
     private static final int USAGE = 2;
-    /** Path of the script, which sets it; other hosts have the same. */
-    private static final String PROGRAM = "hvd.doctor.program";
-
     private final Map<String, String> environment;
     private final Path root;
     private final PrintStream out;
@@ -105,7 +103,8 @@ public final class HvdDoctor {
             return Optional.empty();
         }
         String list = HostSlots.join(nodes);
-        return Optional.of(new Finding(Diagnosis.ONE_NODE, others, "the job has " + list, "hvd-doctor -H " + list));
+        return Optional.of(new Finding(
+                Diagnosis.ONE_NODE, others, "the job has " + list, HvdProgram.DOCTOR.line() + " -H " + list));
     }
 
     private static void end(Examination examination) {
@@ -133,13 +132,11 @@ public final class HvdDoctor {
     }
 
     private Station there(DoctorSettings settings, String host) {
-        String program = System.getProperty(PROGRAM, "");
-        if (program.isEmpty()) {
-            throw new UsageException(
-                    "no-program",
-                    "the path of hvd-doctor is not known, so it cannot be started on " + host
-                            + "; start mpirun-scripts/hvd-doctor, not the class");
-        }
+        DoctorProgram program = DoctorProgram.ofThisProcess()
+                .orElseThrow(() -> new UsageException(
+                        "no-program",
+                        "the path of hvd-doctor is not known, so it cannot be started on " + host
+                                + "; start mpirun-scripts/" + HvdProgram.DOCTOR.eitherWay() + ", not the class"));
         String ssh = MpiInstall.onPath("ssh", environment).map(Path::toString).orElse("ssh");
         return new SshStation(host, ssh, settings.ssh(), program, environment.getOrDefault("PATH", ""));
     }

@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Folder;
 import io.hvd.doctor.Facts.Limits;
 import io.hvd.doctor.Patient.Host;
@@ -73,7 +74,7 @@ final class LimitsCheck implements Check {
                 Diagnosis.FEW_CORES,
                 List.of(host.name()),
                 host.ranks() + " ranks on " + cores + " cores",
-                "horovodrun -np " + ranks));
+                HvdProgram.HOROVODRUN.line() + " -np " + ranks));
     }
 
     private static String temporary(Host host) {

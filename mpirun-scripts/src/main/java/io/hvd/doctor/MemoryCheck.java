@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Patient.Host;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,7 +66,7 @@ final class MemoryCheck implements Check {
         long heap = budget.heapThatFits();
         return heap > 0
                 ? "java -Xmx" + heap / Sizes.MIB + "m -jar hvd-examples/target/train.jar"
-                : "horovodrun -np "
+                : HvdProgram.HOROVODRUN.line() + " -np "
                         + Math.max(1, (long) (budget.total * USABLE) / (budget.direct + budget.natives + STEP))
                         + " java -Xmx" + STEP / Sizes.MIB + "m -jar hvd-examples/target/train.jar";
     }

@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Mpi;
 import io.hvd.doctor.Patient.Host;
 import java.util.ArrayList;
@@ -8,17 +9,16 @@ import java.util.List;
 /** Whether ranks can start and join under the MPI of every host. */
 final class MpiCheck implements Check {
 
-    private static final String SET_UP = "mpirun-scripts/setup.sh";
-
     @Override
     public List<Finding> findings(Patient patient) {
         List<Finding> found = new ArrayList<>();
-        found.addAll(Check.each(patient, Diagnosis.NO_MPI, host -> mpi(host).obstacle(), SET_UP));
-        found.addAll(Check.each(patient, Diagnosis.OTHER_MPI, MpiCheck::otherMpi, SET_UP));
-        found.addAll(Check.each(patient, Diagnosis.NO_BINDINGS, MpiCheck::noBindings, SET_UP));
-        found.addAll(Check.each(patient, Diagnosis.WRONG_JAR, MpiCheck::wrongJar, "unset HVD_MPI_JAR && " + SET_UP));
+        String setUp = HvdProgram.SETUP.line();
+        found.addAll(Check.each(patient, Diagnosis.NO_MPI, host -> mpi(host).obstacle(), setUp));
+        found.addAll(Check.each(patient, Diagnosis.OTHER_MPI, MpiCheck::otherMpi, setUp));
+        found.addAll(Check.each(patient, Diagnosis.NO_BINDINGS, MpiCheck::noBindings, setUp));
+        found.addAll(Check.each(patient, Diagnosis.WRONG_JAR, MpiCheck::wrongJar, "unset HVD_MPI_JAR && " + setUp));
         found.addAll(Check.same(
-                patient, Diagnosis.MPI_DIFFERS, "MPI", host -> mpi(host).version(), SET_UP));
+                patient, Diagnosis.MPI_DIFFERS, "MPI", host -> mpi(host).version(), setUp));
         found.addAll(Check.each(patient, Diagnosis.NO_DAEMON, MpiCheck::noDaemon, "apt-get install -y openmpi-bin"));
         return found;
     }

@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Names;
 import io.hvd.doctor.Patient.Host;
 import java.util.ArrayList;
@@ -54,7 +55,7 @@ final class NamesCheck implements Check {
                         Diagnosis.SAME_HOST,
                         listed,
                         String.join(" and ", listed) + " are one machine, " + name,
-                        "horovodrun -H " + listed.get(0) + ":"
+                        HvdProgram.HOROVODRUN.line() + " -H " + listed.get(0) + ":"
                                 + hosts.stream().mapToInt(Host::ranks).sum())
                 : new Finding(
                         Diagnosis.SAME_NAME,

@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Interface;
 import io.hvd.doctor.Facts.Network;
 import io.hvd.doctor.Patient.Host;
@@ -62,7 +63,7 @@ final class NetworkCheck implements Check {
                                 + link.obstacle(),
                         open.isEmpty()
                                 ? patient.on(link.to(), "nft list ruleset")
-                                : "horovodrun --network-interfaces "
+                                : HvdProgram.HOROVODRUN.line() + " --network-interfaces "
                                         + open.get(0).network()));
             }
         }

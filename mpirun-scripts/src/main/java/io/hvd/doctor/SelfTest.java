@@ -1,5 +1,6 @@
 package io.hvd.doctor;
 
+import io.hvd.config.HvdProgram;
 import io.hvd.launch.Horovodrun;
 import io.hvd.launch.HostSlots;
 import java.io.File;
@@ -26,7 +27,7 @@ final class SelfTest {
     private boolean ended;
 
     SelfTest(DoctorSettings settings) {
-        this(settings, List.of(java(), "-cp", System.getProperty("java.class.path"), SelfTestRank.class.getName()));
+        this(settings, List.of(java(), "-cp", classPath(), SelfTestRank.class.getName()));
     }
 
     /** @param program that both ranks run; it says {@link SelfTestRank#DONE} */
@@ -92,7 +93,7 @@ final class SelfTest {
                         Diagnosis.SELF_TEST_FAILED,
                         hosts,
                         how + "; the last lines:\n" + last,
-                        "hvd-doctor --only self-test --self-test" + flags())));
+                        HvdProgram.DOCTOR.line() + " --only self-test --self-test" + flags())));
     }
 
     private String flags() {
@@ -111,8 +112,8 @@ final class SelfTest {
     }
 
     private List<String> words() {
-        List<String> words = new ArrayList<>(
-                List.of(java(), "-cp", System.getProperty("java.class.path"), Horovodrun.class.getName(), "-np", "2"));
+        List<String> words =
+                new ArrayList<>(List.of(java(), "-cp", classPath(), Horovodrun.class.getName(), "-np", "2"));
         if (!settings.hosts().isEmpty()) {
             words.addAll(List.of("-H", HostSlots.join(hosts())));
             words.addAll(settings.ssh().words());
@@ -122,6 +123,11 @@ final class SelfTest {
         }
         words.addAll(program);
         return words;
+    }
+
+    /** The jar of everything by its full path, which the other hosts have too. */
+    private static String classPath() {
+        return HvdProgram.jar().map(Path::toString).orElseGet(() -> System.getProperty("java.class.path"));
     }
 
     private static String java() {

@@ -6,7 +6,6 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -23,9 +22,9 @@ import java.util.concurrent.TimeoutException;
  */
 final class SshStation implements Station {
 
-    /** What the script ends with where it finds no java; see mpirun-scripts/hvd-doctor. */
+    /** What {@link DoctorProgram#remote} ends with where it finds no java. */
     private static final int NO_JAVA = 3;
-    /** The script's own "nothing is built yet". */
+    /** The script's own "nothing is built yet"; see mpirun-scripts/hvd-doctor. */
     private static final int NOT_BUILT = 2;
     /** A shell's for a program that is not there, or cannot be run. */
     private static final int NOT_FOUND = 127;
@@ -37,7 +36,7 @@ final class SshStation implements Station {
 
     private final String ssh;
     private final String host;
-    private final String program;
+    private final DoctorProgram program;
     private final List<String> words;
     private final SshAccess access;
     private final Deque<String> said = new ArrayDeque<>();
@@ -46,16 +45,15 @@ final class SshStation implements Station {
     private PrintStream out;
 
     /**
-     * @param program path of the script hvd-doctor, the same on all hosts
      * @param path of this host; what it has of java the others may have too
      */
-    SshStation(String host, String ssh, SshAccess access, String program, String path) {
+    SshStation(String host, String ssh, SshAccess access, DoctorProgram program, String path) {
         this.ssh = ssh;
         this.host = host;
         this.program = program;
         this.access = access;
-        String remote = "found=$PATH; PATH=$PATH:" + ShellWords.join(List.of(path)) + " exec "
-                + ShellWords.join(List.of(program)) + " --facts \"$found\"";
+        String remote = "found=$PATH; PATH=$PATH:" + ShellWords.join(List.of(path)) + "; export PATH; "
+                + program.remote() + " --facts \"$found\"";
         this.words = access.call(ssh, host, "exec sh -c " + ShellWords.join(List.of(remote)));
     }
 
@@ -130,11 +128,10 @@ final class SshStation implements Station {
     }
 
     private String command(Diagnosis diagnosis) {
-        Path home = Path.of(program).getParent().getParent();
         return switch (diagnosis) {
-            case NO_DOCTOR -> "rsync -a " + home + "/ " + host + ":" + home;
+            case NO_DOCTOR -> program.copyTo(host);
             case NO_JAVA -> ssh(List.of("apt-get install -y openjdk-17-jre-headless"));
-            case NO_ANSWER -> ssh(List.of(program));
+            case NO_ANSWER -> ssh(program.words());
             default -> ssh(List.of("true"));
         };
     }

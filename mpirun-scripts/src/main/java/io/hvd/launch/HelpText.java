@@ -1,5 +1,6 @@
 package io.hvd.launch;
 
+import io.hvd.config.HvdProgram;
 import java.util.LinkedHashMap;
 import java.util.stream.Collectors;
 
@@ -9,7 +10,8 @@ final class HelpText {
     private HelpText() {}
 
     static String text() {
-        var text = new StringBuilder("usage: horovodrun -np N [flags] command [arguments]\n\n");
+        var text =
+                new StringBuilder("usage: " + HvdProgram.HOROVODRUN.line() + " -np N [flags] command [arguments]\n\n");
         for (Flag flag : Flag.values()) {
             text.append(String.format("  %-42s %s%n", flag.spelling(), flag.meaning()));
         }

@@ -1,8 +1,10 @@
 package io.hvd.launch;
 
+import io.hvd.config.Setting;
 import io.hvd.error.HvdException;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.util.HashMap;
 import java.util.Map;
 
 /**
@@ -24,7 +26,16 @@ public final class Horovodrun {
     }
 
     public static void main(String[] args) throws IOException, InterruptedException {
-        System.exit(new Horovodrun(System.getenv(), System.out, System.err).run(args));
+        System.exit(new Horovodrun(environment(), System.out, System.err).run(args));
+    }
+
+    /** A rank never sees the terminal itself; the examples show a progress bar only if told of one. */
+    private static Map<String, String> environment() {
+        Map<String, String> environment = new HashMap<>(System.getenv());
+        if (Terminal.isOutput()) {
+            environment.put(Setting.TERMINAL.variable(), "1");
+        }
+        return Map.copyOf(environment);
     }
 
     int run(String... args) throws IOException, InterruptedException {

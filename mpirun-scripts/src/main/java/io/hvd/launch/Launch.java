@@ -44,6 +44,8 @@ final class Launch implements AutoCloseable {
         install.requireRunsHvd();
         install.version().doubt().ifPresent(doubt -> err.println("hvd: " + doubt));
         Machine machine = machine(settings, install);
+        boolean allHere = new Job(settings, machine, install.version(), Map.of()).allRanksHere();
+        CommandCheck.of(settings, install, around).obstacle().ifPresent(obstacle -> report(obstacle, allHere, err));
         var hosts = new OtherHosts(settings, machine);
         Map<String, Set<String>> others = hosts.checked();
         hosts.checkInterfaces(others);
@@ -51,7 +53,6 @@ final class Launch implements AutoCloseable {
         if (settings.verbose()) {
             err.print(install.version().text() + ", " + install.mpirun() + "\n" + line.explained());
         }
-        boolean allHere = new Job(settings, machine, install.version(), others).allRanksHere();
         var folder = new FailureDirectory();
         try {
             Optional<LauncherServer> server =
@@ -62,6 +63,14 @@ final class Launch implements AutoCloseable {
             folder.close();
             throw e;
         }
+    }
+
+    /** A host that runs ranks may have what this one lacks. */
+    private static void report(UsageException obstacle, boolean allHere, PrintStream err) {
+        if (allHere) {
+            throw obstacle;
+        }
+        err.println("hvd: on this machine " + obstacle.getMessage() + "; the hosts of the ranks may have it");
     }
 
     private static Map<String, String> environment(

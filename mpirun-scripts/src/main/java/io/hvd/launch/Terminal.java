@@ -3,9 +3,12 @@ package io.hvd.launch;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Pattern;
 
-/** Whether this process is the one that its terminal's Ctrl-C goes to. */
+/** Whether this process is the one that its terminal's Ctrl-C goes to, and whether it writes to a terminal. */
 final class Terminal {
+
+    private static final Pattern DEVICE = Pattern.compile("/dev/(pts/\\d+|tty\\w*|console)");
 
     private Terminal() {}
 
@@ -15,6 +18,19 @@ final class Terminal {
         } catch (IOException e) {
             return false;
         }
+    }
+
+    static boolean isOutput() {
+        try {
+            return isDevice(Files.readSymbolicLink(Path.of("/proc/self/fd/1")).toString());
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** @param file that an open file leads to, as /proc shows it */
+    static boolean isDevice(String file) {
+        return DEVICE.matcher(file).matches();
     }
 
     /** @param stat as in proc(5): pid (name) state ppid pgrp session tty_nr tpgid ...; the name may hold anything */

@@ -155,7 +155,7 @@ final class DoctorHostsIT {
         return ProcessHandle.allProcesses()
                 .filter(one -> one.info()
                         .commandLine()
-                        .filter(line -> line.contains(HvdDoctor.class.getName() + " --facts")
+                        .filter(line -> line.contains("HvdCommand doctor --facts")
                                 && line.contains(HvdDoctorIT.SCRIPT.toString()))
                         .isPresent())
                 .toList();

@@ -24,6 +24,8 @@ final class SshStationTest {
 
     private static final SshAccess ACCESS = new SshAccess(Optional.of(2222), Optional.of("/keys/id"));
 
+    private static final DoctorProgram PROGRAM = DoctorProgram.script("/opt/hvd/bin/hvd-doctor");
+
     @TempDir
     private Path folder;
 
@@ -39,7 +41,7 @@ final class SshStationTest {
 
     @Test
     void noSshAtAll() {
-        var station = new SshStation("b", folder.resolve("none").toString(), ACCESS, "/opt/hvd/bin/hvd-doctor", "/bin");
+        var station = new SshStation("b", folder.resolve("none").toString(), ACCESS, PROGRAM, "/bin");
 
         Finding finding = refusal(station);
 
@@ -55,6 +57,26 @@ final class SshStationTest {
             assertThat(finding.diagnosis()).isEqualTo(Diagnosis.NO_DOCTOR);
             assertThat(finding.command()).isEqualTo("rsync -a /opt/hvd/ b:/opt/hvd");
         }
+    }
+
+    /** With the shell of this machine in the place of the other host's. */
+    @Test
+    void theJarIsStartedWhereItLiesAndMissedWhereItDoesNot() throws Exception {
+        Path jar = folder.resolve("a b/hvd-launch.jar");
+        String remote = DoctorProgram.jar(jar).remote();
+        Files.createDirectories(jar.getParent());
+        Job absent = Job.run(List.of("/bin/sh", "-c", remote), Map.of());
+        Files.createFile(jar);
+        Job withoutJava = Job.run(List.of("/bin/sh", "-c", remote), Map.of("PATH", "/nowhere"));
+        Path java = Files.writeString(folder.resolve("java"), "#!/bin/sh\necho \"started with $*\"\n");
+        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwx------"));
+        Job started = Job.run(List.of("/bin/sh", "-c", remote + " --facts x"), Map.of("PATH", folder.toString()));
+
+        assertThat(absent.exitCode()).isEqualTo(127);
+        assertThat(absent.output()).contains("there is no " + jar);
+        assertThat(withoutJava.exitCode()).isEqualTo(3);
+        assertThat(started.output()).isEqualTo("started with -jar " + jar + " doctor --facts x\n");
+        assertThat(DoctorProgram.jar(jar).copyTo("b")).isEqualTo("rsync -a " + jar + " b:" + jar);
     }
 
     @Test
@@ -123,7 +145,7 @@ final class SshStationTest {
             String ssh = folder.resolve("ssh").toString();
             List<Thread> waiting = new ArrayList<>();
             for (int i = 0; i < HANGING; i++) {
-                var hanging = new SshStation("hanging-" + i, ssh, ACCESS, "/opt/hvd/bin/hvd-doctor", "/bin");
+                var hanging = new SshStation("hanging-" + i, ssh, ACCESS, PROGRAM, "/bin");
                 Thread thread = new Thread(() -> refusal(hanging));
                 thread.setDaemon(true);
                 thread.start();
@@ -132,7 +154,7 @@ final class SshStationTest {
             while (asked(folder) < HANGING) {
                 Thread.onSpinWait();
             }
-            Finding found = refusal(new SshStation("b", ssh, ACCESS, "/opt/hvd/bin/hvd-doctor", "/bin"));
+            Finding found = refusal(new SshStation("b", ssh, ACCESS, PROGRAM, "/bin"));
             long still = waiting.stream().filter(Thread::isAlive).count();
             System.out.println("FOUND " + found.diagnosis() + " WHILE " + still + " WAIT");
         }
@@ -163,6 +185,6 @@ final class SshStationTest {
     private SshStation station(String script) throws IOException {
         Path ssh = Files.writeString(folder.resolve("ssh"), "#!/bin/sh\n" + script + "\n");
         Files.setPosixFilePermissions(ssh, PosixFilePermissions.fromString("rwx------"));
-        return new SshStation("b", ssh.toString(), ACCESS, "/opt/hvd/bin/hvd-doctor", "/bin");
+        return new SshStation("b", ssh.toString(), ACCESS, PROGRAM, "/bin");
     }
 }

@@ -3,6 +3,8 @@ package io.hvd.launch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class TerminalTest {
 
@@ -19,5 +21,18 @@ final class TerminalTest {
         assertThat(Terminal.isForeground("42 (java) S 7 42 7 34816 7 4194304 0"))
                 .isFalse();
         assertThat(Terminal.isForeground("42 (java) S 7 42 7 0 -1 4194304 0")).isFalse();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "/dev/pts/0, true",
+        "/dev/tty1, true",
+        "/dev/console, true",
+        "/dev/null, false",
+        "pipe:[77], false",
+        "/home/pts/0, false"
+    })
+    void anOpenFileIsATerminalByItsName(String file, boolean terminal) {
+        assertThat(Terminal.isDevice(file)).isEqualTo(terminal);
     }
 }

@@ -54,6 +54,7 @@ class RepositoryIT {
                     .anyMatch(name -> name.endsWith("-javadoc.jar"))
                     .anyMatch(name -> name.endsWith(".pom"));
         }
+        assertThat(deployed(repository, "hvd-launch")).anyMatch(name -> name.endsWith("-all.jar"));
         assertThat(repository.resolve("io/hvd/hvd-bom")).isDirectory();
         assertThat(repository.resolve("io/hvd/hvd-examples")).doesNotExist();
 

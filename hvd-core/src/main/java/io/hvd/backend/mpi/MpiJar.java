@@ -1,6 +1,7 @@
 package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.config.HvdProgram;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.io.IOException;
@@ -33,7 +34,7 @@ final class MpiJar {
                 "Open MPI " + mpi.version() + " (" + mpi.jniLibrary() + ") needs the mpi.jar of version "
                         + mpi.version() + ", found: "
                         + (others.isEmpty() ? "none" : String.join("; ", others))
-                        + ". Run mpirun-scripts/setup.sh on this machine, it provides the right one");
+                        + ". Run " + HvdProgram.SETUP.eitherWay() + " on this machine, it provides the right one");
     }
 
     private static List<Path> candidates(OpenMpi mpi, HvdConfig config) {
@@ -43,13 +44,18 @@ final class MpiJar {
         List<Path> jars = new ArrayList<>();
         jars.add(mpi.prefix().resolve("lib/mpi.jar"));
         ownFolder().ifPresent(folder -> jars.add(folder.resolve("mpi-java-installed.jar")));
-        Path repository = localRepository().resolve("org/open-mpi/mpi-java");
-        jars.add(repository.resolve(mpi.version()).resolve("mpi-java-" + mpi.version() + ".jar"));
-        jars.add(repository.resolve("installed/mpi-java-installed.jar"));
+        Path repository = localRepository();
+        jars.add(inRepository(repository, mpi.version()));
+        jars.add(inRepository(repository, "installed"));
         return jars.stream().filter(Files::isRegularFile).toList();
     }
 
-    private static Path localRepository() {
+    /** The place of a version's jar in a repository of Maven's. */
+    static Path inRepository(Path repository, String version) {
+        return repository.resolve(Path.of("org", "open-mpi", "mpi-java", version, "mpi-java-" + version + ".jar"));
+    }
+
+    static Path localRepository() {
         return Path.of(Optional.ofNullable(System.getProperty("maven.repo.local"))
                 .orElse(System.getProperty("user.home") + "/.m2/repository"));
     }

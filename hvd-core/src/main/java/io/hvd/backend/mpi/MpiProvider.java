@@ -117,6 +117,11 @@ public final class MpiProvider implements BackendProvider {
         return MpiJar.matching(OpenMpi.locate(config), config);
     }
 
+    /** The local Maven repository in which mpi.jar is looked for. */
+    public static Path localRepository() {
+        return MpiJar.localRepository();
+    }
+
     /** Whether an Open MPI and the mpi.jar of its version are installed. */
     public static boolean isInstalled(HvdConfig config) {
         try {

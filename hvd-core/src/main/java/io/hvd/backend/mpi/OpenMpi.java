@@ -1,6 +1,7 @@
 package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.config.HvdProgram;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.io.IOException;
@@ -22,7 +23,7 @@ import java.util.stream.Stream;
  * @param jniLibrary the native library of its Java bindings
  * @param prefix the folder in which it is installed
  */
-record OpenMpi(String version, Path jniLibrary, Path prefix) {
+public record OpenMpi(String version, Path jniLibrary, Path prefix) {
     private static final Predicate<String> MULTIARCH = name -> name.contains("-linux-gnu");
     private static final Set<String> LAUNCHERS =
             Set.of("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "mpirun.openmpi");
@@ -31,7 +32,7 @@ record OpenMpi(String version, Path jniLibrary, Path prefix) {
      * The first installation with Java bindings: the one in the settings, the one that started this process, the one on
      * PATH.
      */
-    static OpenMpi locate(HvdConfig config) {
+    public static OpenMpi locate(HvdConfig config) {
         Set<Path> prefixes = new LinkedHashSet<>();
         config.openMpiHome().ifPresentOrElse(prefixes::add, () -> {
             launcherThatStartedUs().map(OpenMpi::prefixOf).ifPresent(prefixes::add);
@@ -46,10 +47,20 @@ record OpenMpi(String version, Path jniLibrary, Path prefix) {
         throw new HvdException(
                 ErrorId.NO_OPEN_MPI,
                 prefixes.isEmpty()
-                        ? "Open MPI was not found: there is no mpirun on PATH. Run mpirun-scripts/setup.sh, or set"
-                                + " HVD_OPENMPI_HOME to the prefix of your Open MPI"
+                        ? "Open MPI was not found: there is no mpirun on PATH. Run " + HvdProgram.SETUP.eitherWay()
+                                + ", or set HVD_OPENMPI_HOME to the prefix of your Open MPI"
                         : "the Open MPI in " + prefixes + " has no libmpi_java.so: it was built without"
                                 + " --enable-mpi-java. Point HVD_OPENMPI_HOME to one that has it");
+    }
+
+    /** The mpi.jar that came with the installation; its manifest may lack the version. */
+    public Optional<Path> ownJar() {
+        return find(prefix, "mpi.jar");
+    }
+
+    /** The place in a local Maven repository where hvd looks for this installation's mpi.jar. */
+    public Path jarIn(Path repository) {
+        return MpiJar.inRepository(repository, version);
     }
 
     private static String versionOf(Path prefix, Path jniLibrary) {

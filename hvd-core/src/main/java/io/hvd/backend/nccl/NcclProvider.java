@@ -3,6 +3,7 @@ package io.hvd.backend.nccl;
 import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.HvdConfig.BackendChoice;
+import io.hvd.config.HvdProgram;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.Backend;
@@ -132,7 +133,8 @@ public final class NcclProvider implements BackendProvider {
                 throw new HvdException(
                         ErrorId.UNSUPPORTED,
                         "HVD_BACKEND=nccl, but NCCL cannot be used: " + obstacle.get()
-                                + ". HVD_BACKEND=mpi does without; horovodrun --check-build shows what is installed");
+                                + ". HVD_BACKEND=mpi does without; "
+                                + HvdProgram.HOROVODRUN.eitherWay("--check-build") + " shows what is installed");
             }
             return obstacle;
         } catch (HvdException e) {
