@@ -23,6 +23,7 @@ import org.apache.commons.cli.ParseException;
 public final class HvdCommand {
 
     private static final int USAGE = 2;
+    private static final String SLF4J_VERBOSITY = "slf4j.internal.verbosity";
 
     private final PrintStream out;
     private final PrintStream err;
@@ -69,7 +70,15 @@ public final class HvdCommand {
     }
 
     public static void main(String[] args) throws IOException, InterruptedException {
+        withoutSlf4jsWords();
         System.exit(new HvdCommand(System.out, System.err).run(args));
+    }
+
+    /** These programs log nothing, and so need no provider of slf4j's; it would complain of that. */
+    private static void withoutSlf4jsWords() {
+        if (System.getProperty(SLF4J_VERBOSITY) == null) {
+            System.setProperty(SLF4J_VERBOSITY, "ERROR");
+        }
     }
 
     int run(String... args) throws IOException, InterruptedException {
