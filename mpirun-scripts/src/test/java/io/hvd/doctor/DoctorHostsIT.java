@@ -9,6 +9,7 @@ import com.google.gson.JsonParser;
 import io.hvd.testing.Job;
 import io.hvd.testing.NamespaceHosts;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -18,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -64,6 +66,38 @@ final class DoctorHostsIT {
         // What a machine that tests run on may have besides: no GPU, few cores, a slow network of its own.
         assertThat(findings.keySet())
                 .isSubsetOf("HVD-D04", "HVD-D60", "HVD-D40", "HVD-D20", "HVD-D31", "HVD-D53", "HVD-D83", "HVD-D84");
+    }
+
+    @Test
+    void theJarOfEverythingStartsItselfOnTheOtherHosts() throws IOException {
+        Path jar = folder.resolve("hvd-launch.jar");
+        try (Stream<Path> files = Files.list(Path.of("target"))) {
+            Path built = files.filter(file -> file.toString().endsWith("-all.jar"))
+                    .findFirst()
+                    .orElseThrow();
+            Files.copy(built, jar);
+        }
+        List<String> words = hosts.on(
+                "node-a",
+                List.of(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-jar",
+                        jar.toString(),
+                        "doctor",
+                        "-p",
+                        NamespaceHosts.PORT,
+                        "-i",
+                        hosts.key(),
+                        "-H",
+                        "node-a:1,node-c:1",
+                        "--json",
+                        "--only",
+                        "java"));
+
+        Job job = Job.run(words, environment(Map.of()));
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(HvdDoctorIT.findings(job)).isEmpty();
     }
 
     @Test
