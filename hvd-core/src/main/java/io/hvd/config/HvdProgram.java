@@ -38,13 +38,16 @@ public enum HvdProgram {
     /** Both ways to start it, for processes that do not know which of them the user has. */
     public String eitherWay(String arguments) {
         String words = arguments.isEmpty() ? "" : " " + arguments;
-        return jar().map(this::line)
-                .map(line -> line + words)
-                .orElseGet(() -> script + words + " or " + line(Path.of(JAR)) + words);
+        return (jar().isPresent() ? "" : script + words + " or ") + lineOfJar() + words;
     }
 
     public String eitherWay() {
         return eitherWay("");
+    }
+
+    /** How a user of the jar starts it. */
+    public String lineOfJar() {
+        return line(jar().orElse(Path.of(JAR)));
     }
 
     private String line(Path jar) {

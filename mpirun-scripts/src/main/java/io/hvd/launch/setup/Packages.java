@@ -1,5 +1,6 @@
 package io.hvd.launch.setup;
 
+import io.hvd.config.HvdProgram;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,8 +39,8 @@ final class Packages {
         }
         String line = line(missing);
         if (!mayInstall) {
-            throw new SetupException("ask the administrator for: " + line
-                    + "; as root, java -jar hvd-launch.jar setup --install runs it");
+            throw new SetupException("ask the administrator for: " + line + "; as root, " + HvdProgram.SETUP.lineOfJar()
+                    + " --install runs it");
         }
         install(missing);
     }

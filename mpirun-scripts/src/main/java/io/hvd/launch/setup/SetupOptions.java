@@ -32,7 +32,7 @@ record SetupOptions(boolean install, Optional<Path> repository, boolean help) {
     }
 
     static String helpText() {
-        var text = new StringBuilder("usage: java -jar hvd-launch.jar setup [flags]\n\n"
+        var text = new StringBuilder("usage: " + HvdProgram.SETUP.lineOfJar() + " [flags]\n\n"
                 + "Makes mpi.jar, Open MPI's Java bindings, for the Open MPI of this machine: the one that"
                 + " HVD_OPENMPI_HOME names,\nor else the mpirun on PATH. What is there already is left as it is.\n\n");
         for (Option option : options().getOptions()) {
@@ -49,9 +49,7 @@ record SetupOptions(boolean install, Optional<Path> repository, boolean help) {
             return DefaultParser.builder().setAllowPartialMatching(false).get().parse(options(), args);
         } catch (ParseException e) {
             throw new UsageException(
-                    "flags",
-                    e.getMessage() + "; " + HvdProgram.jar().map(Path::toString).orElse("hvd-launch.jar")
-                            + " setup --help lists the flags");
+                    "flags", e.getMessage() + "; " + HvdProgram.SETUP.lineOfJar() + " --help lists the flags");
         }
     }
 
