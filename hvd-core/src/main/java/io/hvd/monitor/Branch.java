@@ -81,7 +81,9 @@ final class Branch {
         if (others.size() == 1 && isMoreUsual(others.get(0), usual, expected)) {
             return others.get(0).isLeftBy(usual, isPassedOver(others.get(0), usual, expected));
         }
-        if (others.size() == 1 && expected.filter(usual::begins).isEmpty() && others.get(0).isAsLargeAs(usual)) {
+        if (others.size() == 1
+                && expected.filter(usual::begins).isEmpty()
+                && others.get(0).isAsLargeAs(usual)) {
             return usual.words() + ", and " + others.get(0).words();
         }
         if (others.size() == 1) {
@@ -98,7 +100,8 @@ final class Branch {
         if (expected.filter(one::begins).isPresent()) {
             return true;
         }
-        return expected.filter(other::begins).isEmpty() && one.ranks().size() > other.ranks().size();
+        return expected.filter(other::begins).isEmpty()
+                && one.ranks().size() > other.ranks().size();
     }
 
     /** Whether the usual call was expected, and the other one is known from earlier steps, where it came later. */
@@ -123,7 +126,9 @@ final class Branch {
      */
     private boolean hasGoneOn(int rank) {
         return teller().after(call().number()).stream()
-                .anyMatch(later -> later.isPending() ? isCalledBy(rank, later) : later.error().isEmpty());
+                .anyMatch(later -> later.isPending()
+                        ? isCalledBy(rank, later)
+                        : later.error().isEmpty());
     }
 
     private boolean isCalledBy(int rank, CallView call) {
@@ -144,7 +149,10 @@ final class Branch {
     }
 
     private Stream<CallLabel> followers(CallHistory history, CallLabel last) {
-        List<CallLabel> labels = earlier(history).map(CallLabel::of).map(CallLabel::withoutCounter).toList();
+        List<CallLabel> labels = earlier(history)
+                .map(CallLabel::of)
+                .map(CallLabel::withoutCounter)
+                .toList();
         return Stream.iterate(1, i -> i < labels.size(), i -> i + 1)
                 .filter(i -> labels.get(i - 1).equals(last))
                 .map(labels::get);

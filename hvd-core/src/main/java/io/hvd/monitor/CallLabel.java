@@ -53,7 +53,9 @@ record CallLabel(String kind, String name, boolean unnamed, long counter, String
         if (!label.unnamed) {
             return call.key().toString();
         }
-        String set = call.key().processSet() == 0 ? "" : " of process set " + call.key().processSet();
+        String set = call.key().processSet() == 0
+                ? ""
+                : " of process set " + call.key().processSet();
         return "the unnamed " + label.kind + (call.detail().isEmpty() ? "" : " of " + call.detail()) + set;
     }
 }

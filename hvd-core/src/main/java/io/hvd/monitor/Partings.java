@@ -36,7 +36,8 @@ final class Partings {
     Optional<String> byShiftedNames() {
         List<Omission> omissions = hasJoined()
                 ? List.of()
-                : new ShiftedNames(histories).find().stream().filter(this::explains).toList();
+                : new ShiftedNames(histories)
+                        .find().stream().filter(this::explains).toList();
         if (omissions.isEmpty()) {
             return Optional.empty();
         }
@@ -56,7 +57,8 @@ final class Partings {
 
     /** After a join the ranks count their unnamed calls anew, and before it they may have made different numbers. */
     private boolean hasJoined() {
-        return views.stream().anyMatch(view -> view.activity().hasJoined(first.key().processSet()));
+        return views.stream()
+                .anyMatch(view -> view.activity().hasJoined(first.key().processSet()));
     }
 
     /** Whether it stands between a rank that waits and one that is missing. */
@@ -78,9 +80,7 @@ final class Partings {
                 .distinct()
                 .filter(wait -> isNews(wait, partings))
                 .forEach(wait -> Branch.of(wait, views, histories).ifPresent(partings::add));
-        return partings.stream().anyMatch(this::isOfTheFirstWait)
-                ? Optional.of(sentence(partings))
-                : Optional.empty();
+        return partings.stream().anyMatch(this::isOfTheFirstWait) ? Optional.of(sentence(partings)) : Optional.empty();
     }
 
     private boolean isOfThisSet(Wait wait) {
@@ -103,7 +103,9 @@ final class Partings {
     /** The ranks that are missing in one call often wait in another one for those that wait there. */
     private static boolean isNews(Wait wait, List<Parting> partings) {
         return partings.size() < MOST_PARTINGS
-                && partings.stream().noneMatch(parting -> parting.without().containsAll(wait.waiting().keySet()));
+                && partings.stream()
+                        .noneMatch(parting ->
+                                parting.without().containsAll(wait.waiting().keySet()));
     }
 
     /** Two waits in each other are one parting, seen from both sides. */
@@ -117,6 +119,9 @@ final class Partings {
                 .sorted(Comparator.comparingLong(parting -> parting.call().number()))
                 .toList();
         return inOrder.get(0).sentence()
-                + inOrder.stream().skip(1).map(parting -> "; and " + parting.words()).collect(Collectors.joining());
+                + inOrder.stream()
+                        .skip(1)
+                        .map(parting -> "; and " + parting.words())
+                        .collect(Collectors.joining());
     }
 }

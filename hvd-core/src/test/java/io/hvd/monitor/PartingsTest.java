@@ -21,9 +21,10 @@ class PartingsTest {
         String others = STEP + STEP + "a:1 b:2!";
 
         assertThat(verdict(others, STEP + STEP + "a:1 c:3!", others, others))
-                .startsWith("the ranks made the same calls up to call 7 of rank 0; then rank 1 left out allreduce \"b\","
-                        + " which ranks {0, 2, 3} called at Trainer.step(Trainer.java:2), and went on to allreduce"
-                        + " \"c\" at Trainer.step(Trainer.java:3); ranks {0, 2, 3} have waited in allreduce \"b\"");
+                .startsWith(
+                        "the ranks made the same calls up to call 7 of rank 0; then rank 1 left out allreduce \"b\","
+                                + " which ranks {0, 2, 3} called at Trainer.step(Trainer.java:2), and went on to allreduce"
+                                + " \"c\" at Trainer.step(Trainer.java:3); ranks {0, 2, 3} have waited in allreduce \"b\"");
     }
 
     /** Each of two ranks waits for the other; the steps before show which one has left the way. */
@@ -151,15 +152,17 @@ class PartingsTest {
     @Test
     void aLoopOverOneLineNamesTheCallThatIsMissingAtItsEnd() {
         assertThat(verdict(":1 :1 :1 :1!", ":1 :1 :1 end:9!"))
-                .contains("then rank 0 called the unnamed allreduce of float32 [3] at Trainer.step(Trainer.java:1), and"
-                        + " rank 1 called allreduce \"end\"");
+                .contains(
+                        "then rank 1 called allreduce \"end\" at Trainer.step(Trainer.java:9), where rank 0 called the"
+                                + " unnamed allreduce of float32 [3] at Trainer.step(Trainer.java:1)");
     }
 
     @Test
     void aRecorderThatHasRolledOverSaysFromWhereTheCallsAreTheSame() {
         assertThat(verdict("-a:1 -b:2 c:3 a:1 b:2!", "-a:1 -b:2 -c:3 a:1 x:8!"))
-                .startsWith("the ranks made the same calls from call 3, the first that rank 0 remembers, up to call 4 of"
-                        + " rank 0; then rank");
+                .startsWith(
+                        "the ranks made the same calls from call 3, the first that rank 0 remembers, up to call 4 of"
+                                + " rank 0; then rank");
     }
 
     @Test
@@ -228,14 +231,11 @@ class PartingsTest {
         }
         boolean isPending = word.endsWith("!");
         String[] parts = word.replace("!", "").split(":");
-        String name = parts[0].isEmpty()
-                ? "allreduce.noname." + (counters.merge("", 1, Integer::sum) - 1)
-                : parts[0];
+        String name = parts[0].isEmpty() ? "allreduce.noname." + (counters.merge("", 1, Integer::sum) - 1) : parts[0];
         CallView.Key key = new CallView.Key(0, "allreduce", name);
         String site = "Trainer.step(Trainer.java:" + parts[1] + ")";
         return isPending
-                ? new CallView(
-                        number, key, "float32 [3]", members, site, 3000, CallView.NOT_YET, CallView.NOT_YET, "")
+                ? new CallView(number, key, "float32 [3]", members, site, 3000, CallView.NOT_YET, CallView.NOT_YET, "")
                 : ended(number, key, members, site);
     }
 

@@ -26,8 +26,7 @@ public interface Optimizer {
      * differ between ranks. An optimizer with options of its own adds them.
      */
     default Map<String, String> settings() {
-        return Map.of(
-                "optimizer", getClass().getSimpleName(), "learning rate", Double.toString(learningRate()));
+        return Map.of("optimizer", getClass().getSimpleName(), "learning rate", Double.toString(learningRate()));
     }
 
     /**

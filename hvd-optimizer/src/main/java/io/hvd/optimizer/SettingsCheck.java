@@ -92,8 +92,7 @@ final class SettingsCheck {
             int length = begins[place + 1] - begins[place];
             if (length > 0) {
                 texts.put(
-                        set.ranks().get(place),
-                        decode(new String(all, begins[place], length, StandardCharsets.UTF_8)));
+                        set.ranks().get(place), decode(new String(all, begins[place], length, StandardCharsets.UTF_8)));
             }
         }
         return texts;

@@ -41,7 +41,11 @@ public final class Sgd extends ArrayOptimizer {
 
     @Override
     Map<String, Double> constants() {
-        return Map.of("momentum", Double.valueOf(Float.toString(momentum)), "weight decay", Double.valueOf(Float.toString(weightDecay)));
+        return Map.of(
+                "momentum",
+                Double.valueOf(Float.toString(momentum)),
+                "weight decay",
+                Double.valueOf(Float.toString(weightDecay)));
     }
 
     @Override

@@ -75,8 +75,7 @@ class SettingsCheckTest {
                     ? new Sgd(parameters(new float[2]), 0.5, 0.9, 0)
                     : new Adam(parameters(new float[2]), 0.5);
             assertThat(catchThrowableOfType(
-                            HvdException.class,
-                            DistributedOptimizer.wrap(mine).build()::step))
+                            HvdException.class, DistributedOptimizer.wrap(mine).build()::step))
                     .hasMessageContainingAll(
                             "\"optimizer\" is Adam on ranks [1] and Sgd on ranks [0]",
                             "\"beta1\" is 0.9 on ranks [1] and absent on ranks [0]");
@@ -85,8 +84,7 @@ class SettingsCheckTest {
         Hvd.spawn(2, hvd -> {
             Sgd mine = new Sgd(parameters(new float[2]), 0.5, 0.9, hvd.rank() * 0.01);
             assertThat(catchThrowableOfType(
-                            HvdException.class,
-                            DistributedOptimizer.wrap(mine).build()::step))
+                            HvdException.class, DistributedOptimizer.wrap(mine).build()::step))
                     .hasMessageContaining("\"weight decay\" is 0.0 on ranks [0] and 0.01 on ranks [1]");
             return null;
         });

@@ -74,7 +74,8 @@ class HangIT {
         assertThat(summary(job).get(0))
                 .startsWith("hvd: HANG: the ranks made the same calls up to call 4 of rank 0; then rank 1 left out the"
                         + " unnamed allreduce of float32")
-                .containsPattern("which ranks \\{0, 2, 3\\} called at HangProgram.leaveAnUnnamedOneOut\\(HangProgram.java:\\d+\\)")
+                .containsPattern(
+                        "which ranks \\{0, 2, 3\\} called at HangProgram.leaveAnUnnamedOneOut\\(HangProgram.java:\\d+\\)")
                 .contains("rank 1 has not called allreduce \"allreduce.noname.8\"");
     }
 
