@@ -57,18 +57,19 @@ public final class DistributedOptimizer implements Optimizer {
             places.put(parameters.get(i).name(), i);
         }
         this.alone = !set.included() || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
+        this.settingsCheck = new SettingsCheck(set, inner, builder.scope);
+        if (builder.settingsMayDiffer || alone) {
+            settingsCheck.skip();
+        }
         this.exchange = new GradientExchange(
                 builder.allreduce(set),
                 parameters,
                 new Buckets(parameters, builder.bucketBytes),
                 builder.passesPerStep,
+                settingsCheck,
                 alone);
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
         this.guard = new DivergenceGuard(set, parameters, compareEvery, builder.scope);
-        this.settingsCheck = new SettingsCheck(set, builder.scope);
-        if (builder.settingsMayDiffer) {
-            settingsCheck.skip();
-        }
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
         if (source != null) {
             source.listen(exchange);
@@ -140,7 +141,7 @@ public final class DistributedOptimizer implements Optimizer {
             synchronize();
         }
         warnIfNeverBroadcast();
-        settingsCheck.step(inner);
+        settingsCheck.end();
         inner.step();
         synchronizedAlready = false;
         set.markStep();

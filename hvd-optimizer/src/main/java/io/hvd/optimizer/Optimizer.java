@@ -22,7 +22,7 @@ public interface Optimizer {
 
     /**
      * The kind of the optimizer and its options in words, by the names that an error uses for them. The ranks of a
-     * {@link DistributedOptimizer} compare them once, in its first step, so they must not contain anything that may
+     * {@link DistributedOptimizer} compare them once, as they are when the first gradients are sent, so they must not contain anything that may
      * differ between ranks. An optimizer with options of its own adds them.
      */
     default Map<String, String> settings() {

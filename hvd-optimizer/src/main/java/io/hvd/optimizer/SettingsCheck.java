@@ -1,126 +1,125 @@
 package io.hvd.optimizer;
 
 import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
 import io.hvd.ProcessSet;
-import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
 
 /**
  * Compares the settings of the ranks' optimizers once, before the first step changes a parameter. Two numbers per rank
- * travel, and the words only if the numbers differ.
+ * travel beside the first gradients, and the words only if the numbers differ.
  *
  * <p>Each rank adds its numbers to zeros in a place of its own. An allgather would do the same, but it is refused where
  * a rank has joined; in a sum, such a rank leaves its place empty.
  */
 final class SettingsCheck {
     private static final int NUMBERS = 2;
-    private static final int MOST_DIFFERENCES = 4;
-    private static final String ABSENT = "absent";
 
     private final ProcessSet set;
+    private final Optimizer optimizer;
     private final String scope;
     /** Those before the optimizer was made. */
     private final int joins;
 
-    private boolean done;
+    private boolean begun;
+    private byte[] mine;
+    private long[] numbers;
+    /** Null if nothing is under way. */
+    private Handle exchange;
 
     /** @param scope keeps the checks of several optimizers apart */
-    SettingsCheck(ProcessSet set, String scope) {
+    SettingsCheck(ProcessSet set, Optimizer optimizer, String scope) {
         this.set = set;
+        this.optimizer = optimizer;
         this.scope = scope;
         this.joins = set.joins();
     }
 
     /** From here on nothing is compared. */
     void skip() {
-        done = true;
+        begun = true;
     }
 
     /**
-     * Every rank comes here in every step. If a join has ended before this rank's first step, the other ranks may have
+     * Sends this rank's settings, if nothing has been sent before. It does not wait, because the ranks may step several
+     * optimizers in different orders. If a join has ended before this rank's first step, the other ranks may have
      * compared without this one, and nothing is compared any more.
+     */
+    void begin() {
+        if (!begun) {
+            begun = true;
+            if (set.included() && set.size() > 1 && set.joins() == joins) {
+                send();
+            }
+        }
+    }
+
+    private void send() {
+        mine = OptimizerSettings.encode(optimizer.settings());
+        numbers = new long[NUMBERS * set.size()];
+        numbers[NUMBERS * set.rank()] = hash(mine);
+        numbers[NUMBERS * set.rank() + 1] = mine.length;
+        exchange = set.allreduceInPlaceAsync(name("numbers"), Tensor.of(numbers), AllreduceOptions.sum());
+    }
+
+    /**
+     * Every rank comes here in every step, before a parameter changes.
      *
      * @throws HvdException on all ranks, if settings differ
      */
-    void step(Optimizer optimizer) {
-        if (!done) {
-            if (set.included() && set.size() > 1 && set.joins() == joins) {
-                requireSame(optimizer.settings());
+    void end() {
+        if (exchange != null) {
+            exchange.synchronize();
+            exchange = null;
+            if (!allEqual()) {
+                throw OptimizerSettings.differing(texts());
             }
-            done = true;
         }
     }
 
-    private void requireSame(Map<String, String> settings) {
-        byte[] mine = encode(settings);
-        long[] numbers = sum("numbers", NUMBERS * set.size(), NUMBERS * set.rank(), hash(mine), mine.length);
-        if (!allEqual(numbers)) {
-            throw differing(texts(mine, numbers));
-        }
-    }
-
-    private static boolean allEqual(long[] numbers) {
-        long[] hashes = new long[numbers.length / NUMBERS];
-        for (int place = 0; place < hashes.length; place++) {
-            hashes[place] = numbers[NUMBERS * place];
-        }
-        return Arrays.stream(hashes).filter(hash -> hash != 0).distinct().count() <= 1;
+    private boolean allEqual() {
+        return IntStream.range(0, set.size())
+                        .mapToLong(place -> numbers[NUMBERS * place])
+                        .filter(hash -> hash != 0)
+                        .distinct()
+                        .count()
+                <= 1;
     }
 
     /** The settings of all ranks that have not joined, by global rank. */
-    private Map<Integer, Map<String, String>> texts(byte[] mine, long[] numbers) {
-        int[] begins = new int[set.size() + 1];
-        for (int place = 0; place < set.size(); place++) {
-            begins[place + 1] = begins[place] + Math.toIntExact(numbers[NUMBERS * place + 1]);
-        }
+    private Map<Integer, Map<String, String>> texts() {
+        int[] begins = begins();
         byte[] all = new byte[begins[set.size()]];
         System.arraycopy(mine, 0, all, begins[set.rank()], mine.length);
-        set.allreduceInPlace(scope + "optimizer.settings.words", Tensor.ofBytes(all), AllreduceOptions.sum());
+        set.allreduceInPlace(name("words"), Tensor.ofBytes(all), AllreduceOptions.sum());
         Map<Integer, Map<String, String>> texts = new TreeMap<>();
         for (int place = 0; place < set.size(); place++) {
-            int length = begins[place + 1] - begins[place];
-            if (length > 0) {
-                texts.put(
-                        set.ranks().get(place), decode(new String(all, begins[place], length, StandardCharsets.UTF_8)));
+            if (begins[place + 1] > begins[place]) {
+                byte[] text = Arrays.copyOfRange(all, begins[place], begins[place + 1]);
+                texts.put(set.ranks().get(place), OptimizerSettings.decode(text));
             }
         }
         return texts;
     }
 
-    private long[] sum(String what, int size, int from, long... mine) {
-        long[] all = new long[size];
-        System.arraycopy(mine, 0, all, from, mine.length);
-        set.allreduceInPlace(scope + "optimizer.settings." + what, Tensor.of(all), AllreduceOptions.sum());
-        return all;
+    /** Where the words of each rank begin, and after them the end of all. */
+    private int[] begins() {
+        int[] begins = new int[set.size() + 1];
+        for (int place = 0; place < set.size(); place++) {
+            begins[place + 1] = Math.addExact(begins[place], Math.toIntExact(numbers[NUMBERS * place + 1]));
+        }
+        return begins;
     }
 
-    private static byte[] encode(Map<String, String> settings) {
-        return new TreeMap<>(settings)
-                .entrySet().stream()
-                        .map(entry -> oneLine(entry.getKey()) + '\t' + oneLine(entry.getValue()) + '\n')
-                        .collect(Collectors.joining())
-                        .getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static String oneLine(String text) {
-        return text.replaceAll("\\s+", " ");
-    }
-
-    private static Map<String, String> decode(String text) {
-        Map<String, String> settings = new TreeMap<>();
-        text.lines().map(line -> line.split("\t", 2)).forEach(pair -> settings.put(pair[0], pair[1]));
-        return settings;
+    private String name(String what) {
+        return scope + "optimizer.settings." + what;
     }
 
     /** Never 0, which stands for a rank that has joined. */
@@ -131,34 +130,5 @@ final class SettingsCheck {
         low.update(text);
         long hash = high.getValue() << 32 | low.getValue();
         return hash == 0 ? 1 : hash;
-    }
-
-    private static HvdException differing(Map<Integer, Map<String, String>> byRank) {
-        TreeSet<String> names = new TreeSet<>();
-        byRank.values().forEach(settings -> names.addAll(settings.keySet()));
-        List<String> differences = new ArrayList<>();
-        for (String name : names) {
-            Map<String, TreeSet<Integer>> ranks = new TreeMap<>();
-            byRank.forEach((rank, settings) -> ranks.computeIfAbsent(
-                            settings.getOrDefault(name, ABSENT), value -> new TreeSet<>())
-                    .add(rank));
-            if (ranks.size() > 1) {
-                differences.add("\"" + name + "\" is " + words(ranks));
-            }
-        }
-        return new HvdException(
-                ErrorId.DIVERGED,
-                "before the first step the ranks' optimizers differ, and no parameter has been changed: "
-                        + differences.stream().limit(MOST_DIFFERENCES).collect(Collectors.joining("; "))
-                        + (differences.size() > MOST_DIFFERENCES
-                                ? "; and " + (differences.size() - MOST_DIFFERENCES) + " more"
-                                : "")
-                        + ". Give every rank the same optimizer, or build() with settingsMayDiffer()");
-    }
-
-    private static String words(Map<String, TreeSet<Integer>> ranksByValue) {
-        return ranksByValue.entrySet().stream()
-                .map(entry -> entry.getKey() + " on ranks " + entry.getValue())
-                .collect(Collectors.joining(" and "));
     }
 }

@@ -64,18 +64,18 @@ class TorchSettingsTest {
                 net -> new SGD(net.parameters(), Models.sgd(0.05)),
                 net -> new Adam(net.parameters(), Models.adam(0.05)),
                 "\"optimizer\" is Adam on ranks [1] and SGD on ranks [0]",
-                "\"amsgrad\" is absent on ranks [0] and false on ranks [1]");
+                "\"weight decay\" is 0.0 on ranks [1] and 0.01 on ranks [0]");
     }
 
     @Test
     void anotherMomentumIsAnErrorThatNamesBothValues() {
         SGDOptions options = Models.sgd(0.05);
-        options.momentum().put(0.9);
+        options.momentum().put(0.5);
 
         refused(
                 net -> new SGD(net.parameters(), Models.sgd(0.05)),
                 net -> new SGD(net.parameters(), options),
-                "\"momentum\" is 0.0 on ranks [0] and 0.9 on ranks [1]");
+                "\"momentum\" is 0.5 on ranks [1] and 0.9 on ranks [0]");
     }
 
     private static void refused(
