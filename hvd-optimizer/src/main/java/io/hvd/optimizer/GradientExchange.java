@@ -172,6 +172,7 @@ final class GradientExchange implements GradientSource.Listener {
         }
         if (first != null) {
             startOver();
+            settingsCheck.startOver();
             throw first;
         }
         return new StepStats(bytes, hidden, System.nanoTime() - backwardEnded);

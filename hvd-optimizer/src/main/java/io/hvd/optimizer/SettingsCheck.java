@@ -11,6 +11,8 @@ import java.util.TreeMap;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Compares the settings of the ranks' optimizers once, before the first step changes a parameter. Two numbers per rank
@@ -20,6 +22,7 @@ import java.util.zip.CRC32C;
  * a rank has joined; in a sum, such a rank leaves its place empty.
  */
 final class SettingsCheck {
+    private static final Logger LOG = LoggerFactory.getLogger(SettingsCheck.class);
     private static final int NUMBERS = 2;
 
     private final ProcessSet set;
@@ -81,6 +84,22 @@ final class SettingsCheck {
             if (!allEqual()) {
                 throw OptimizerSettings.differing(texts());
             }
+        }
+    }
+
+    /**
+     * The gradients of the first step have failed on all ranks, so the next step is the first one again. A rank may go on
+     * with another optimizer then.
+     */
+    void startOver() {
+        if (exchange != null) {
+            begun = false;
+            try {
+                exchange.synchronize();
+            } catch (HvdException e) {
+                LOG.debug("the comparison of settings has failed like the step", e);
+            }
+            exchange = null;
         }
     }
 
