@@ -60,8 +60,8 @@ class HangIT {
 
         assertThat(summary(job).get(0))
                 .startsWith("hvd: HANG: the ranks made the same calls up to call 7 of rank 0; then rank 1 left out"
-                        + " allreduce \"weights\", which ranks {0, 2, 3} called at HangProgram.average(")
-                .contains(", and went on to allreduce \"bias\" at HangProgram.average(")
+                        + " allreduce \"weights\", which ranks {0, 2, 3} called at HangProgram.leaveOneOut(")
+                .contains(", and went on to allreduce \"bias\" at HangProgram.leaveOneOut(")
                 .contains("; ranks {0, 2, 3} have waited in allreduce \"weights\" for ");
     }
 
