@@ -33,13 +33,15 @@ final class Branch {
 
     /** Empty if a missing rank waits in no other call, or if no call before is remembered. */
     static Optional<Parting> of(Wait wait, Collection<RankView> views, Map<Integer, CallHistory> histories) {
+        if (!histories.containsKey(wait.waiting().firstKey())) {
+            return Optional.empty();
+        }
         Branch branch = new Branch(wait, views, histories);
         return branch.isSeen() ? Optional.of(branch.parting()) : Optional.empty();
     }
 
     private boolean isSeen() {
         return instead.size() == wait.missing().size()
-                && histories.containsKey(caller())
                 && (teller().whole() || teller().before(call().number()).isPresent());
     }
 
@@ -55,16 +57,21 @@ final class Branch {
         return histories.get(caller());
     }
 
-    /** The call of the same set, or the end of the job, in which a missing rank waits. */
+    /**
+     * The call of the same set, or the end of the job, in which a missing rank waits. A call that the others have made
+     * as well is on their way; it counts only if the missing rank has gone on beyond the one that it lacks.
+     */
     private Optional<CallView> insteadOf(RankView view) {
-        boolean waits = view.live().map(live -> live.training().insideHvd()).orElse(false);
-        return waits
-                ? view.activity().pending().stream()
-                        .filter(call -> !call.key().equals(wait.key()))
-                        .filter(call -> call.key().processSet() == wait.key().processSet()
-                                || call.key().kind().equals(CloseNotice.KIND))
-                        .findFirst()
-                : Optional.empty();
+        List<CallView> waiting = view.activity().pending().stream()
+                .filter(call -> !call.key().equals(wait.key()))
+                .filter(call -> call.key().processSet() == wait.key().processSet()
+                        || call.key().kind().equals(CloseNotice.KIND))
+                .toList();
+        return waiting.stream()
+                .filter(call -> !isCalledBy(caller(), call))
+                .findFirst()
+                .or(() ->
+                        waiting.stream().filter(call -> hasGoneOn(view.rank())).findFirst());
     }
 
     private Parting parting() {

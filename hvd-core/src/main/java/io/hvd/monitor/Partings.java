@@ -6,6 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.stream.Collectors;
 
@@ -73,6 +74,9 @@ final class Partings {
 
     /** Says which ranks have left out a call with a name, or have called something else. */
     Optional<String> byBranches() {
+        if (isAnyRankElsewhere()) {
+            return Optional.empty();
+        }
         List<Parting> partings = new ArrayList<>();
         waits.stream()
                 .filter(this::isOfThisSet)
@@ -83,6 +87,15 @@ final class Partings {
         return partings.stream().anyMatch(this::isOfTheFirstWait) ? Optional.of(sentence(partings)) : Optional.empty();
     }
 
+    /** While a missing rank is in its own code, it may yet call what it lacks, and the others may wait for that alone. */
+    private boolean isAnyRankElsewhere() {
+        Set<Integer> missing = Wait.of(views).stream()
+                .filter(this::isOfThisSet)
+                .flatMap(wait -> wait.missing().stream())
+                .collect(Collectors.toSet());
+        return views.stream().filter(view -> missing.contains(view.rank())).anyMatch(view -> !view.isInsideHvd());
+    }
+
     private boolean isOfThisSet(Wait wait) {
         return wait.key().processSet() == first.key().processSet()
                 && !wait.missing().isEmpty()
@@ -90,7 +103,7 @@ final class Partings {
                 && !wait.key().kind().equals(CallView.TRANSFER);
     }
 
-    /** Of the waits for the same ranks the one whose call was made first. */
+    /** Finds the first call among those that wait for the same ranks. */
     private Wait earliest(Wait one) {
         return waits.stream()
                 .filter(wait -> isOfThisSet(wait) && wait.missing().equals(one.missing()))

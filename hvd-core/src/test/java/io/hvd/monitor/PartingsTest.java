@@ -103,6 +103,24 @@ class PartingsTest {
                 .startsWith("rank 1 has not called allreduce \"b\": it is at Loader.read(Loader.java:11)");
     }
 
+    /** Rank 2 comes to the calls in another order, and waits like rank 0 for rank 1, which has stopped before "p". */
+    @Test
+    void aRankThatWaitsForAThirdOneIsNotBlamedForWhatItHasNotReached() {
+        List<RankView> ranks = List.of(
+                Views.waitsAfter(0, calls(3, "x:9 p:1! a:2!")),
+                Views.elsewhere(1, PhaseView.NONE, calls(3, "x:9 a:2!").toArray(CallView[]::new)),
+                Views.waitsAfter(2, calls(3, "x:9 p:1!")));
+
+        assertThat(Verdict.of(Wait.of(ranks), ranks)).doesNotContain("left out", "the ranks made the same calls");
+    }
+
+    @Test
+    void aRankThatWaitsWhereTheOthersDoTooIsOnTheirWay() {
+        assertThat(verdict("x:9 p:1! a:2!", "x:9 a:2! q:3!", "x:9 p:1!"))
+                .contains("rank 1 left out allreduce \"p\"", "ranks {0, 2}")
+                .doesNotContain("rank 2 called", "rank 2 left out");
+    }
+
     /** The rank's third call is named as the fourth one of the others, which is found out two steps later. */
     @Test
     void anUnnamedCallThatOneRankLeavesOutIsFoundBehindItsShiftedNames() {
