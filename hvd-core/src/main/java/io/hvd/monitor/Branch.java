@@ -83,26 +83,27 @@ final class Branch {
             return new Omission(teller(), call(), callers(), wait.missing(), true).words();
         }
         List<Way> others = others();
-        Way usual = new Way(call(), callers());
+        Way own = new Way(call(), callers());
+        return others.size() == 1
+                ? words(own, others.get(0))
+                : others.stream().map(Way::words).collect(Collectors.joining(", ")) + ", where " + own.words();
+    }
+
+    private String words(Way own, Way other) {
         Optional<CallLabel> expected = expected();
-        if (others.size() == 1 && isMoreUsual(others.get(0), usual, expected)) {
-            return others.get(0).isLeftBy(usual, isPassedOver(others.get(0), usual, expected));
+        if (isMoreUsual(own, other, expected)) {
+            return own.isLeftBy(other, isPassedOver(own, other, expected));
         }
-        if (others.size() == 1
-                && expected.filter(usual::begins).isEmpty()
-                && others.get(0).isAsLargeAs(usual)) {
-            return usual.words() + ", and " + others.get(0).words();
-        }
-        if (others.size() == 1) {
-            return usual.isLeftBy(others.get(0), isPassedOver(usual, others.get(0), expected));
-        }
-        return others.stream().map(Way::words).collect(Collectors.joining(", ")) + ", where " + usual.words();
+        return isMoreUsual(other, own, expected)
+                ? other.isLeftBy(own, isPassedOver(other, own, expected))
+                : own.words() + ", and " + other.words();
     }
 
     private SortedSet<Integer> callers() {
         return new TreeSet<>(wait.waiting().keySet());
     }
 
+    /** Whether the steps before show it, or else the number of ranks. */
     private static boolean isMoreUsual(Way one, Way other, Optional<CallLabel> expected) {
         if (expected.filter(one::begins).isPresent()) {
             return true;
@@ -181,10 +182,6 @@ final class Branch {
     private record Way(CallView call, SortedSet<Integer> ranks) {
         boolean begins(CallLabel label) {
             return CallLabel.of(call).withoutCounter().equals(label);
-        }
-
-        boolean isAsLargeAs(Way other) {
-            return ranks.size() == other.ranks.size();
         }
 
         String words() {
