@@ -25,8 +25,8 @@ import java.util.Objects;
  * List<Metrics> all = hvd.allgatherObject("metrics", mine, JsonCodec.of(Metrics.class));
  * }</pre>
  *
- * <p>A number that JSON does not have, such as NaN, is refused when it is encoded. What the text does not name is 0,
- * false or null in the object; what only the text names is passed over.
+ * <p>A number that JSON does not have, such as NaN, is refused when it is encoded. A record's component that the text
+ * does not name becomes 0, false or null; what only the text names is passed over.
  *
  * <p>On the module path Gson reads fields and record components by reflection, so a program that is a module itself
  * must declare {@code opens my.package to com.google.gson} for the packages of these classes.

@@ -57,6 +57,11 @@ class JsonCodecTest {
     }
 
     @Test
+    void whatTheTextDoesNotNameIsEmptyAndWhatOnlyTheTextNamesIsPassedOver() {
+        assertThat(SCORE.decode(bytes("{\"other\": [1, {}], \"value\": 2}"))).isEqualTo(new Score(null, 2));
+    }
+
+    @Test
     void ranksGetEachOthersRecords() {
         Hvd.spawn(3, hvd -> {
             Score mine = new Score("rank " + "x".repeat(hvd.rank()), hvd.rank() / 2.0);
