@@ -68,7 +68,7 @@ if [[ ${1:-} == --all ]]; then
     shift
     # One class at a time: some take gigabytes, and the hosts of several would have the same names. With the JVM's second
     # compiler, which what runs for long needs, and which has orders of its own for what threads do.
-    set -- -Dhvd.excludedGroups= -Dhvd.test.lanes=1 -Dhvd.test.jobLanes=1 -Dhvd.test.compiler=-XX:+TieredCompilation "$@"
+    set -- -Dhvd.excludedGroups= -Dhvd.test.lanes=1 -Dhvd.test.jobLanes=1 -Dhvd.test.timingLanes=1 -Dhvd.test.compiler=-XX:+TieredCompilation "$@"
     for package in openssh-server iproute2 slurm-wlm munge libpmix-dev; do
         dpkg -s "$package" >/dev/null 2>&1 || ! can_install || install_packages "$package" \
             || say "going on without $package"

@@ -11,12 +11,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Ranks that wait in shared memory for one that is killed: their operations fail at once, and say for whom they waited. */
+@Tag("timing")
 class DeadPeerIT {
     /** The printed times show what it takes, tens of milliseconds; a busy machine may keep a rank from looking. */
     private static final long NOTICED_MILLIS = 3_000;

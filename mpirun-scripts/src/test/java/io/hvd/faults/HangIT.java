@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -20,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * A job that hangs ends non-zero, and says in one sentence which rank has not made which call and where it is instead.
  * The jobs wait for limits to pass, so two run at once; on the methods, for other classes are not to run beside them.
  */
+@Tag("timing")
 class HangIT {
     private static final int RANKS = 4;
     /** The limit of 3 s, the start of the job, and as much again. */

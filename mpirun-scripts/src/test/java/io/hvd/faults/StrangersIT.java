@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,6 +39,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * A real job while strangers connect to all of its ports, as many and as rude as a process without its secrets can be.
  * All ranks are on one host, so hvd's ports are at 127.0.0.1; those of Open MPI itself are at all addresses.
  */
+@Tag("timing")
 @Timeout(180)
 class StrangersIT {
     private static final int RANKS = 2;

@@ -467,7 +467,7 @@ final class HorovodrunIT {
     void theScriptWorksBesideALibFolder() throws Exception {
         Files.createDirectories(folder.resolve("app/bin"));
         Files.createDirectories(folder.resolve("app/lib"));
-        copyInto(folder.resolve("app/lib"), Path.of("target"), "glob:**/hvd-launch-*SNAPSHOT.jar");
+        copyInto(folder.resolve("app/lib"), Path.of("target"), "glob:**/hvd-launch-?.?.?.jar");
         copyInto(folder.resolve("app/lib"), Path.of("target/lib"), "glob:**.jar");
         Path installed = Files.copy(script(), folder.resolve("app/bin/horovodrun"));
         Path link = Files.createSymbolicLink(folder.resolve("link"), installed);

@@ -29,8 +29,8 @@ public final class CudaStream implements AutoCloseable {
     }
 
     /** Records an event after all work that is now queued. */
-    public CudaMark mark() {
-        return new CudaMark(cuda, handle);
+    public CudaEvent recordEvent() {
+        return new CudaEvent(cuda, handle);
     }
 
     /** Blocks until all queued work is done. */

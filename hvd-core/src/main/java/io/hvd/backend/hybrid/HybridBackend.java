@@ -24,40 +24,41 @@ import java.util.stream.IntStream;
 final class HybridBackend implements Backend {
     private static final int LEADER = 0;
 
-    private final Bridge bridge;
+    private final InterProcess interProcess;
     private final LocalHub hub;
     private final int thread;
-    private final Together together;
+    private final OncePerProcess oncePerProcess;
     private final Topology topology;
     private final ControlChannel control;
     private final Backoff backoff;
     private final DataPlane collectives;
     private int opened;
 
-    HybridBackend(Bridge bridge, LocalHub hub, int thread, Together together) {
-        this.bridge = bridge;
+    HybridBackend(InterProcess interProcess, LocalHub hub, int thread, OncePerProcess oncePerProcess) {
+        this.interProcess = interProcess;
         this.hub = hub;
         this.thread = thread;
-        this.together = together;
-        this.topology = bridge.grid().topology(thread, bridge.processes().topology());
-        this.control = bridge.control().end(thread);
+        this.oncePerProcess = oncePerProcess;
+        this.topology =
+                interProcess.grid().topology(thread, interProcess.processes().topology());
+        this.control = interProcess.control().end(thread);
         this.backoff = Backoff.ofThreads(hub.size(), topology.localSize() / hub.size());
         this.collectives = collectivesOfAll();
     }
 
     private DataPlane collectivesOfAll() {
         List<Integer> all = IntStream.range(0, topology.size()).boxed().toList();
-        DataPlane processes = bridge.processes().collectives();
-        OuterLevel processLevel = new ProcessLevel(processes, bridge.backendThread());
+        DataPlane processes = interProcess.processes().collectives();
+        OuterLevel processLevel = new ProcessLevel(processes, interProcess.backendThread());
         return new Members(all, hub).over(processLevel, processes.takesVetoes(Device.CPU));
     }
 
     @Override
     public String description() {
-        Grid grid = bridge.grid();
+        Grid grid = interProcess.grid();
         return "hybrid: " + grid.processes() + (grid.processes() == 1 ? " process x " : " processes x ")
                 + grid.threads() + (grid.threads() == 1 ? " thread" : " threads") + " over "
-                + bridge.processes().description();
+                + interProcess.processes().description();
     }
 
     @Override
@@ -73,7 +74,7 @@ final class HybridBackend implements Backend {
     @Override
     public ControlChannel openChannel() {
         int number = opened++;
-        Router router = together.run(thread == 0, () -> bridge.openRouter(hub.furtherMailboxes(number)));
+        Router router = oncePerProcess.run(thread == 0, () -> interProcess.openRouter(hub.furtherMailboxes(number)));
         return router.end(thread);
     }
 
@@ -85,7 +86,7 @@ final class HybridBackend implements Backend {
     /** Does not need the other processes, so that sets may be made and closed in any order. */
     @Override
     public DataPlane collectives(List<Integer> members) {
-        Grid grid = bridge.grid();
+        Grid grid = interProcess.grid();
         List<Integer> threads =
                 members.stream().filter(grid::isHere).map(grid::threadOf).toList();
         Members set = new Members(members, hub.set(threads));
@@ -101,7 +102,7 @@ final class HybridBackend implements Backend {
         private final int place;
 
         Members(List<Integer> ranks, LocalHub here) {
-            Grid grid = bridge.grid();
+            Grid grid = interProcess.grid();
             List<Integer> processes =
                     IntStream.range(0, grid.size()).map(grid::processOf).boxed().toList();
             int self = grid.rank(thread);
@@ -122,8 +123,8 @@ final class HybridBackend implements Backend {
 
         /** @param some of the members; only these use the result */
         TransferCollectives transfers(List<Integer> some) {
-            ProcessPairs pairs = new ProcessPairs(bridge, thread);
-            int self = some.indexOf(bridge.grid().rank(thread));
+            ProcessPairs pairs = new ProcessPairs(interProcess, thread);
+            int self = some.indexOf(interProcess.grid().rank(thread));
             return new TransferCollectives(pairs, new ThreadPairs(hub, thread), some, self, here.stageBytes());
         }
 
@@ -151,7 +152,7 @@ final class HybridBackend implements Backend {
     @Override
     public List<byte[]> exchange(byte[] mine) {
         hub.exchanged().set(thread, mine);
-        return together.run(thread == 0, () -> bridge.exchange(hub.exchanged()));
+        return oncePerProcess.run(thread == 0, () -> interProcess.exchange(hub.exchanged()));
     }
 
     @Override
@@ -167,13 +168,13 @@ final class HybridBackend implements Backend {
 
     @Override
     public void abort(int exitCode, String reason) {
-        bridge.processes().abort(exitCode, reason);
+        interProcess.processes().abort(exitCode, reason);
     }
 
     @Override
     public void close() {
-        together.run(thread == 0, () -> {
-            bridge.close();
+        oncePerProcess.run(thread == 0, () -> {
+            interProcess.close();
             return null;
         });
     }

@@ -26,13 +26,13 @@ public final class HybridProvider implements BackendProvider {
     private static final class Crew {
         final BackendProvider between;
         final LocalHub hub;
-        final Together together;
+        final OncePerProcess oncePerProcess;
         volatile BackendThread backendThread;
 
         Crew(BackendProvider between, LocalHub hub) {
             this.between = between;
             this.hub = hub;
-            this.together = new Together(hub.rendezvous());
+            this.oncePerProcess = new OncePerProcess(hub.rendezvous());
         }
     }
 
@@ -69,11 +69,11 @@ public final class HybridProvider implements BackendProvider {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT, "init for ranks " + ranks + ": threads take part all or not at all");
         }
-        Bridge bridge = crew.together.run(thread == 0, () -> {
+        InterProcess interProcess = crew.oncePerProcess.run(thread == 0, () -> {
             crew.backendThread = BackendThread.start(crew.between.communicationThread());
-            return Bridge.open(crew.between, config, crew.hub, crew.backendThread);
+            return InterProcess.open(crew.between, config, crew.hub, crew.backendThread);
         });
-        return new HybridBackend(bridge, crew.hub, thread, crew.together);
+        return new HybridBackend(interProcess, crew.hub, thread, crew.oncePerProcess);
     }
 
     /**

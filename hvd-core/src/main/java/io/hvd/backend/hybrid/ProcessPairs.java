@@ -14,39 +14,39 @@ import java.util.List;
  * have in common in the same order, so that a tag for each pair of threads is enough to bring the right ends together.
  */
 final class ProcessPairs {
-    private final Bridge bridge;
+    private final InterProcess interProcess;
     private final int self;
 
     /** @param thread this rank's */
-    ProcessPairs(Bridge bridge, int thread) {
-        this.bridge = bridge;
-        this.self = bridge.grid().rank(thread);
+    ProcessPairs(InterProcess interProcess, int thread) {
+        this.interProcess = interProcess;
+        this.self = interProcess.grid().rank(thread);
     }
 
     boolean isHere(int rank) {
-        return bridge.grid().isHere(rank);
+        return interProcess.grid().isHere(rank);
     }
 
     int threadOf(int rank) {
-        return bridge.grid().threadOf(rank);
+        return interProcess.grid().threadOf(rank);
     }
 
     /** @param bytes direct, from its position to its limit */
     TransferHalf to(int rank, ByteBuffer bytes) {
-        return new TransferHalf(true, bytes, bridge.grid().processOf(rank), tag(self, rank));
+        return new TransferHalf(true, bytes, interProcess.grid().processOf(rank), tag(self, rank));
     }
 
     TransferHalf from(int rank, ByteBuffer bytes) {
-        return new TransferHalf(false, bytes, bridge.grid().processOf(rank), tag(rank, self));
+        return new TransferHalf(false, bytes, interProcess.grid().processOf(rank), tag(rank, self));
     }
 
     private int tag(int from, int to) {
-        Grid grid = bridge.grid();
+        Grid grid = interProcess.grid();
         return grid.threadOf(from) * grid.threads() + grid.threadOf(to);
     }
 
     void transfer(List<TransferHalf> halves) {
-        bridge.backendThread().transfer(bridge.transfers(), halves);
+        interProcess.backendThread().transfer(interProcess.transfers(), halves);
     }
 
     /** @param stage this rank's own */

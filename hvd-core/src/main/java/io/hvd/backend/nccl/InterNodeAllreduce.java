@@ -1,6 +1,6 @@
 package io.hvd.backend.nccl;
 
-import io.hvd.backend.cuda.CudaMark;
+import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
@@ -93,7 +93,7 @@ sealed interface InterNodeAllreduce {
         private final NcclCommunicator inside;
 
         private final Runnable progress;
-        private final CudaMark[] arrived = new CudaMark[2];
+        private final CudaEvent[] arrived = new CudaEvent[2];
         private Activities activities = Activities.UNHEARD;
 
         /**
@@ -116,7 +116,7 @@ sealed interface InterNodeAllreduce {
         @Override
         public void prepare(Chunk chunk, Reduction how) {
             gpu.pinned(chunk.slot()).copyFromDevice(chunk.address(), 0, chunk.bytes(how), gpu.stream());
-            arrived[chunk.slot()] = gpu.mark();
+            arrived[chunk.slot()] = gpu.recordEvent();
         }
 
         @Override
@@ -132,19 +132,19 @@ sealed interface InterNodeAllreduce {
         }
 
         /** Waits for the copy, but not for ever if another rank of the node fails. */
-        private void await(CudaMark mark) {
+        private void await(CudaEvent event) {
             long begun = activities.begin();
             try {
-                while (!mark.isReached()) {
+                while (!event.isReached()) {
                     inside.requireSound();
                     progress.run();
                     TimeUnit.MICROSECONDS.sleep(LOOK_MICROS);
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
-                mark.await();
+                event.await();
             }
-            mark.close();
+            event.close();
             activities.end("WAIT_FOR_DATA", begun);
         }
 

@@ -15,32 +15,32 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Decides whether NCCL can be used, from what all ranks have found out about their GPUs. Every rank has the same cards and
+ * Decides whether NCCL can be used, from what all ranks have found out about their GPUs. Every rank has the facts of all ranks and
  * therefore comes to the same answer.
  *
- * @param cards by rank
+ * @param all by rank
  * @param hosts by rank, for messages
  */
-record NcclChoice(List<RankCard> cards, List<String> hosts) {
+record NcclChoice(List<NcclFacts> all, List<String> hosts) {
     /** True if CUDA shows a GPU to some rank. */
     boolean hasGpus() {
-        return cards.stream().anyMatch(card -> !card.gpus().isEmpty());
+        return all.stream().anyMatch(facts -> !facts.gpus().isEmpty());
     }
 
     /** The ranks to which CUDA shows no GPU. */
     Set<Integer> withoutGpu() {
-        return IntStream.range(0, cards.size())
-                .filter(rank -> cards.get(rank).gpus().isEmpty())
+        return IntStream.range(0, all.size())
+                .filter(rank -> all.get(rank).gpus().isEmpty())
                 .boxed()
                 .collect(Collectors.toSet());
     }
 
     /** Throws if a rank cannot go on, or if two ranks got the same GPU without having been allowed to. */
     void requireSound(boolean sharing) {
-        for (int rank = 0; rank < cards.size(); rank++) {
-            if (!cards.get(rank).error().isEmpty()) {
+        for (int rank = 0; rank < all.size(); rank++) {
+            if (!all.get(rank).error().isEmpty()) {
                 throw new HvdException(
-                        ErrorId.NO_DEVICE, place(rank) + ": " + cards.get(rank).error());
+                        ErrorId.NO_DEVICE, place(rank) + ": " + all.get(rank).error());
             }
         }
         requireAsMany();
@@ -70,8 +70,8 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
     /** Throws unless all ranks with GPUs have the same number: the n-th GPUs of all ranks form a communicator. */
     private void requireAsMany() {
         Map<Integer, List<Integer>> ranks = new TreeMap<>();
-        for (int rank = 0; rank < cards.size(); rank++) {
-            int gpus = cards.get(rank).gpus().size();
+        for (int rank = 0; rank < all.size(); rank++) {
+            int gpus = all.get(rank).gpus().size();
             if (gpus > 0) {
                 ranks.computeIfAbsent(gpus, count -> new ArrayList<>()).add(rank);
             }
@@ -89,18 +89,18 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
 
     /** Throws if settings differ. Otherwise the ranks would make different communicators and wait for each other. */
     private void requireSameWays() {
-        if (cards.stream().map(RankCard::ways).distinct().count() > 1) {
+        if (all.stream().map(NcclFacts::ways).distinct().count() > 1) {
             throw new HvdException(
                     ErrorId.DIFFERENT_SETTINGS,
                     "the ranks were started with different settings of HOROVOD_HIERARCHICAL_ALLREDUCE,"
                             + " HOROVOD_TORUS_ALLREDUCE or HVD_GPU_STAGE_BYTES: "
-                            + differing(RankCard::ways).orElse(""));
+                            + differing(NcclFacts::ways).orElse(""));
         }
     }
 
     /** The reason why hvd cannot reach tensors on some rank's GPU; empty if it can. */
     Optional<String> unreached() {
-        return differing(RankCard::unreached);
+        return differing(NcclFacts::unreached);
     }
 
     /**
@@ -110,12 +110,12 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
      *     own NCCL_HOSTID
      */
     Optional<String> obstacle(boolean insisted) {
-        Optional<String> missing = differing(RankCard::missing).or(this::unreached);
+        Optional<String> missing = differing(NcclFacts::missing).or(this::unreached);
         if (missing.isPresent()) {
             return missing;
         }
-        if (cards.stream().map(RankCard::nccl).distinct().count() > 1) {
-            return differing(RankCard::nccl).map(versions -> "the ranks have different versions of NCCL: " + versions);
+        if (all.stream().map(NcclFacts::nccl).distinct().count() > 1) {
+            return differing(NcclFacts::nccl).map(versions -> "the ranks have different versions of NCCL: " + versions);
         }
         Optional<String> shared = insisted ? Optional.empty() : sharedGpu();
         return shared.map(ranks ->
@@ -125,7 +125,7 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
     }
 
     private Optional<String> sharedGpu() {
-        return samePlace(RankCard::machine)
+        return samePlace(NcclFacts::machine)
                 .map(pair -> place(pair.first) + " and " + place(pair.second) + " have the same GPU, " + pair.gpu);
     }
 
@@ -134,9 +134,9 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
      * NCCL_HOSTID if it is set, and would refuse such ranks one by one with an error number only.
      */
     private Optional<String> sameToNccl() {
-        return samePlace(card -> card.hostId().isEmpty() ? card.machine() : card.hostId())
+        return samePlace(facts -> facts.hostId().isEmpty() ? facts.machine() : facts.hostId())
                 .map(pair -> {
-                    String id = cards.get(pair.second).hostId();
+                    String id = all.get(pair.second).hostId();
                     return "to NCCL " + place(pair.first) + " and " + place(pair.second) + " have the same GPU, "
                             + pair.gpu + ", since NCCL_HOSTID is "
                             + (id.isEmpty() ? "not set there" : "\"" + id + "\" on both")
@@ -148,12 +148,12 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
     private record Pair(int first, int second, String gpu) {}
 
     /** The first two ranks that have a GPU of the same PCI id on the same machine, as {@code machine} names it. */
-    private Optional<Pair> samePlace(Function<RankCard, String> machine) {
+    private Optional<Pair> samePlace(Function<NcclFacts, String> machine) {
         Map<String, Integer> owners = new LinkedHashMap<>();
-        for (int rank = 0; rank < cards.size(); rank++) {
-            RankCard card = cards.get(rank);
-            for (String gpu : card.gpus()) {
-                Integer owner = owners.putIfAbsent(machine.apply(card) + " " + gpu, rank);
+        for (int rank = 0; rank < all.size(); rank++) {
+            NcclFacts facts = all.get(rank);
+            for (String gpu : facts.gpus()) {
+                Integer owner = owners.putIfAbsent(machine.apply(facts) + " " + gpu, rank);
                 if (owner != null && owner != rank) {
                     return Optional.of(new Pair(owner, rank, gpu));
                 }
@@ -163,10 +163,10 @@ record NcclChoice(List<RankCard> cards, List<String> hosts) {
     }
 
     /** The values that are not empty, each with its ranks; empty if there are none. */
-    private Optional<String> differing(Function<RankCard, String> field) {
+    private Optional<String> differing(Function<NcclFacts, String> field) {
         Map<String, List<Integer>> ranks = new LinkedHashMap<>();
-        for (int rank = 0; rank < cards.size(); rank++) {
-            String value = field.apply(cards.get(rank));
+        for (int rank = 0; rank < all.size(); rank++) {
+            String value = field.apply(all.get(rank));
             if (!value.isEmpty()) {
                 ranks.computeIfAbsent(value, v -> new ArrayList<>()).add(rank);
             }

@@ -1,7 +1,7 @@
 package io.hvd.backend.nccl;
 
 import io.hvd.backend.cuda.Conversion;
-import io.hvd.backend.cuda.CudaMark;
+import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.Segment;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
@@ -261,7 +261,7 @@ final class NcclCollectives implements Collectives {
     @Override
     public void close() {
         gpu.enter();
-        EventCompletion end = new EventCompletion(gpu.mark(), this);
+        EventCompletion end = new EventCompletion(gpu.recordEvent(), this);
         while (!end.isDone()) {
             LockSupport.parkNanos(LOOK_NANOS);
         }
@@ -318,16 +318,16 @@ final class NcclCollectives implements Collectives {
         body.run();
         gpu.end(tensors);
         activities.end(activity, begun);
-        left = asynchronous ? null : new EventCompletion(gpu.mark(), this);
+        left = asynchronous ? null : new EventCompletion(gpu.recordEvent(), this);
     }
 
     /** Done when the GPU has reached the event. */
-    private record EventCompletion(CudaMark mark, NcclCollectives owner) implements Completion {
+    private record EventCompletion(CudaEvent event, NcclCollectives owner) implements Completion {
         @Override
         public boolean isDone() {
-            boolean done = mark.isReached();
+            boolean done = event.isReached();
             if (done) {
-                mark.close();
+                event.close();
             } else {
                 owner.requireSound();
             }

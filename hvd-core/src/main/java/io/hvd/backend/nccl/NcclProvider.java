@@ -81,7 +81,7 @@ public final class NcclProvider implements BackendProvider {
         Backend opened = host.open(config, ranks);
         NcclPresence nccl = presence.get();
         Found found = new Found();
-        RankCard mine = card(opened.topology(), config, nccl, found);
+        NcclFacts mine = facts(opened.topology(), config, nccl, found);
         String closed = choice(opened, mine).whyNotOpened(config.gpu()).orElseGet(() -> unreached(found, config));
         NcclChoice choice = choice(opened, mine.withUnreached(closed));
         boolean insisted = config.backend() == BackendChoice.NCCL;
@@ -141,13 +141,13 @@ public final class NcclProvider implements BackendProvider {
         }
     }
 
-    /** Makes this rank's card, which names its GPUs. It opens no GPU yet, because a context costs GPU memory. */
-    private RankCard card(Topology topology, HvdConfig config, NcclPresence nccl, Found found) {
+    /** Makes this rank's facts, which name its GPUs. It opens no GPU yet, because a context costs GPU memory. */
+    private NcclFacts facts(Topology topology, HvdConfig config, NcclPresence nccl, Found found) {
         String machine = machine(topology);
         String ways = config.gpu().across() + " with HVD_GPU_STAGE_BYTES="
                 + config.gpu().stageBytes();
         if (nccl.gpus().isEmpty()) {
-            return new RankCard(machine, nccl.hostId(), List.of(), "", nccl.missing(), "", ways, "");
+            return new NcclFacts(machine, nccl.hostId(), List.of(), "", nccl.missing(), "", ways, "");
         }
         try {
             found.devices = assignment.apply(topology, config);
@@ -155,10 +155,10 @@ public final class NcclProvider implements BackendProvider {
             List<String> pciIds = found.devices.stream()
                     .map(device -> pciId(nccl.gpus(), device))
                     .toList();
-            return new RankCard(machine, nccl.hostId(), pciIds, version, nccl.missing(), "", ways, "");
+            return new NcclFacts(machine, nccl.hostId(), pciIds, version, nccl.missing(), "", ways, "");
         } catch (RuntimeException e) {
-            // The other ranks wait for this card. They get the error in it, and throw the same exception.
-            return new RankCard(machine, nccl.hostId(), List.of(), "", "", "", ways, e.getMessage());
+            // The other ranks wait for these facts. They get the error in them, and throw the same exception.
+            return new NcclFacts(machine, nccl.hostId(), List.of(), "", "", "", ways, e.getMessage());
         }
     }
 
@@ -177,10 +177,10 @@ public final class NcclProvider implements BackendProvider {
         }
     }
 
-    private static NcclChoice choice(Backend opened, RankCard mine) {
-        List<RankCard> cards =
-                opened.exchange(mine.encode()).stream().map(RankCard::decode).toList();
-        return new NcclChoice(cards, opened.topology().hosts());
+    private static NcclChoice choice(Backend opened, NcclFacts mine) {
+        List<NcclFacts> all =
+                opened.exchange(mine.encode()).stream().map(NcclFacts::decode).toList();
+        return new NcclChoice(all, opened.topology().hosts());
     }
 
     private static String pciId(List<Gpu> gpus, Device device) {

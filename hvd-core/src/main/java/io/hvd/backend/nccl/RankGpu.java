@@ -2,7 +2,7 @@ package io.hvd.backend.nccl;
 
 import io.hvd.backend.cuda.Conversion;
 import io.hvd.backend.cuda.CudaDevice;
-import io.hvd.backend.cuda.CudaMark;
+import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.CudaStream;
 import io.hvd.backend.cuda.DeviceStage;
 import io.hvd.backend.cuda.PinnedStage;
@@ -184,8 +184,8 @@ final class RankGpu implements AutoCloseable {
     }
 
     /** An event after all work that is queued now. */
-    CudaMark mark() {
-        return stream.mark();
+    CudaEvent recordEvent() {
+        return stream.recordEvent();
     }
 
     /** Queues the packing of these tensors' parts onto a stage, converted to the type that travels. */

@@ -1,6 +1,6 @@
 package io.hvd.backend.nccl;
 
-import io.hvd.backend.cuda.CudaMark;
+import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
@@ -56,13 +56,13 @@ final class StagedCollectives implements Collectives {
     }
 
     /** A packed stage that is being copied to the host. */
-    private record Loaded(StageLayout layout, int slot, CudaMark arrived) {}
+    private record Loaded(StageLayout layout, int slot, CudaEvent arrived) {}
 
     private Loaded load(StageLayout layout, List<Tensor> inputs, Reduction how, int slot) {
         gpu.pack(layout, inputs, how, gpu.stage(slot));
         int bytes = Math.toIntExact(layout.elements() * how.wire().bytes());
         gpu.pinned(slot).copyFromDevice(gpu.stage(slot), 0, bytes, gpu.stream());
-        return new Loaded(layout, slot, gpu.mark());
+        return new Loaded(layout, slot, gpu.recordEvent());
     }
 
     private void reduce(Loaded loaded, List<Tensor> outputs, Reduction how) {
@@ -157,7 +157,7 @@ final class StagedCollectives implements Collectives {
         inPieces(tensor, (first, count, bytes) -> {
             gpu.pinned(0)
                     .copyFromDevice(gpu.address(tensor) + first * tensor.dtype().bytes(), 0, bytes, gpu.stream());
-            await(gpu.mark());
+            await(gpu.recordEvent());
             converter.unpack(gpu.pinned(0).buffer(), 0, tensor.dtype(), onHost, first, count, Scale.ONE);
         });
         return onHost;
@@ -179,7 +179,7 @@ final class StagedCollectives implements Collectives {
             gpu.pinned(0)
                     .copyToDevice(
                             0, gpu.address(tensor) + first * tensor.dtype().bytes(), bytes, gpu.stream());
-            await(gpu.mark());
+            await(gpu.recordEvent());
         });
         finish(List.of(tensor));
     }
@@ -199,13 +199,13 @@ final class StagedCollectives implements Collectives {
     /** Waits until the pinned stages are free and the tensors can be read. */
     private void finish(List<Tensor> tensors) {
         gpu.end(tensors);
-        await(gpu.mark());
+        await(gpu.recordEvent());
     }
 
-    private void await(CudaMark mark) {
+    private void await(CudaEvent event) {
         long begun = activities.begin();
-        mark.await();
-        mark.close();
+        event.await();
+        event.close();
         activities.end("WAIT_FOR_DATA", begun);
     }
 

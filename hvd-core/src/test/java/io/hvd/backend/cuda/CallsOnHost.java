@@ -90,10 +90,10 @@ public final class CallsOnHost {
         try {
             long stream = cuda.createStream();
             cuda.clear(cuda.allocate(BYTES), BYTES, stream);
-            CudaMark mark = new CudaMark(cuda, stream);
-            say("throwing, a mark ahead is reached: " + mark.isReached(), () -> {});
+            CudaEvent event = new CudaEvent(cuda, stream);
+            say("throwing, an event ahead is reached: " + event.isReached(), () -> {});
             cuda.awaitStream(stream);
-            say("throwing, a mark behind is reached: " + mark.isReached(), () -> {});
+            say("throwing, an event behind is reached: " + event.isReached(), () -> {});
             say("throwing, unknown kernel", () -> cuda.function(cuda.loadModule(SegmentKernels.ptx()), "hvd_copy_3"));
             say("throwing, more memory than there is", () -> cuda.allocate(1L << 60));
             say("throwing, a code without a name " + DriverCode.explain(12345), () -> {});

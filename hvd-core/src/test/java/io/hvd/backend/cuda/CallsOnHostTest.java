@@ -55,8 +55,8 @@ class CallsOnHostTest {
     /** Else every wait for the device would end as an error. */
     @Test
     void whatIsNotReachedYetIsNoErrorInAProgramThatLetsJCudaThrow() {
-        assertThat(answer("throwing, a mark ahead is reached: false")).isEqualTo("done");
-        assertThat(answer("throwing, a mark behind is reached: true")).isEqualTo("done");
+        assertThat(answer("throwing, an event ahead is reached: false")).isEqualTo("done");
+        assertThat(answer("throwing, an event behind is reached: true")).isEqualTo("done");
         assertThat(job.lines("throwing, a code without a name ").get(0)).contains("(12345)");
     }
 

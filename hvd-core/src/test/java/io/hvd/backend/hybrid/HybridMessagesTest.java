@@ -24,10 +24,10 @@ class HybridMessagesTest {
     void whatTheThreadsOfAProcessSayIsToldApart() {
         List<byte[]> parts = List.of(new byte[] {1}, new byte[0], new byte[70_000]);
 
-        assertThat(Bridge.parted(Bridge.joined(parts)))
+        assertThat(InterProcess.parted(InterProcess.joined(parts)))
                 .usingRecursiveComparison()
                 .isEqualTo(parts);
-        DamagedMessages.of(Bridge.joined(List.of(new byte[3], new byte[2])), Bridge::parted);
+        DamagedMessages.of(InterProcess.joined(List.of(new byte[3], new byte[2])), InterProcess::parted);
     }
 
     @Test

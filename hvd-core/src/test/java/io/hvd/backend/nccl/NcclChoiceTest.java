@@ -10,11 +10,11 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class NcclChoiceTest {
-    private static RankCard card(List<String> gpus, String ways) {
-        return new RankCard("machine", "", gpus, "2.18.5", "", "", ways, "");
+    private static NcclFacts facts(List<String> gpus, String ways) {
+        return new NcclFacts("machine", "", gpus, "2.18.5", "", "", ways, "");
     }
 
-    private static void refused(ErrorId id, RankCard first, RankCard second, String... words) {
+    private static void refused(ErrorId id, NcclFacts first, NcclFacts second, String... words) {
         NcclChoice choice = new NcclChoice(List.of(first, second), List.of("alpha", "beta"));
         assertThatThrownBy(() -> choice.requireSound(false))
                 .isInstanceOfSatisfying(
@@ -26,8 +26,8 @@ class NcclChoiceTest {
     void differentWaysAcrossNodesAreNamedBeforeAnybodyMakesACommunicator() {
         refused(
                 ErrorId.DIFFERENT_SETTINGS,
-                card(List.of("a"), "FLAT"),
-                card(List.of("b"), "BY_NCCL"),
+                facts(List.of("a"), "FLAT"),
+                facts(List.of("b"), "BY_NCCL"),
                 "HOROVOD_TORUS_ALLREDUCE",
                 "FLAT on ranks [0]",
                 "BY_NCCL on ranks [1]");
@@ -37,8 +37,8 @@ class NcclChoiceTest {
     void differentNumbersOfGpusAreNamedWithTheirRanks() {
         refused(
                 ErrorId.NO_DEVICE,
-                card(List.of("a", "b"), "FLAT"),
-                card(List.of("c"), "FLAT"),
+                facts(List.of("a", "b"), "FLAT"),
+                facts(List.of("c"), "FLAT"),
                 "1 on ranks [1]",
                 "2 on ranks [0]",
                 "HVD_GPUS_PER_RANK");
@@ -72,9 +72,9 @@ class NcclChoiceTest {
                 .obstacle(true);
     }
 
-    private static RankCard sharing(String machine, String hostId, String gpu) {
-        RankCard card = new RankCard(machine, hostId, List.of(gpu), "2.18.5", "", "", "FLAT", "");
-        assertThat(RankCard.decode(card.encode())).isEqualTo(card);
-        return card;
+    private static NcclFacts sharing(String machine, String hostId, String gpu) {
+        NcclFacts facts = new NcclFacts(machine, hostId, List.of(gpu), "2.18.5", "", "", "FLAT", "");
+        assertThat(NcclFacts.decode(facts.encode())).isEqualTo(facts);
+        return facts;
     }
 }

@@ -3,7 +3,7 @@ package io.hvd.backend.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.hvd.backend.cuda.CudaMark;
+import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.CudaStream;
 import io.hvd.backend.cuda.SimulatedGpu;
 import io.hvd.tensor.DType;
@@ -42,7 +42,7 @@ class NcclCommunicatorTest {
         NcclCommunicator second = joined(stream, 2);
         first.with(ReduceOp.SUM, operator -> first.allReduce(memory, memory, 4, DType.FLOAT32, operator));
         second.with(ReduceOp.SUM, operator -> second.allReduce(memory, memory, 4, DType.FLOAT32, operator));
-        CudaMark end = stream.mark();
+        CudaEvent end = stream.recordEvent();
 
         long begun = System.nanoTime();
         first.abort();

@@ -1,7 +1,7 @@
 package io.hvd.data.cuda;
 
 import io.hvd.backend.cuda.CudaDevice;
-import io.hvd.backend.cuda.CudaMark;
+import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.CudaStream;
 import io.hvd.backend.cuda.DeviceStage;
 import io.hvd.tensor.Device;
@@ -16,7 +16,7 @@ import java.util.List;
 final class CopyQueue implements AutoCloseable {
     private static final int MOST_UNDER_WAY = 1;
 
-    private final Places places;
+    private final FieldOffsets offsets;
     private final Device device;
     private final long user;
     private final CudaStream stream;
@@ -25,15 +25,15 @@ final class CopyQueue implements AutoCloseable {
     private int sent;
 
     /** @param user the stream on which batches are used */
-    CopyQueue(CudaDevice cuda, Device device, long user, Places places) {
-        this.places = places;
+    CopyQueue(CudaDevice cuda, Device device, long user, FieldOffsets offsets) {
+        this.offsets = offsets;
         this.device = device;
         this.user = user;
         this.stream = cuda.createStream();
-        this.targets = List.of(cuda.allocate(places.bytes()), cuda.allocate(places.bytes()));
+        this.targets = List.of(cuda.allocate(offsets.bytes()), cuda.allocate(offsets.bytes()));
     }
 
-    private record Copy(PinnedBatches.Filled from, CudaMark done) {}
+    private record Copy(PinnedBatches.Filled from, CudaEvent done) {}
 
     /** What is queued on the user's stream by now is done before the next copy begins. */
     void followUser() {
@@ -62,12 +62,12 @@ final class CopyQueue implements AutoCloseable {
     /** Queues the copy of a batch. */
     DeviceBatch send(PinnedBatches.Filled batch) {
         long target = targets.get(sent++ % targets.size()).address();
-        for (int field = 0; field < places.count(); field++) {
-            int at = places.start(field);
-            batch.memory().copyToDevice(at, target + at, places.bytes(field, batch.size()), stream.handle());
+        for (int field = 0; field < offsets.count(); field++) {
+            int at = offsets.start(field);
+            batch.memory().copyToDevice(at, target + at, offsets.bytes(field, batch.size()), stream.handle());
         }
-        underWay.add(new Copy(batch, stream.mark()));
-        return new DeviceBatch(batch.size(), places.tensors(target, device, user, batch.size()));
+        underWay.add(new Copy(batch, stream.recordEvent()));
+        return new DeviceBatch(batch.size(), offsets.tensors(target, device, user, batch.size()));
     }
 
     /** Waits for the copies; the batches must not be in use any more. */

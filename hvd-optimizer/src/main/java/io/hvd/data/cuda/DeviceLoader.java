@@ -41,11 +41,11 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
     private final DataLoader<S, PinnedBatches.Filled> loader;
 
     private DeviceLoader(Builder<S> builder, CudaDevice cuda) {
-        Places places = new Places(builder.layout.fields(), builder.batchSize);
+        FieldOffsets offsets = new FieldOffsets(builder.layout.fields(), builder.batchSize);
         int ahead = Math.max(1, builder.workers * PREFETCH_PER_WORKER);
         this.cuda = cuda;
-        this.pinned = new PinnedBatches<>(cuda, places, builder.layout, ahead + MORE_BUFFERS);
-        this.copies = new CopyQueue(cuda, builder.device, builder.stream, places);
+        this.pinned = new PinnedBatches<>(cuda, offsets, builder.layout, ahead + MORE_BUFFERS);
+        this.copies = new CopyQueue(cuda, builder.device, builder.stream, offsets);
         this.loader = DataLoader.builder(builder.dataset, builder.sampler, pinned::fill)
                 .batchSize(builder.batchSize)
                 .workers(builder.workers)

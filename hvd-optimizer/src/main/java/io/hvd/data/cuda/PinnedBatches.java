@@ -10,16 +10,16 @@ import java.util.concurrent.LinkedBlockingQueue;
 
 /** A fixed number of pinned buffers, each of one batch, that go from hand to hand. Taken by workers. */
 final class PinnedBatches<S> implements AutoCloseable {
-    private final Places places;
+    private final FieldOffsets offsets;
     private final BatchLayout<S> layout;
     private final List<PinnedStage> all = new ArrayList<>();
     private final BlockingQueue<PinnedStage> free = new LinkedBlockingQueue<>();
 
-    PinnedBatches(CudaDevice cuda, Places places, BatchLayout<S> layout, int count) {
-        this.places = places;
+    PinnedBatches(CudaDevice cuda, FieldOffsets offsets, BatchLayout<S> layout, int count) {
+        this.offsets = offsets;
         this.layout = layout;
         for (int i = 0; i < count; i++) {
-            all.add(cuda.allocatePinned(places.bytes()));
+            all.add(cuda.allocatePinned(offsets.bytes()));
         }
         free.addAll(all);
     }
@@ -38,7 +38,7 @@ final class PinnedBatches<S> implements AutoCloseable {
         try {
             ByteBuffer bytes = memory.buffer();
             for (int i = 0; i < samples.size(); i++) {
-                layout.write(samples.get(i), places.sample(bytes, i));
+                layout.write(samples.get(i), offsets.sample(bytes, i));
             }
             return new Filled(samples.size(), memory, free);
         } catch (RuntimeException | Error e) {

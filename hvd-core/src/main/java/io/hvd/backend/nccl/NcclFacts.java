@@ -17,7 +17,7 @@ import java.util.List;
  * @param ways the settings that decide which communicators are made; all ranks must have the same
  * @param error the reason why this rank cannot go on at all; empty if it can
  */
-record RankCard(
+record NcclFacts(
         String machine,
         String hostId,
         List<String> gpus,
@@ -26,9 +26,9 @@ record RankCard(
         String unreached,
         String ways,
         String error) {
-    /** This card after an attempt to open the GPUs. @param why the reason why they are not open; empty if they are */
-    RankCard withUnreached(String why) {
-        return new RankCard(machine, hostId, gpus, nccl, missing, why, ways, error);
+    /** These facts after an attempt to open the GPUs. @param why the reason why they are not open; empty if they are */
+    NcclFacts withUnreached(String why) {
+        return new NcclFacts(machine, hostId, gpus, nccl, missing, why, ways, error);
     }
 
     byte[] encode() {
@@ -44,11 +44,11 @@ record RankCard(
         });
     }
 
-    static RankCard decode(byte[] bytes) {
+    static NcclFacts decode(byte[] bytes) {
         return MessageReader.decode(
                 "what a rank says of its GPUs",
                 bytes,
-                in -> new RankCard(
+                in -> new NcclFacts(
                         in.readText(),
                         in.readText(),
                         in.readList(MessageReader::readText),

@@ -1,4 +1,4 @@
-package io.hvd.examples.readme;
+package io.hvd.examples.pages;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The README's command lines, from the folder in which a reader types them. */
-class ReadmeCommandsIT {
+/** The pages' command lines, from the folder in which a reader types them. */
+class PageCommandsIT {
     private static final String TRAIN_JAR = "hvd-examples/target/train.jar";
     private static final String AS_ROOT = "--allow-run-as-root";
     private static final String CROWDED = "--oversubscribe";
@@ -26,13 +26,13 @@ class ReadmeCommandsIT {
 
     @Test
     void everyLineStartsWithSomethingKnown() {
-        assertThat(Readme.commands())
+        assertThat(Pages.commands())
                 .isNotEmpty()
-                .allSatisfy(command -> assertThat(command.get(0)).matches("mpirun|java|mpirun-scripts/[a-z.-]+"));
-        assertThat(Readme.commands().stream()
+                .allSatisfy(command -> assertThat(command.get(0)).matches("mpirun|java|mvn|mpirun-scripts/[a-z.-]+"));
+        assertThat(Pages.commands().stream()
                         .map(command -> command.get(0))
                         .filter(program -> program.contains("/"))
-                        .map(Readme.ROOT::resolve))
+                        .map(Pages.ROOT::resolve))
                 .allMatch(Files::isExecutable);
     }
 
@@ -44,7 +44,7 @@ class ReadmeCommandsIT {
     }
 
     static Set<String> theProgramsKnowTheirFlags() {
-        return Readme.commands().stream()
+        return Pages.commands().stream()
                 .filter(command -> command.contains(TRAIN_JAR))
                 .map(command -> String.join(" ", command.subList(command.indexOf("java"), command.size())))
                 .collect(Collectors.toCollection(LinkedHashSet::new));
@@ -90,7 +90,7 @@ class ReadmeCommandsIT {
     /** mpirun must not take the folder's flag for a class path; --help shows that the program has been reached. */
     @Test
     void theLinesThatNameAFolderForTheLibrariesReachTheProgram() {
-        List<String> lines = Readme.commands().stream()
+        List<String> lines = Pages.commands().stream()
                 .map(command -> String.join(" ", command))
                 .filter(command -> command.contains("cachedir"))
                 .toList();
@@ -124,7 +124,8 @@ class ReadmeCommandsIT {
     }
 
     private static Set<String> table(String start) {
-        String table = Readme.text().substring(Readme.text().indexOf(start));
+        String page = Pages.read(Pages.docs("examples.md"));
+        String table = page.substring(page.indexOf(start));
         return flags(table.substring(0, table.indexOf("\n\n")));
     }
 
@@ -144,7 +145,7 @@ class ReadmeCommandsIT {
         Job job = assertSucceeds(shortened);
 
         assertThat(job.lines("RESULT ")).hasSize(1);
-        String shown = Readme.blocks("text").stream()
+        String shown = Pages.blocks("text").stream()
                 .filter(block -> block.startsWith("RESULT "))
                 .findFirst()
                 .orElseThrow();
@@ -155,7 +156,7 @@ class ReadmeCommandsIT {
         return result.strip().replaceAll("=\\S+", "=");
     }
 
-    /** Adds what the README says this machine needs; nothing else, and no environment variable. */
+    /** Adds what the pages say this machine needs; nothing else, and no environment variable. */
     private static List<String> forThisMachine(String command) {
         List<String> line = new ArrayList<>(words(command));
         boolean root = "root".equals(System.getProperty("user.name"));
@@ -170,7 +171,7 @@ class ReadmeCommandsIT {
 
     private static void addMissing(List<String> line, boolean needed, String... words) {
         String last = words[words.length - 1];
-        assertThat(Readme.commands()).anyMatch(command -> command.contains(last));
+        assertThat(Pages.commands()).anyMatch(command -> command.contains(last));
         if (needed && !line.contains(last)) {
             line.addAll(1, List.of(words));
         }
@@ -178,7 +179,7 @@ class ReadmeCommandsIT {
 
     private static Job assertSucceeds(List<String> command) {
         // env changes the folder; it must not be left to ProcessBuilder, which looks the program up in the old one.
-        List<String> fromRoot = new ArrayList<>(List.of("env", "-C", Readme.ROOT.toString()));
+        List<String> fromRoot = new ArrayList<>(List.of("env", "-C", Pages.ROOT.toString()));
         fromRoot.addAll(command);
         Job job = Job.run(fromRoot, Map.of());
         assertThat(job.exitCode()).as(command + "\n" + job.output()).isZero();
@@ -196,7 +197,7 @@ class ReadmeCommandsIT {
     }
 
     private static List<String> startingWith(String prefix) {
-        return Readme.commands().stream()
+        return Pages.commands().stream()
                 .map(command -> String.join(" ", command))
                 .filter(command -> command.startsWith(prefix))
                 .toList();

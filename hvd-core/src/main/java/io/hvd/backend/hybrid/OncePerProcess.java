@@ -4,12 +4,12 @@ import io.hvd.backend.local.Rendezvous;
 import java.util.function.Supplier;
 
 /** Work that one thread does for all threads of its JVM: all get its result, or all throw its exception. */
-final class Together {
+final class OncePerProcess {
     private final Rendezvous meeting;
     private Object result;
     private RuntimeException failure;
 
-    Together(Rendezvous meeting) {
+    OncePerProcess(Rendezvous meeting) {
         this.meeting = meeting;
     }
 

@@ -15,14 +15,14 @@ import java.util.List;
  * What leads from the threads of this JVM to those of the others: one back end between the processes, and the back end's thread,
  * its only user but for the control channels, which the routers have.
  */
-final class Bridge {
+final class InterProcess {
     private final Backend processes;
     private final Grid grid;
     private final BackendThread backendThread;
     private final Transfers transfers;
     private final List<Router> routers = new ArrayList<>();
 
-    private Bridge(Backend processes, Grid grid, BackendThread backendThread, LocalHub hub) {
+    private InterProcess(Backend processes, Grid grid, BackendThread backendThread, LocalHub hub) {
         this.processes = processes;
         this.grid = grid;
         this.backendThread = backendThread;
@@ -31,7 +31,7 @@ final class Bridge {
     }
 
     /** All processes come here together, one thread of each; if it throws, the back end's thread is free again. */
-    static Bridge open(BackendProvider between, HvdConfig config, LocalHub hub, BackendThread backendThread) {
+    static InterProcess open(BackendProvider between, HvdConfig config, LocalHub hub, BackendThread backendThread) {
         try {
             Backend processes = backendThread.call(() -> {
                 Backend opened = between.open(config, List.of());
@@ -39,7 +39,7 @@ final class Bridge {
                 return opened;
             });
             List<byte[]> told = backendThread.call(() -> processes.exchange(Grid.tell(hub.size())));
-            return new Bridge(processes, Grid.agreed(processes.topology(), told), backendThread, hub);
+            return new InterProcess(processes, Grid.agreed(processes.topology(), told), backendThread, hub);
         } catch (RuntimeException e) {
             backendThread.end();
             throw e;

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.stream.LongStream;
 
 /** Where the fields of a full batch lie, one behind the other, in pinned memory as on the GPU. */
-final class Places {
+final class FieldOffsets {
     /** Vector loads want it, and CUDA aligns its own memory so. */
     private static final long ALIGNMENT = 256;
 
@@ -18,7 +18,7 @@ final class Places {
     private final long[] starts;
     private final int bytes;
 
-    Places(List<BatchLayout.Field> fields, int batchSize) {
+    FieldOffsets(List<BatchLayout.Field> fields, int batchSize) {
         this.fields = List.copyOf(fields);
         this.starts = new long[fields.size()];
         long end = 0;

@@ -1,11 +1,11 @@
 package io.hvd.backend.cuda;
 
 /** A CUDA event that is recorded in a stream, and shows whether the GPU has reached that place. */
-public final class CudaMark implements AutoCloseable {
+public final class CudaEvent implements AutoCloseable {
     private final CudaCalls cuda;
     private final long event;
 
-    CudaMark(CudaCalls cuda, long stream) {
+    CudaEvent(CudaCalls cuda, long stream) {
         this.cuda = cuda;
         this.event = cuda.createEvent();
         cuda.recordEvent(event, stream);

@@ -6,14 +6,14 @@ import io.hvd.testing.DamagedMessages;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class RankCardTest {
+class NcclFactsTest {
     @Test
     void aCardArrivesAsItWasAndADamagedOneIsRefused() {
         for (List<String> gpus : List.of(List.<String>of(), List.of("0000:01:00.0", "0000:02:00.0"))) {
-            var card = new RankCard("machine", "host", gpus, "2.21", "x".repeat(70_000), "none", "ways", "error");
+            var facts = new NcclFacts("machine", "host", gpus, "2.21", "x".repeat(70_000), "none", "ways", "error");
 
-            assertThat(RankCard.decode(card.encode())).isEqualTo(card);
-            DamagedMessages.of(card.encode(), RankCard::decode);
+            assertThat(NcclFacts.decode(facts.encode())).isEqualTo(facts);
+            DamagedMessages.of(facts.encode(), NcclFacts::decode);
         }
     }
 }

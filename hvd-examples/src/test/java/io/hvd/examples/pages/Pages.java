@@ -1,0 +1,81 @@
+package io.hvd.examples.pages;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** The README and the pages in docs, and their fenced blocks. */
+final class Pages {
+    /** Tests run in the module's folder. */
+    static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+
+    static final Path README = ROOT.resolve("README.md");
+
+    /** The pages whose command lines a reader can type on one machine, after a build. */
+    private static final List<String> WITH_COMMANDS =
+            List.of("README.md", "docs/tutorial.md", "docs/running.md", "docs/examples.md", "docs/timeline.md");
+
+    private static final String FENCE = "```";
+
+    private Pages() {}
+
+    static List<Path> all() {
+        try (Stream<Path> docs = Files.list(ROOT.resolve("docs"))) {
+            return Stream.concat(
+                            Stream.of(README),
+                            docs.filter(page -> page.toString().endsWith(".md")).sorted())
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static Path docs(String page) {
+        return ROOT.resolve("docs").resolve(page);
+    }
+
+    /** The blocks of a page that open with a word such as java. */
+    static List<String> blocks(Path page, String word) {
+        List<String> blocks = new ArrayList<>();
+        StringBuilder block = null;
+        for (String line : read(page).lines().toList()) {
+            if (block == null && line.equals(FENCE + word)) {
+                block = new StringBuilder();
+            } else if (block != null && line.equals(FENCE)) {
+                blocks.add(block.toString());
+                block = null;
+            } else if (block != null) {
+                block.append(line).append('\n');
+            }
+        }
+        return blocks;
+    }
+
+    /** The blocks of all pages that open with a word. */
+    static List<String> blocks(String word) {
+        return all().stream().flatMap(page -> blocks(page, word).stream()).toList();
+    }
+
+    /** Every line of the shell blocks as words, without its comment. */
+    static List<List<String>> commands() {
+        return WITH_COMMANDS.stream()
+                .flatMap(page -> blocks(ROOT.resolve(page), "sh").stream())
+                .flatMap(String::lines)
+                .map(line -> line.replaceFirst("\\s+#.*", ""))
+                .map(line -> Arrays.asList(line.split(" +")))
+                .toList();
+    }
+
+    static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

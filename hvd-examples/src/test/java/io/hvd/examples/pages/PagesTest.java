@@ -1,0 +1,182 @@
+package io.hvd.examples.pages;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.Hvd;
+import io.hvd.error.HvdException;
+import io.hvd.error.RankMismatchException;
+import io.hvd.optimizer.torch.TorchTensors;
+import io.hvd.tensor.Tensor;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.bytedeco.pytorch.LinearImpl;
+import org.bytedeco.pytorch.SequentialImpl;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What the pages show is what the repository has. */
+class PagesTest {
+    private static final Path OWN_TRAINER = Pages.ROOT.resolve("docs/own-trainer");
+    private static final Pattern LINK = Pattern.compile("\\]\\(([^)#:]*)(?:#([^)]+))?\\)");
+    private static final Pattern VERSION = Pattern.compile("<([a-z]+)\\.version>([^<]+)</");
+
+    @ParameterizedTest
+    @MethodSource
+    void javaCodeComesFromTheProjectThatTheBuildRuns(String block) throws IOException {
+        try (Stream<Path> files = Files.walk(OWN_TRAINER.resolve("src/main"))) {
+            assertThat(files.filter(Files::isRegularFile)
+                            .map(Pages::read)
+                            .map(PagesTest::withoutIndentation)
+                            .anyMatch(source -> source.contains(withoutIndentation(block))))
+                    .as("a file below %s contains\n%s", OWN_TRAINER, block)
+                    .isTrue();
+        }
+    }
+
+    static List<String> javaCodeComesFromTheProjectThatTheBuildRuns() {
+        return Pages.blocks("java");
+    }
+
+    @Test
+    void theFirstBlockIsTheWholeTrainerButForItsImports() {
+        String source = Pages.read(OWN_TRAINER.resolve("src/main/java/com/example/Trainer.java"));
+
+        assertThat(source).endsWith("\n" + Pages.blocks(Pages.README, "java").get(0));
+        assertThat(Pages.blocks(Pages.README, "java").get(0)).contains("// 1:", "// 2:", "// 3:", "// 4:", "// 5:");
+    }
+
+    @Test
+    void theCoordinatesAreThoseOfTheProjectThatTheBuildRuns() {
+        String pom = withoutIndentation(Pages.read(OWN_TRAINER.resolve("pom.xml")));
+
+        for (Path page : List.of(Pages.README, Pages.docs("api.md"))) {
+            assertThat(Pages.blocks(page, "xml"))
+                    .isNotEmpty()
+                    .allSatisfy(block -> assertThat(pom).contains(withoutIndentation(block)));
+        }
+    }
+
+    @Test
+    void thatProjectHasTheVersionsOfTheBuild() {
+        String parent = Pages.read(Pages.ROOT.resolve("pom.xml"));
+        String javacpp = VERSION.matcher(parent)
+                .results()
+                .filter(found -> found.group(1).equals("javacpp"))
+                .findFirst()
+                .orElseThrow()
+                .group(2);
+        String pom = Pages.read(OWN_TRAINER.resolve("pom.xml"));
+
+        List<MatchResult> pinned = VERSION.matcher(parent)
+                .results()
+                .filter(found -> List.of("pytorch", "openblas", "javacpp").contains(found.group(1)))
+                .toList();
+        assertThat(pinned)
+                .hasSize(3)
+                .allSatisfy(found -> assertThat(pom)
+                        .contains("<artifactId>" + found.group(1) + "</artifactId>\n            <version>"
+                                + found.group(2).replace("${javacpp.version}", javacpp) + "</version>"));
+    }
+
+    @Test
+    void theErrorShownIsTheOneThatFourRanksGet() {
+        List<String> messages = Hvd.spawn(4, hvd -> {
+            try {
+                hvd.allreduce("fc1.weight", Tensor.of(new float[hvd.rank() == 2 ? 5 : 4]));
+                return "nothing was thrown";
+            } catch (RankMismatchException e) {
+                return e.getMessage();
+            }
+        });
+
+        assertThat(messages)
+                .hasSize(4)
+                .allSatisfy(message -> assertShown(Pages.README, RankMismatchException.class, message));
+        assertShown(Pages.docs("failures.md"), RankMismatchException.class, messages.get(0));
+    }
+
+    /** The tutorial makes rank 2's first layer wider. */
+    @Test
+    void theMistakeOfTheTutorialGivesTheErrorThatItShows() {
+        List<String> messages = Hvd.spawn(4, hvd -> {
+            try (var model = new SequentialImpl()) {
+                model.push_back(new LinearImpl(2, hvd.rank() == 2 ? 33 : 32));
+                hvd.broadcastParameters(TorchTensors.parameters(model), 0);
+                return "nothing was thrown";
+            } catch (HvdException e) {
+                return e.getMessage();
+            }
+        });
+
+        assertThat(messages)
+                .hasSize(4)
+                .allSatisfy(message -> assertShown(Pages.docs("tutorial.md"), HvdException.class, message));
+    }
+
+    private static void assertShown(Path page, Class<? extends HvdException> type, String message) {
+        assertThat(Pages.blocks(page, "text").stream().map(String::strip))
+                .as(page.toString())
+                .contains(type.getName() + ": " + message);
+    }
+
+    @Test
+    void theReadmeIsShort() {
+        assertThat(Pages.read(Pages.README).lines()).hasSizeLessThanOrEqualTo(170);
+    }
+
+    @Test
+    void theIndexAndTheSiteNameEveryPage() {
+        String index = Pages.read(Pages.docs("README.md"));
+        String site = Pages.read(Pages.ROOT.resolve("mpirun-scripts/site/mkdocs.yml"));
+
+        assertThat(Pages.all())
+                .filteredOn(page -> !page.getFileName().toString().equals("README.md"))
+                .allSatisfy(page -> {
+                    assertThat(index).contains("](" + page.getFileName() + ")");
+                    assertThat(site).contains(": docs/" + page.getFileName() + "\n");
+                });
+    }
+
+    @ParameterizedTest
+    @MethodSource("io.hvd.examples.pages.Pages#all")
+    void linksLeadToFilesAndHeadings(Path page) {
+        List<String> broken = LINK.matcher(withoutFences(Pages.read(page)))
+                .results()
+                .filter(found -> !leadsSomewhere(page, found.group(1), found.group(2)))
+                .map(MatchResult::group)
+                .toList();
+
+        assertThat(broken).isEmpty();
+    }
+
+    private static boolean leadsSomewhere(Path page, String file, String heading) {
+        Path target = file.isEmpty() ? page : page.resolveSibling(file);
+        return Files.exists(target) && (heading == null || headings(target).contains(heading));
+    }
+
+    /** The anchors that Markdown's readers make of headings. */
+    private static List<String> headings(Path page) {
+        return withoutFences(Pages.read(page))
+                .lines()
+                .filter(line -> line.startsWith("#"))
+                .map(line -> line.replaceFirst("#+ ", "").toLowerCase(Locale.ROOT))
+                .map(line -> line.replaceAll("[^a-z0-9 _-]", "").replace(' ', '-'))
+                .toList();
+    }
+
+    private static String withoutFences(String page) {
+        return page.replaceAll("(?ms)^```.*?^```$", "");
+    }
+
+    private static String withoutIndentation(String text) {
+        return text.lines().map(String::strip).collect(Collectors.joining("\n"));
+    }
+}
