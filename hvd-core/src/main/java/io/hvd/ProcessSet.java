@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Some of a job's ranks, with the collectives among them. {@link HvdContext} is the set of all ranks; other sets are
@@ -46,6 +47,7 @@ public class ProcessSet {
     private final CallArguments arguments;
     private final ReductionCalls reductions;
     private final MovementCalls movements;
+    private final AtomicInteger joins = new AtomicInteger();
     private volatile boolean parametersBroadcast;
 
     ProcessSet(Membership membership, int id, List<Integer> ranks) {
@@ -386,7 +388,16 @@ public class ProcessSet {
         } finally {
             // the ranks have called different numbers of operations, so all of them start counting again
             calls.countAnew();
+            joins.incrementAndGet();
         }
+    }
+
+    /**
+     * The number of joins of this set that are over. It is the same on all members, although they may have called
+     * different numbers of other operations.
+     */
+    public final int joins() {
+        return joins.get();
     }
 
     /**

@@ -27,14 +27,15 @@ record CallView(
         long endedAgo,
         String error) {
     static final long NOT_YET = -1;
+    /** The kind of a send and of the receive that it waits for. */
+    static final String TRANSFER = "transfer";
 
     /** The properties of a call that must be the same on all ranks for them to meet. */
     record Key(int processSet, String kind, String name) {
         private static final Set<String> HALVES = Set.of(OpKind.SEND.toString(), OpKind.RECEIVE.toString());
 
         static Key of(Call.Operation operation) {
-            // A send waits for a receive.
-            String kind = HALVES.contains(operation.kind()) ? "transfer" : operation.kind();
+            String kind = HALVES.contains(operation.kind()) ? TRANSFER : operation.kind();
             return new Key(operation.processSet(), kind, operation.name());
         }
 

@@ -24,6 +24,11 @@ record RankView(Member member, ProcessState state, Activity activity, long heard
         return member.rank();
     }
 
+    /** Whether the rank answers, and its thread has called hvd and waits there. */
+    boolean isInsideHvd() {
+        return live.map(report -> report.training().insideHvd()).orElse(false);
+    }
+
     boolean answers() {
         return live.isPresent();
     }

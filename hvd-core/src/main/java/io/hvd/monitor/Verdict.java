@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -37,7 +38,15 @@ final class Verdict {
             return still(waits.get(0), still);
         }
         Wait wait = waits.get(0);
-        return wait.missing().isEmpty() ? nobodyMissing(wait) : missing(wait);
+        return wait.missing().isEmpty() ? nobodyMissing(wait) : parted(waits).orElseGet(() -> missing(wait));
+    }
+
+    /** The calls before may show which rank has left the others; the one that waits alone need not be it. */
+    private Optional<String> parted(List<Wait> waits) {
+        Partings partings = new Partings(waits, ranks.values());
+        return partings.byShiftedNames()
+                .map(shifted -> shifted + "; " + missing(waits.get(0)))
+                .or(() -> partings.byBranches().map(parted -> parted + "; " + waiters(waits.get(0))));
     }
 
     private String still(Wait wait, List<RankView> still) {

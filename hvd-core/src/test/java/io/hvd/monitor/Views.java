@@ -54,6 +54,13 @@ final class Views {
         return answers(rank, activity, stack("Train.wait(Train.java:" + (100 + rank) + ")", true));
     }
 
+    /** Waits inside hvd in its last calls, those that are pending. */
+    static RankView waitsAfter(int rank, List<CallView> calls) {
+        Activity activity =
+                new Activity(calls.stream().filter(CallView::isPending).toList(), calls, PhaseView.NONE);
+        return answers(rank, activity, stack("Train.wait(Train.java:" + (100 + rank) + ")", true));
+    }
+
     /** Is in the user's code, whatever is under way. */
     static RankView elsewhere(int rank, PhaseView phase, CallView... recent) {
         Activity activity = new Activity(

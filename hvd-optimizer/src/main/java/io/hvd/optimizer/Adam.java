@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** Adam on plain arrays (Kingma and Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015), with bias correction. */
 public final class Adam extends ArrayOptimizer {
@@ -37,6 +38,11 @@ public final class Adam extends ArrayOptimizer {
             v[i] = (float) (beta2 * v[i] + (1 - beta2) * gradient[i] * gradient[i]);
             value[i] -= (float) (rate * m[i] / (Math.sqrt(v[i]) * unbias + epsilon));
         }
+    }
+
+    @Override
+    Map<String, Double> constants() {
+        return Map.of("beta1", beta1, "beta2", beta2, "epsilon", epsilon);
     }
 
     @Override

@@ -5,6 +5,8 @@ import io.hvd.error.HvdException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** The common part of SGD and Adam on plain arrays: parameters, learning rate and the layout of their state. */
 abstract sealed class ArrayOptimizer implements Optimizer permits Sgd, Adam {
@@ -47,6 +49,13 @@ abstract sealed class ArrayOptimizer implements Optimizer permits Sgd, Adam {
         }
     }
 
+    @Override
+    public final Map<String, String> settings() {
+        Map<String, String> settings = new TreeMap<>(Optimizer.super.settings());
+        constants().forEach((name, value) -> settings.put(name, Double.toString(value)));
+        return settings;
+    }
+
     /** Steps done, then the learning rate, then every buffer. */
     @Override
     public final byte[] saveState() {
@@ -78,6 +87,9 @@ abstract sealed class ArrayOptimizer implements Optimizer permits Sgd, Adam {
 
     /** Moves one parameter; {@code step} counts from 1. */
     abstract void update(int index, float[] value, float[] gradient, long step);
+
+    /** What the constructor has set, by name. */
+    abstract Map<String, Double> constants();
 
     /** The optimizer's own arrays, always in the same order. */
     abstract List<float[]> buffers();

@@ -43,6 +43,7 @@ public final class DistributedOptimizer implements Optimizer {
     private final GradientExchange exchange;
     private final boolean alone;
     private final DivergenceGuard guard;
+    private final SettingsCheck settingsCheck;
     private boolean synchronizedAlready;
     private boolean skipping;
     private boolean stepped;
@@ -56,11 +57,16 @@ public final class DistributedOptimizer implements Optimizer {
             places.put(parameters.get(i).name(), i);
         }
         this.alone = !set.included() || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
+        this.settingsCheck = new SettingsCheck(set, inner, builder.scope);
+        if (builder.settingsMayDiffer || alone) {
+            settingsCheck.skip();
+        }
         this.exchange = new GradientExchange(
                 builder.allreduce(set),
                 parameters,
                 new Buckets(parameters, builder.bucketBytes),
                 builder.passesPerStep,
+                settingsCheck,
                 alone);
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
         this.guard = new DivergenceGuard(set, parameters, compareEvery, builder.scope);
@@ -120,7 +126,8 @@ public final class DistributedOptimizer implements Optimizer {
      * Averages the gradients, unless {@link #skipSynchronize()} is in effect, and steps the wrapped optimizer.
      *
      * @throws HvdException if there was no backward since the last step, as far as the wrapped optimizer is a
-     *     {@link GradientSource} and so can tell, and there are several ranks; nothing has then been sent
+     *     {@link GradientSource} and so can tell, and there are several ranks; nothing has then been sent. Or, in the
+     *     first step, if the ranks' optimizers differ in kind or settings; no parameter has then been changed
      */
     @Override
     public void step() {
@@ -134,6 +141,7 @@ public final class DistributedOptimizer implements Optimizer {
             synchronize();
         }
         warnIfNeverBroadcast();
+        settingsCheck.end();
         inner.step();
         synchronizedAlready = false;
         set.markStep();
@@ -304,6 +312,11 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     @Override
+    public Map<String, String> settings() {
+        return inner.settings();
+    }
+
+    @Override
     public byte[] saveState() {
         return inner.saveState();
     }
@@ -332,6 +345,7 @@ public final class DistributedOptimizer implements Optimizer {
         private long bucketBytes;
         private String scope = "gradient.";
         private int compareEvery = -1;
+        private boolean settingsMayDiffer;
 
         private Builder(Optimizer inner) {
             this.inner = Objects.requireNonNull(inner, "optimizer");
@@ -417,6 +431,15 @@ public final class DistributedOptimizer implements Optimizer {
                         ErrorId.BAD_ARGUMENT, "compareParametersEvery(" + steps + "): expected 0 or more");
             }
             this.compareEvery = steps;
+            return this;
+        }
+
+        /**
+         * Leaves out the comparison of the ranks' {@link Optimizer#settings} in the first step, for ranks that are to
+         * train with different learning rates, for instance.
+         */
+        public Builder settingsMayDiffer() {
+            this.settingsMayDiffer = true;
             return this;
         }
 

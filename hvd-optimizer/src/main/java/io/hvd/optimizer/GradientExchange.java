@@ -26,14 +26,20 @@ final class GradientExchange implements GradientSource.Listener {
     /** Those that have been started in this step. */
     private final List<PreparedAllreduce> started = new ArrayList<>();
 
+    private final SettingsCheck settingsCheck;
+
     private int passesPerStep;
 
-    /** @param alone true if nothing is ever sent */
+    /**
+     * @param settingsCheck begins before the first gradients are sent
+     * @param alone true if nothing is ever sent
+     */
     GradientExchange(
             GradientAllreduce allreduce,
             List<Parameter> parameters,
             Buckets buckets,
             int passesPerStep,
+            SettingsCheck settingsCheck,
             boolean alone) {
         this.allreduce = allreduce;
         this.parameters = parameters;
@@ -41,6 +47,7 @@ final class GradientExchange implements GradientSource.Listener {
         this.passes = new int[parameters.size()];
         this.missing = new int[buckets.count()];
         this.passesPerStep = passesPerStep;
+        this.settingsCheck = settingsCheck;
         if (!alone) {
             prepare(passesPerStep);
         }
@@ -111,6 +118,7 @@ final class GradientExchange implements GradientSource.Listener {
     public synchronized void ready(int parameter) {
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
+            settingsCheck.begin();
             prepared.get(bucket).start();
             started.add(prepared.get(bucket));
         }
@@ -135,6 +143,7 @@ final class GradientExchange implements GradientSource.Listener {
                 }
             }
         }
+        settingsCheck.begin();
         PreparedAllreduce.startAll(rest);
         started.addAll(rest);
     }
@@ -163,6 +172,7 @@ final class GradientExchange implements GradientSource.Listener {
         }
         if (first != null) {
             startOver();
+            settingsCheck.startOver();
             throw first;
         }
         return new StepStats(bytes, hidden, System.nanoTime() - backwardEnded);

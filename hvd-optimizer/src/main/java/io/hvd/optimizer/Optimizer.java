@@ -1,6 +1,7 @@
 package io.hvd.optimizer;
 
 import java.util.List;
+import java.util.Map;
 
 /** Steps parameters by their gradients; what {@link DistributedOptimizer} decorates. */
 public interface Optimizer {
@@ -18,6 +19,15 @@ public interface Optimizer {
 
     /** Sets the learning rate; where there are parameter groups, their ratio to the first one's stays as it is. */
     void learningRate(double rate);
+
+    /**
+     * The kind of the optimizer and its options in words, by the names that an error uses for them. The ranks of a
+     * {@link DistributedOptimizer} compare them once, as they are when the first gradients are sent, so they must not contain anything that may
+     * differ between ranks. An optimizer with options of its own adds them.
+     */
+    default Map<String, String> settings() {
+        return Map.of("optimizer", getClass().getSimpleName(), "learning rate", Double.toString(learningRate()));
+    }
 
     /**
      * Encodes what the steps have changed: buffers, counters and the learning rate. It does not contain momentum, betas

@@ -1,6 +1,7 @@
 package io.hvd.optimizer;
 
 import java.util.List;
+import java.util.Map;
 
 /**
  * Stochastic gradient descent on plain arrays, with the conventions of torch: weight decay joins the
@@ -36,6 +37,15 @@ public final class Sgd extends ArrayOptimizer {
             }
             value[i] -= rate * direction;
         }
+    }
+
+    @Override
+    Map<String, Double> constants() {
+        return Map.of(
+                "momentum",
+                Double.valueOf(Float.toString(momentum)),
+                "weight decay",
+                Double.valueOf(Float.toString(weightDecay)));
     }
 
     @Override

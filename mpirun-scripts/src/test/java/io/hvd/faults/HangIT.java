@@ -50,9 +50,35 @@ class HangIT {
         Job job = hang("branch", 2);
 
         assertThat(summary(job).get(0))
-                .startsWith("hvd: HANG: rank 2 has not called allreduce \"a\": it waits in broadcast \"weights\"")
-                .containsPattern("called at HangProgram.misbehave\\(HangProgram.java:\\d+\\)")
-                .containsPattern("called at HangProgram.average\\(HangProgram.java:\\d+\\)");
+                .startsWith("hvd: HANG: the ranks made the same calls up to call 3 of rank 0; then rank 2 called"
+                        + " broadcast \"weights\" at HangProgram.misbehave(HangProgram.java:")
+                .contains(", where ranks {0, 1, 3} called allreduce \"a\" at HangProgram.average(HangProgram.java:");
+    }
+
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    void aCallThatOneRankHasLeftOutIsNamedWithItsLine() throws IOException {
+        Job job = hang("omit", 1);
+
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: the ranks made the same calls up to call 7 of rank 0; then rank 1 left out"
+                        + " allreduce \"weights\", which ranks {0, 2, 3} called at HangProgram.leaveOneOut(")
+                .contains(", and went on to allreduce \"bias\" at HangProgram.leaveOneOut(")
+                .contains("; ranks {0, 2, 3} have waited in allreduce \"weights\" for ");
+    }
+
+    /** The ranks wait four calls later, under a name that says nothing. */
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    void anUnnamedCallThatOneRankHasLeftOutIsNamedWithItsLineAndNotWithTheNameThatIsMissing() throws IOException {
+        Job job = hang("unnamed", 1);
+
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: the ranks made the same calls up to call 4 of rank 0; then rank 1 left out the"
+                        + " unnamed allreduce of float32")
+                .containsPattern(
+                        "which ranks \\{0, 2, 3\\} called at HangProgram.leaveAnUnnamedOneOut\\(HangProgram.java:\\d+\\)")
+                .contains("rank 1 has not called allreduce \"allreduce.noname.8\"");
     }
 
     @Test
@@ -76,7 +102,10 @@ class HangIT {
         assertThat(job.lines("collectives have waited for"))
                 .isNotEmpty()
                 .allMatch(line -> line.contains("rank 1 [b]") && line.contains("Likely causes"));
-        assertThat(summary(job).get(0)).startsWith("hvd: HANG: rank 1 has not called allreduce \"b\"");
+        assertThat(summary(job).get(0))
+                .startsWith("hvd: HANG: the ranks made the same calls up to call 4 of rank 0; then rank 1 called"
+                        + " allreduce \"c\" at HangProgram.average(")
+                .contains(", where ranks {0, 2, 3} called allreduce \"b\" at HangProgram.average(");
     }
 
     /** Once the steps have settled, the others wait for it inside MPI. */
@@ -108,8 +137,9 @@ class HangIT {
         Job job = hang("branch", 2, LIMIT, "settled");
 
         assertThat(summary(job).get(0))
-                .startsWith(
-                        "hvd: HANG: rank 2 has not called allreduce \"gradient\": it waits in broadcast \"weights\"");
+                .startsWith("hvd: HANG: the ranks made the same calls up to call 15 of rank 0; then rank 2 called"
+                        + " broadcast \"weights\" at HangProgram.misbehave(")
+                .contains(", where ranks {0, 1, 3} called allreduce \"gradient\" at HangProgram.average(");
     }
 
     @Test

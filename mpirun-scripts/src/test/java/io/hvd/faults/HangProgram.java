@@ -25,6 +25,11 @@ public final class HangProgram {
         }
         try (HvdContext hvd = Hvd.init()) {
             System.out.println("PID " + ProcessHandle.current().pid());
+            if (args[0].equals("omit")) {
+                leaveOneOut(hvd, culprit);
+            } else if (args[0].equals("unnamed")) {
+                leaveAnUnnamedOneOut(hvd, culprit);
+            }
             boolean settled = args.length > 2 && args[2].equals("settled");
             for (int step = 0; step < (settled ? MANY_STEPS : FEW_STEPS); step++) {
                 average(hvd, "gradient");
@@ -118,5 +123,27 @@ public final class HangProgram {
 
     private static void average(HvdContext hvd, String name) {
         hvd.allreduceInPlace(name, Tensor.of(new float[4]), AllreduceOptions.average());
+    }
+
+    /** In its last step the culprit leaves out the second of three calls. */
+    private static void leaveOneOut(HvdContext hvd, int culprit) {
+        for (int step = 1; step <= FEW_STEPS; step++) {
+            hvd.allreduce("loss", Tensor.of(new float[1]));
+            if (hvd.rank() != culprit || step < FEW_STEPS) {
+                hvd.allreduce("weights", Tensor.of(new float[4]));
+            }
+            hvd.allreduce("bias", Tensor.of(new float[2]));
+        }
+    }
+
+    /** In its second step the culprit leaves out the second of three calls, which have no names of their own. */
+    private static void leaveAnUnnamedOneOut(HvdContext hvd, int culprit) {
+        for (int step = 1; step <= FEW_STEPS; step++) {
+            hvd.allreduceInPlace(null, Tensor.of(new float[4]), AllreduceOptions.average());
+            if (hvd.rank() != culprit || step != 2) {
+                hvd.allreduceInPlace(null, Tensor.of(new float[4]), AllreduceOptions.average());
+            }
+            hvd.allreduceInPlace(null, Tensor.of(new float[4]), AllreduceOptions.average());
+        }
     }
 }

@@ -188,6 +188,12 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         rates.set(rate);
     }
 
+    /** The class of the LibTorch optimizer, and the options of each parameter group. */
+    @Override
+    public Map<String, String> settings() {
+        return TorchSettings.of(inner);
+    }
+
     /** Optimizers with the same settings and the same past write the same bytes, in any process. */
     @Override
     public byte[] saveState() {

@@ -1,0 +1,22 @@
+package io.hvd.monitor;
+
+import java.util.SortedSet;
+
+/**
+ * A call that some ranks have made and others have left out.
+ *
+ * @param teller of the ranks that made it, one with its calls
+ * @param isKnown false if the ranks may have parted before the first call that both still remember
+ */
+record Omission(
+        CallHistory teller, CallView call, SortedSet<Integer> callers, SortedSet<Integer> lackers, boolean isKnown) {
+
+    /** Says what happened, as a clause after "then". If most ranks did not make the call, it was one too many. */
+    String words() {
+        return callers.size() < lackers.size()
+                ? Words.ranks(callers) + " called " + CallLabel.words(call) + " at " + call.site() + ", which "
+                        + Words.ranks(lackers) + " did not call"
+                : Words.ranks(lackers) + " left out " + CallLabel.words(call) + ", which " + Words.ranks(callers)
+                        + " called at " + call.site();
+    }
+}

@@ -1,0 +1,153 @@
+package io.hvd.optimizer;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
+import io.hvd.ProcessSet;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.Tensor;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import java.util.zip.CRC32;
+import java.util.zip.CRC32C;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Compares the settings of the ranks' optimizers once, before the first step changes a parameter. Two numbers per rank
+ * travel beside the first gradients, and the words only if the numbers differ.
+ *
+ * <p>Each rank adds its numbers to zeros in a place of its own. An allgather would do the same, but it is refused where
+ * a rank has joined; in a sum, such a rank leaves its place empty.
+ */
+final class SettingsCheck {
+    private static final Logger LOG = LoggerFactory.getLogger(SettingsCheck.class);
+    private static final int NUMBERS = 2;
+
+    private final ProcessSet set;
+    private final Optimizer optimizer;
+    private final String scope;
+    /** Those before the optimizer was made. */
+    private final int joins;
+
+    private boolean begun;
+    private byte[] mine;
+    private long[] numbers;
+    /** Null if nothing is under way. */
+    private Handle exchange;
+
+    /** @param scope keeps the checks of several optimizers apart */
+    SettingsCheck(ProcessSet set, Optimizer optimizer, String scope) {
+        this.set = set;
+        this.optimizer = optimizer;
+        this.scope = scope;
+        this.joins = set.joins();
+    }
+
+    /** From here on nothing is compared. */
+    void skip() {
+        begun = true;
+    }
+
+    /**
+     * Sends this rank's settings, if nothing has been sent before. It does not wait, because the ranks may step several
+     * optimizers in different orders. If a join has ended before this rank's first step, the other ranks may have
+     * compared without this one, and nothing is compared any more.
+     */
+    void begin() {
+        if (!begun) {
+            begun = true;
+            if (set.included() && set.size() > 1 && set.joins() == joins) {
+                send();
+            }
+        }
+    }
+
+    private void send() {
+        mine = OptimizerSettings.encode(optimizer.settings());
+        numbers = new long[NUMBERS * set.size()];
+        numbers[NUMBERS * set.rank()] = hash(mine);
+        numbers[NUMBERS * set.rank() + 1] = mine.length;
+        exchange = set.allreduceInPlaceAsync(name("numbers"), Tensor.of(numbers), AllreduceOptions.sum());
+    }
+
+    /**
+     * Every rank comes here in every step, before a parameter changes.
+     *
+     * @throws HvdException on all ranks, if settings differ
+     */
+    void end() {
+        if (exchange != null) {
+            exchange.synchronize();
+            exchange = null;
+            if (!allEqual()) {
+                throw OptimizerSettings.differing(texts());
+            }
+        }
+    }
+
+    /**
+     * The gradients of the first step have failed on all ranks, so the next step is the first one again. A rank may go on
+     * with another optimizer then.
+     */
+    void startOver() {
+        if (exchange != null) {
+            begun = false;
+            try {
+                exchange.synchronize();
+            } catch (HvdException e) {
+                LOG.debug("the comparison of settings has failed like the step", e);
+            }
+            exchange = null;
+        }
+    }
+
+    private boolean allEqual() {
+        return IntStream.range(0, set.size())
+                        .mapToLong(place -> numbers[NUMBERS * place])
+                        .filter(hash -> hash != 0)
+                        .distinct()
+                        .count()
+                <= 1;
+    }
+
+    /** The settings of all ranks that have not joined, by global rank. */
+    private Map<Integer, Map<String, String>> texts() {
+        int[] begins = begins();
+        byte[] all = new byte[begins[set.size()]];
+        System.arraycopy(mine, 0, all, begins[set.rank()], mine.length);
+        set.allreduceInPlace(name("words"), Tensor.ofBytes(all), AllreduceOptions.sum());
+        Map<Integer, Map<String, String>> texts = new TreeMap<>();
+        for (int place = 0; place < set.size(); place++) {
+            if (begins[place + 1] > begins[place]) {
+                byte[] text = Arrays.copyOfRange(all, begins[place], begins[place + 1]);
+                texts.put(set.ranks().get(place), OptimizerSettings.decode(text));
+            }
+        }
+        return texts;
+    }
+
+    /** Where the words of each rank begin, and after them the end of all. */
+    private int[] begins() {
+        int[] begins = new int[set.size() + 1];
+        for (int place = 0; place < set.size(); place++) {
+            begins[place + 1] = Math.addExact(begins[place], Math.toIntExact(numbers[NUMBERS * place + 1]));
+        }
+        return begins;
+    }
+
+    private String name(String what) {
+        return scope + "optimizer.settings." + what;
+    }
+
+    /** Never 0, which stands for a rank that has joined. */
+    private static long hash(byte[] text) {
+        CRC32C high = new CRC32C();
+        CRC32 low = new CRC32();
+        high.update(text);
+        low.update(text);
+        long hash = high.getValue() << 32 | low.getValue();
+        return hash == 0 ? 1 : hash;
+    }
+}
