@@ -8,10 +8,10 @@ import java.net.InetSocketAddress;
  * What a rank tells all others at the start.
  *
  * @param questions where it accepts connections with questions
- * @param beats where it receives signs of life, as datagrams
+ * @param heartbeats where it receives signs of life, as datagrams
  * @param share its part of the key
  */
-record Introduction(Member member, InetSocketAddress questions, InetSocketAddress beats, byte[] share) {
+record Introduction(Member member, InetSocketAddress questions, InetSocketAddress heartbeats, byte[] share) {
 
     byte[] encode() {
         return MessageWriter.encode(out -> {
@@ -21,7 +21,7 @@ record Introduction(Member member, InetSocketAddress questions, InetSocketAddres
             out.writeLong(member.startTicks());
             out.writeText(member.machine());
             out.writeSocketAddress(questions);
-            out.writeSocketAddress(beats);
+            out.writeSocketAddress(heartbeats);
             out.writeBytes(share);
         });
     }

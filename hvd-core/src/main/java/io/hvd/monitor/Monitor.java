@@ -135,10 +135,10 @@ public final class Monitor implements AutoCloseable {
         }
     }
 
-    /** Ignores every error: the next beat may succeed, and the training must not suffer. */
+    /** Ignores every error: the next heartbeat may succeed, and the training must not suffer. */
     private void tryToBeat() {
         try {
-            beat();
+            heartbeat();
         } catch (RuntimeException e) {
             if (!failed && closing.getCount() > 0) {
                 LOG.warn("the monitor of rank {} has failed; a hang may not be explained", peers.self(), e);
@@ -147,7 +147,7 @@ public final class Monitor implements AutoCloseable {
         }
     }
 
-    private void beat() {
+    private void heartbeat() {
         Activity own = Activity.of(self.recorder(), phases.view());
         peers.publish(own.brief(PUBLISHED_CALLS));
         Map<Integer, Peers.Heard> heard = peers.heard();

@@ -84,7 +84,7 @@ final class MonitorSockets implements AutoCloseable {
         return (InetSocketAddress) listener.getLocalAddress();
     }
 
-    InetSocketAddress beats() throws IOException {
+    InetSocketAddress heartbeats() throws IOException {
         return (InetSocketAddress) datagrams.getLocalAddress();
     }
 

@@ -49,15 +49,15 @@ final class SharedPeers implements Peers {
     /** Checks after the put whether another thread has called close() meanwhile, which must win. */
     @Override
     public void publish(Activity activity) {
-        directory.beats.put(self, new Heard(activity, System.nanoTime()));
+        directory.heartbeats.put(self, new Heard(activity, System.nanoTime()));
         if (closed) {
-            directory.beats.remove(self);
+            directory.heartbeats.remove(self);
         }
     }
 
     @Override
     public Map<Integer, Heard> heard() {
-        Map<Integer, Heard> others = new TreeMap<>(directory.beats);
+        Map<Integer, Heard> others = new TreeMap<>(directory.heartbeats);
         others.remove(self);
         return others;
     }
@@ -98,8 +98,9 @@ final class SharedPeers implements Peers {
     public void close() {
         closed = true;
         directory.respondents.remove(self);
-        directory.beats.remove(self);
+        directory.heartbeats.remove(self);
     }
 
-    private record Directory(List<Member> members, Map<Integer, Respondent> respondents, Map<Integer, Heard> beats) {}
+    private record Directory(
+            List<Member> members, Map<Integer, Respondent> respondents, Map<Integer, Heard> heartbeats) {}
 }

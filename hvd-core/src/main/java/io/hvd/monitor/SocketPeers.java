@@ -40,7 +40,7 @@ final class SocketPeers implements Peers {
     private final Questions questions;
     private final Map<Integer, Heard> heard = new ConcurrentHashMap<>();
     private final LatestBeats latest = new LatestBeats();
-    private final AtomicLong beats = new AtomicLong();
+    private final AtomicLong heartbeats = new AtomicLong();
 
     private SocketPeers(int self, List<Introduction> all, MonitorSockets sockets) {
         this.self = self;
@@ -66,7 +66,10 @@ final class SocketPeers implements Peers {
                     () -> {
                         sockets[0] = MonitorSockets.open(host.address());
                         return new Introduction(
-                                        self, sockets[0].questions(), sockets[0].beats(), MessageAuthentication.share())
+                                        self,
+                                        sockets[0].questions(),
+                                        sockets[0].heartbeats(),
+                                        MessageAuthentication.share())
                                 .encode();
                     },
                     exchange);
@@ -103,20 +106,20 @@ final class SocketPeers implements Peers {
 
     @Override
     public void publish(Activity activity) {
-        long number = beats.incrementAndGet();
-        byte[] signed = beat(number, activity);
+        long number = heartbeats.incrementAndGet();
+        byte[] signed = heartbeat(number, activity);
         if (signed.length > MonitorSockets.DATAGRAM_BYTES) {
-            signed = beat(number, activity.brief(FEW_CALLS));
+            signed = heartbeat(number, activity.brief(FEW_CALLS));
         }
         for (Introduction other : all.subList(0, Math.min(MOST_LISTENERS, all.size()))) {
             if (other.member().rank() != self) {
-                sockets.send(signed, other.beats());
+                sockets.send(signed, other.heartbeats());
             }
         }
     }
 
-    private byte[] beat(long number, Activity activity) {
-        return authentication.sign(MessageWriter.encode(out -> new Beat(self, number, activity).encode(out)));
+    private byte[] heartbeat(long number, Activity activity) {
+        return authentication.sign(MessageWriter.encode(out -> new Heartbeat(self, number, activity).encode(out)));
     }
 
     /** Receives a datagram, on the one thread for datagrams. */
@@ -125,9 +128,9 @@ final class SocketPeers implements Peers {
         if (message.isEmpty()) {
             return;
         }
-        Beat beat = MessageReader.decode("a sign of life", message.get(), Beat::decode);
-        if (latest.isNews(beat.rank(), beat.number())) {
-            heard.put(beat.rank(), new Heard(beat.activity(), System.nanoTime()));
+        Heartbeat heartbeat = MessageReader.decode("a sign of life", message.get(), Heartbeat::decode);
+        if (latest.isNews(heartbeat.rank(), heartbeat.number())) {
+            heard.put(heartbeat.rank(), new Heard(heartbeat.activity(), System.nanoTime()));
         }
     }
 

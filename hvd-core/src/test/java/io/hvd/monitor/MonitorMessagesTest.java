@@ -27,15 +27,15 @@ class MonitorMessagesTest {
 
     @Test
     void aSignOfLife() {
-        Beat beat = new Beat(3, 1L << 40, activity());
-        byte[] bytes = MessageWriter.encode(beat::encode);
+        Heartbeat heartbeat = new Heartbeat(3, 1L << 40, activity());
+        byte[] bytes = MessageWriter.encode(heartbeat::encode);
 
-        assertThat(beat(bytes)).isEqualTo(beat);
-        DamagedMessages.of(bytes, MonitorMessagesTest::beat);
+        assertThat(heartbeat(bytes)).isEqualTo(heartbeat);
+        DamagedMessages.of(bytes, MonitorMessagesTest::heartbeat);
     }
 
-    private static Beat beat(byte[] bytes) {
-        return MessageReader.decode("a sign of life", bytes, Beat::decode);
+    private static Heartbeat heartbeat(byte[] bytes) {
+        return MessageReader.decode("a sign of life", bytes, Heartbeat::decode);
     }
 
     @Test

@@ -28,8 +28,9 @@ import java.util.Objects;
  * <p>A number that JSON does not have, such as NaN, is refused when it is encoded. A record's component that the text
  * does not name becomes 0, false or null; what only the text names is passed over.
  *
- * <p>On the module path Gson reads fields and record components by reflection, so a program that is a module itself
- * must declare {@code opens my.package to com.google.gson} for the packages of these classes.
+ * <p>Gson lies inside the jar of hvd-optimizer under another name. Its annotations therefore have no effect, and it
+ * reads fields and record components as the module {@code io.hvd.optimizer}: a program that is a module itself must
+ * declare {@code opens my.package to io.hvd.optimizer} for the packages of these classes.
  */
 public final class JsonCodec<T> implements ObjectCodec<T> {
     private final Class<T> type;

@@ -17,11 +17,11 @@ final class Agent {
 
     private static final int PATIENCE_SECONDS = 60;
 
-    private final Station station;
+    private final ExaminedHost examined;
     private final PrintStream out;
 
-    Agent(Station station, PrintStream out) {
-        this.station = station;
+    Agent(ExaminedHost examined, PrintStream out) {
+        this.examined = examined;
         this.out = out;
     }
 
@@ -31,7 +31,7 @@ final class Agent {
             thread.setDaemon(true);
             return thread;
         });
-        try (station) {
+        try (examined) {
             ScheduledFuture<?> end = end(watch);
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 end.cancel(false);
@@ -52,14 +52,14 @@ final class Agent {
             Optional<Wire.Opening> opening =
                     Wire.read(line, Wire.Opening.class).filter(message -> message.secret() != null);
             if (opening.isPresent()) {
-                Wire.send(out, station.open(opening.get()));
+                Wire.send(out, examined.open(opening.get()));
                 return;
             }
             Optional<Wire.Errand> errand = Wire.read(line, Wire.Errand.class);
             if (errand.isPresent()) {
-                Wire.send(out, new Wire.Links(station.measure(errand.get())));
+                Wire.send(out, new Wire.Links(examined.measure(errand.get())));
             }
-        } catch (StationException e) {
+        } catch (HostException e) {
             out.println(e.getMessage());
         }
     }

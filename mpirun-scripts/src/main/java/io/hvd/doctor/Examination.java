@@ -1,6 +1,6 @@
 package io.hvd.doctor;
 
-import io.hvd.doctor.Patient.Host;
+import io.hvd.doctor.Survey.Host;
 import io.hvd.launch.HostSlots;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -25,7 +25,7 @@ final class Examination implements AutoCloseable {
 
     private final DoctorSettings settings;
     private final Map<String, String> handedOn;
-    private final Map<String, Station> stations;
+    private final Map<String, ExaminedHost> examinedHosts;
     private final Secret secret = Secret.random();
     private final List<Finding> failures = new ArrayList<>();
     private final List<Link> links = new ArrayList<>();
@@ -36,12 +36,12 @@ final class Examination implements AutoCloseable {
     });
 
     /**
-     * @param stations of the hosts, by their names in the host list
+     * @param examinedHosts by their names in the host list
      * @param handedOn variables that horovodrun would give to the ranks
      */
-    Examination(DoctorSettings settings, Map<String, Station> stations, Map<String, String> handedOn) {
+    Examination(DoctorSettings settings, Map<String, ExaminedHost> examinedHosts, Map<String, String> handedOn) {
         this.settings = settings;
-        this.stations = new LinkedHashMap<>(stations);
+        this.examinedHosts = new LinkedHashMap<>(examinedHosts);
         this.handedOn = handedOn;
     }
 
@@ -50,7 +50,7 @@ final class Examination implements AutoCloseable {
         return List.copyOf(failures);
     }
 
-    Patient examine() throws InterruptedException {
+    Survey examine() throws InterruptedException {
         Map<String, Facts> facts = open();
         if (settings.measures() && facts.size() > 1) {
             measure(facts);
@@ -58,7 +58,7 @@ final class Examination implements AutoCloseable {
         List<String> order = List.copyOf(facts.keySet());
         links.sort(Comparator.comparing((Link link) -> order.indexOf(link.from()))
                 .thenComparing(link -> order.indexOf(link.to())));
-        return new Patient(
+        return new Survey(
                 hosts(facts),
                 List.copyOf(links),
                 settings.heapBytes(),
@@ -80,24 +80,24 @@ final class Examination implements AutoCloseable {
                 .orElse(1);
         List<Integer> ranks = settings.ranksPerHost(coresHere);
         List<String> names = settings.hosts().isEmpty()
-                ? List.copyOf(stations.keySet())
+                ? List.copyOf(examinedHosts.keySet())
                 : settings.hosts().stream().map(HostSlots::host).toList();
         List<Host> hosts = new ArrayList<>();
         for (int i = 0; i < names.size(); i++) {
             String name = names.get(i);
             if (facts.containsKey(name)) {
-                hosts.add(new Host(name, ranks.get(i), stations.get(name) instanceof HereStation, facts.get(name)));
+                hosts.add(new Host(name, ranks.get(i), examinedHosts.get(name) instanceof ThisHost, facts.get(name)));
             }
         }
         return hosts;
     }
 
     private Map<String, Facts> open() throws InterruptedException {
-        List<String> names = List.copyOf(stations.keySet());
+        List<String> names = List.copyOf(examinedHosts.keySet());
         Map<String, Future<Facts>> asked = new LinkedHashMap<>();
         for (String name : names) {
             var opening = new Wire.Opening(name, secret.hex(), names, handedOn, settings.interfaces());
-            asked.put(name, threads.submit(() -> stations.get(name).open(opening)));
+            asked.put(name, threads.submit(() -> examinedHosts.get(name).open(opening)));
         }
         Map<String, Facts> facts = new LinkedHashMap<>();
         for (var one : asked.entrySet()) {
@@ -116,7 +116,7 @@ final class Examination implements AutoCloseable {
                 String to = names.get(pair.to());
                 var errand = new Wire.Errand(to, facts.get(to).network().ports(), millis);
                 Callable<List<Link>> work =
-                        () -> stations.get(names.get(pair.from())).measure(errand);
+                        () -> examinedHosts.get(names.get(pair.from())).measure(errand);
                 asked.add(threads.submit(work));
             }
             for (Future<List<Link>> one : asked) {
@@ -125,12 +125,12 @@ final class Examination implements AutoCloseable {
         }
     }
 
-    /** Every station answers or gives up by itself. */
+    /** Every host answers or gives up by itself. */
     private <T> Optional<T> result(Future<T> future) throws InterruptedException {
         try {
             return Optional.of(future.get());
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof StationException known) {
+            if (e.getCause() instanceof HostException known) {
                 failures.add(known.finding());
                 return Optional.empty();
             }
@@ -141,8 +141,8 @@ final class Examination implements AutoCloseable {
     @Override
     public void close() throws IOException {
         threads.shutdownNow();
-        for (Station station : stations.values()) {
-            station.close();
+        for (ExaminedHost host : examinedHosts.values()) {
+            host.close();
         }
     }
 }

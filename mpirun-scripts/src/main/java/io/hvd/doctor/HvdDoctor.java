@@ -64,20 +64,20 @@ public final class HvdDoctor {
     /** On another host: standard output belongs to the answers alone. */
     private int answer(String sshPath) throws IOException, InterruptedException {
         var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        new Agent(new HereStation(new Probe(root, environment, sshPath)), out).run(in);
+        new Agent(new ThisHost(new Probe(root, environment, sshPath)), out).run(in);
         return 0;
     }
 
     private int examine(DoctorSettings settings) throws IOException, InterruptedException {
         List<Finding> findings;
-        Patient patient;
-        try (var examination = new Examination(settings, stations(settings), handedOn())) {
+        Survey survey;
+        try (var examination = new Examination(settings, examinedHosts(settings), handedOn())) {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> end(examination), "hvd-doctor-end"));
-            patient = examination.examine();
+            survey = examination.examine();
             findings = new ArrayList<>(examination.failures());
         }
         otherNodes(settings).ifPresent(findings::add);
-        Check.ALL.forEach(check -> findings.addAll(check.findings(patient)));
+        Check.ALL.forEach(check -> findings.addAll(check.findings(survey)));
         String selfTest = "";
         if (settings.selfTest()) {
             SelfTest.Result result = new SelfTest(settings).run();
@@ -86,7 +86,7 @@ public final class HvdDoctor {
         }
         findings.removeIf(
                 finding -> !settings.areas().contains(finding.diagnosis().area()));
-        var report = new Report(patient, findings, selfTest);
+        var report = new Report(survey, findings, selfTest);
         out.print(settings.json() ? report.json() + System.lineSeparator() : ReportText.of(report));
         return report.hasErrors() ? ERRORS : 0;
     }
@@ -115,30 +115,30 @@ public final class HvdDoctor {
         }
     }
 
-    private Map<String, Station> stations(DoctorSettings settings) {
+    private Map<String, ExaminedHost> examinedHosts(DoctorSettings settings) {
         Machine machine = new MachineSurvey(root, environment).survey(settings.hosts());
-        Map<String, Station> stations = new LinkedHashMap<>();
+        Map<String, ExaminedHost> examinedHosts = new LinkedHashMap<>();
         if (settings.hosts().isEmpty()) {
-            stations.put(machine.hostname(), here());
+            examinedHosts.put(machine.hostname(), here());
         }
         for (HostSlots host : settings.hosts()) {
-            stations.put(host.host(), machine.is(host.host()) ? here() : there(settings, host.host()));
+            examinedHosts.put(host.host(), machine.is(host.host()) ? here() : there(settings, host.host()));
         }
-        return stations;
+        return examinedHosts;
     }
 
-    private Station here() {
-        return new HereStation(new Probe(root, environment, environment.getOrDefault("PATH", "")));
+    private ExaminedHost here() {
+        return new ThisHost(new Probe(root, environment, environment.getOrDefault("PATH", "")));
     }
 
-    private Station there(DoctorSettings settings, String host) {
+    private ExaminedHost there(DoctorSettings settings, String host) {
         DoctorProgram program = DoctorProgram.ofThisProcess()
                 .orElseThrow(() -> new UsageException(
                         "no-program",
                         "the path of hvd-doctor is not known, so it cannot be started on " + host
                                 + "; start mpirun-scripts/" + HvdProgram.DOCTOR.eitherWay() + ", not the class"));
         String ssh = MpiInstall.onPath("ssh", environment).map(Path::toString).orElse("ssh");
-        return new SshStation(host, ssh, settings.ssh(), program, environment.getOrDefault("PATH", ""));
+        return new SshHost(host, ssh, settings.ssh(), program, environment.getOrDefault("PATH", ""));
     }
 
     /** What horovodrun gives to ranks on other hosts, as far as it concerns hvd. */

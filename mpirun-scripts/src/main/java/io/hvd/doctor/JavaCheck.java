@@ -1,7 +1,7 @@
 package io.hvd.doctor;
 
 import io.hvd.config.RankFacts;
-import io.hvd.doctor.Patient.Host;
+import io.hvd.doctor.Survey.Host;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedSet;
@@ -13,28 +13,28 @@ final class JavaCheck implements Check {
     private static final String ABSENT = "none";
 
     @Override
-    public List<Finding> findings(Patient patient) {
+    public List<Finding> findings(Survey survey) {
         List<Finding> found = new ArrayList<>(Check.each(
-                patient, Diagnosis.BAD_SETTING, host -> host.facts().badSetting(), "env | grep -E HVD_\\|HOROVOD_"));
-        for (String key : keys(patient)) {
+                survey, Diagnosis.BAD_SETTING, host -> host.facts().badSetting(), "env | grep -E HVD_\\|HOROVOD_"));
+        for (String key : keys(survey)) {
             boolean harmless = key.equals(RankFacts.JAVA);
             found.addAll(Check.same(
-                    patient,
+                    survey,
                     harmless ? Diagnosis.JAVA_DIFFERS : Diagnosis.CODE_DIFFERS,
                     key,
                     host -> value(host, key),
-                    harmless ? "java -version" : "rsync -a $PWD/ " + last(patient) + ":$PWD"));
+                    harmless ? "java -version" : "rsync -a $PWD/ " + last(survey) + ":$PWD"));
         }
         return found;
     }
 
-    private static String last(Patient patient) {
-        return patient.hosts().get(patient.hosts().size() - 1).name();
+    private static String last(Survey survey) {
+        return survey.hosts().get(survey.hosts().size() - 1).name();
     }
 
-    private static SortedSet<String> keys(Patient patient) {
+    private static SortedSet<String> keys(Survey survey) {
         SortedSet<String> keys = new TreeSet<>();
-        patient.hosts().forEach(host -> keys.addAll(host.facts().values().keySet()));
+        survey.hosts().forEach(host -> keys.addAll(host.facts().values().keySet()));
         return keys;
     }
 

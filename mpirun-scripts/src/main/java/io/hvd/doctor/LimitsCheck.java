@@ -3,7 +3,7 @@ package io.hvd.doctor;
 import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Folder;
 import io.hvd.doctor.Facts.Limits;
-import io.hvd.doctor.Patient.Host;
+import io.hvd.doctor.Survey.Host;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -19,15 +19,15 @@ final class LimitsCheck implements Check {
     private static final long CACHE_BYTES = 600 * Sizes.MIB;
 
     @Override
-    public List<Finding> findings(Patient patient) {
+    public List<Finding> findings(Survey survey) {
         List<Finding> found = new ArrayList<>();
-        found.addAll(Check.each(patient, Diagnosis.OPEN_FILES, LimitsCheck::openFiles, "ulimit -n 65536"));
-        found.addAll(Check.each(patient, Diagnosis.PROCESSES, LimitsCheck::processes, "ulimit -u 65536"));
-        found.addAll(Check.each(patient, Diagnosis.LOCKED_MEMORY, LimitsCheck::lockedMemory, "ulimit -l unlimited"));
-        patient.hosts().forEach(host -> found.addAll(fewCores(patient, host)));
-        found.addAll(Check.each(patient, Diagnosis.NO_TMP, LimitsCheck::temporary, "export TMPDIR=$HOME/tmp"));
+        found.addAll(Check.each(survey, Diagnosis.OPEN_FILES, LimitsCheck::openFiles, "ulimit -n 65536"));
+        found.addAll(Check.each(survey, Diagnosis.PROCESSES, LimitsCheck::processes, "ulimit -u 65536"));
+        found.addAll(Check.each(survey, Diagnosis.LOCKED_MEMORY, LimitsCheck::lockedMemory, "ulimit -l unlimited"));
+        survey.hosts().forEach(host -> found.addAll(fewCores(survey, host)));
+        found.addAll(Check.each(survey, Diagnosis.NO_TMP, LimitsCheck::temporary, "export TMPDIR=$HOME/tmp"));
         found.addAll(Check.each(
-                patient,
+                survey,
                 Diagnosis.FULL_CACHE,
                 LimitsCheck::cache,
                 "export JDK_JAVA_OPTIONS=-Dorg.bytedeco.javacpp.cachedir=/scratch/javacpp"));
@@ -62,12 +62,12 @@ final class LimitsCheck implements Check {
                 : "";
     }
 
-    private static List<Finding> fewCores(Patient patient, Host host) {
+    private static List<Finding> fewCores(Survey survey, Host host) {
         int cores = limits(host).cores();
         if (host.ranks() <= cores) {
             return List.of();
         }
-        int ranks = patient.hosts().stream()
+        int ranks = survey.hosts().stream()
                 .mapToInt(one -> Math.min(one.ranks(), limits(one).cores()))
                 .sum();
         return List.of(new Finding(

@@ -1,7 +1,7 @@
 package io.hvd.doctor;
 
 import io.hvd.config.HvdProgram;
-import io.hvd.doctor.Patient.Host;
+import io.hvd.doctor.Survey.Host;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,13 +16,13 @@ final class MemoryCheck implements Check {
     /** @param natives bytes outside the heap and hvd's buffers */
     record Budget(int ranks, long heap, long direct, long natives, long total) {
 
-        static Budget of(Patient patient, Host host) {
+        static Budget of(Survey survey, Host host) {
             Facts.Memory memory = host.facts().memory();
             return new Budget(
                     host.ranks(),
-                    patient.heapBytes().orElse(memory.heap()),
+                    survey.heapBytes().orElse(memory.heap()),
                     memory.direct(),
-                    patient.nativeBytes(),
+                    survey.nativeBytes(),
                     memory.total());
         }
 
@@ -47,13 +47,13 @@ final class MemoryCheck implements Check {
     }
 
     @Override
-    public List<Finding> findings(Patient patient) {
+    public List<Finding> findings(Survey survey) {
         List<Finding> found = new ArrayList<>();
-        for (Host host : patient.hosts()) {
-            Budget budget = Budget.of(patient, host);
+        for (Host host : survey.hosts()) {
+            Budget budget = Budget.of(survey, host);
             if (!budget.fits()) {
                 found.add(new Finding(
-                        patient.heapBytes().isPresent() ? Diagnosis.HEAP_TOO_LARGE : Diagnosis.DEFAULT_HEAP,
+                        survey.heapBytes().isPresent() ? Diagnosis.HEAP_TOO_LARGE : Diagnosis.DEFAULT_HEAP,
                         List.of(host.name()),
                         budget.text(),
                         command(budget)));

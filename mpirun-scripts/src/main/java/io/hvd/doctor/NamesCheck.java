@@ -2,7 +2,7 @@ package io.hvd.doctor;
 
 import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Names;
-import io.hvd.doctor.Patient.Host;
+import io.hvd.doctor.Survey.Host;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -10,13 +10,13 @@ import java.util.List;
 final class NamesCheck implements Check {
 
     @Override
-    public List<Finding> findings(Patient patient) {
+    public List<Finding> findings(Survey survey) {
         List<Finding> found = new ArrayList<>(
-                Check.each(patient, Diagnosis.OWN_NAME, NamesCheck::unknownSelf, "getent hosts \"$(hostname)\""));
-        if (patient.severalHosts()) {
-            found.addAll(twice(patient));
-            for (Host host : patient.hosts()) {
-                found.addAll(seen(patient, host));
+                Check.each(survey, Diagnosis.OWN_NAME, NamesCheck::unknownSelf, "getent hosts \"$(hostname)\""));
+        if (survey.severalHosts()) {
+            found.addAll(twice(survey));
+            for (Host host : survey.hosts()) {
+                found.addAll(seen(survey, host));
             }
         }
         return found;
@@ -35,20 +35,20 @@ final class NamesCheck implements Check {
         return names(host).resolved().getOrDefault(name, List.of());
     }
 
-    private static List<Finding> twice(Patient patient) {
+    private static List<Finding> twice(Survey survey) {
         List<Finding> found = new ArrayList<>();
-        patient.by(host -> names(host).hostname()).forEach((name, hosts) -> {
+        survey.by(host -> names(host).hostname()).forEach((name, hosts) -> {
             if (hosts.size() > 1) {
-                found.add(twice(patient, name, hosts));
+                found.add(twice(survey, name, hosts));
             }
         });
         return found;
     }
 
-    private static Finding twice(Patient patient, String name, List<Host> hosts) {
+    private static Finding twice(Survey survey, String name, List<Host> hosts) {
         long machines =
                 hosts.stream().map(host -> names(host).machine()).distinct().count();
-        List<String> listed = Patient.names(hosts);
+        List<String> listed = Survey.names(hosts);
         Host last = hosts.get(hosts.size() - 1);
         return machines == 1
                 ? new Finding(
@@ -61,16 +61,16 @@ final class NamesCheck implements Check {
                         Diagnosis.SAME_NAME,
                         listed,
                         String.join(" and ", listed) + " both call themselves " + name,
-                        patient.on(last.name(), "hostname " + (last.name().equals(name) ? name + "-2" : last.name())));
+                        survey.on(last.name(), "hostname " + (last.name().equals(name) ? name + "-2" : last.name())));
     }
 
     /** What the others make of this host's name in the host list; an address needs no resolving. */
-    private static List<Finding> seen(Patient patient, Host host) {
+    private static List<Finding> seen(Survey survey, Host host) {
         if (host.name().matches("[0-9.]+")) {
             return List.of();
         }
         String command = "getent hosts " + host.name();
-        List<String> lost = patient.hosts().stream()
+        List<String> lost = survey.hosts().stream()
                 .filter(other -> addresses(other, host.name()).isEmpty())
                 .map(Host::name)
                 .toList();
@@ -79,7 +79,7 @@ final class NamesCheck implements Check {
         }
         // To itself a host may well lead by its loopback.
         return Check.same(
-                patient.without(host),
+                survey.without(host),
                 Diagnosis.OTHER_ADDRESS,
                 host.name(),
                 other -> String.join(" ", addresses(other, host.name())),

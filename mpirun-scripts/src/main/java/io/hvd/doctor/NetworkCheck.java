@@ -3,7 +3,7 @@ package io.hvd.doctor;
 import io.hvd.config.HvdProgram;
 import io.hvd.doctor.Facts.Interface;
 import io.hvd.doctor.Facts.Network;
-import io.hvd.doctor.Patient.Host;
+import io.hvd.doctor.Survey.Host;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,38 +20,38 @@ final class NetworkCheck implements Check {
     private static final double CLOCK_MICROS = 100_000;
 
     @Override
-    public List<Finding> findings(Patient patient) {
+    public List<Finding> findings(Survey survey) {
         List<Finding> found = new ArrayList<>();
-        if (patient.severalHosts() || !patient.interfaces().isEmpty()) {
+        if (survey.severalHosts() || !survey.interfaces().isEmpty()) {
             found.addAll(Check.each(
-                    patient,
+                    survey,
                     Diagnosis.NO_INTERFACE,
-                    host -> unused(patient, host.facts().network()),
+                    host -> unused(survey, host.facts().network()),
                     "ip -brief -4 address"));
         }
-        byPair(patient).values().forEach(links -> found.addAll(pair(patient, links)));
-        found.addAll(clocks(patient));
+        byPair(survey).values().forEach(links -> found.addAll(pair(survey, links)));
+        found.addAll(clocks(survey));
         return found;
     }
 
-    private static String unused(Patient patient, Network network) {
+    private static String unused(Survey survey, Network network) {
         if (!network.used().isEmpty()) {
             return "";
         }
         List<String> there = network.interfaces().stream().map(Interface::name).toList();
-        return "none of " + (patient.interfaces().isEmpty() ? "its interfaces leads out" : patient.interfaces())
+        return "none of " + (survey.interfaces().isEmpty() ? "its interfaces leads out" : survey.interfaces())
                 + ", there are " + String.join(", ", there);
     }
 
-    private static Map<String, List<Link>> byPair(Patient patient) {
+    private static Map<String, List<Link>> byPair(Survey survey) {
         Map<String, List<Link>> pairs = new LinkedHashMap<>();
-        patient.links()
+        survey.links()
                 .forEach(link -> pairs.computeIfAbsent(link.from() + " " + link.to(), any -> new ArrayList<>())
                         .add(link));
         return pairs;
     }
 
-    private static List<Finding> pair(Patient patient, List<Link> links) {
+    private static List<Finding> pair(Survey survey, List<Link> links) {
         List<Link> open = links.stream().filter(Link::open).toList();
         List<Finding> found = new ArrayList<>();
         for (Link link : links) {
@@ -62,7 +62,7 @@ final class NetworkCheck implements Check {
                         "no connection to " + link.to() + " at " + link.address() + " (" + link.network() + "): "
                                 + link.obstacle(),
                         open.isEmpty()
-                                ? patient.on(link.to(), "nft list ruleset")
+                                ? survey.on(link.to(), "nft list ruleset")
                                 : HvdProgram.HOROVODRUN.line() + " --network-interfaces "
                                         + open.get(0).network()));
             }
@@ -102,14 +102,14 @@ final class NetworkCheck implements Check {
     }
 
     /** As the first host sees the others; half of the round trip is what a clock may be off by measuring alone. */
-    private static List<Finding> clocks(Patient patient) {
-        if (patient.hosts().isEmpty()) {
+    private static List<Finding> clocks(Survey survey) {
+        if (survey.hosts().isEmpty()) {
             return List.of();
         }
-        String first = patient.hosts().get(0).name();
+        String first = survey.hosts().get(0).name();
         List<Finding> found = new ArrayList<>();
-        for (Host host : patient.hosts()) {
-            patient.links().stream()
+        for (Host host : survey.hosts()) {
+            survey.links().stream()
                     .filter(link -> link.open()
                             && link.from().equals(first)
                             && link.to().equals(host.name()))
@@ -124,7 +124,7 @@ final class NetworkCheck implements Check {
                                     Math.abs(link.clockAheadMicros()) / 1e6,
                                     link.clockAheadMicros() > 0 ? "ahead of" : "behind",
                                     first),
-                            patient.on(host.name(), "chronyc makestep"))));
+                            survey.on(host.name(), "chronyc makestep"))));
         }
         return found;
     }

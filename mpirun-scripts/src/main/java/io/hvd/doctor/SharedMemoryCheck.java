@@ -2,7 +2,7 @@ package io.hvd.doctor;
 
 import io.hvd.backend.shm.SegmentSize;
 import io.hvd.doctor.Facts.Folder;
-import io.hvd.doctor.Patient.Host;
+import io.hvd.doctor.Survey.Host;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,13 +16,13 @@ final class SharedMemoryCheck implements Check {
     private static final String SWITCH = "HVD_SHARED_MEMORY";
 
     @Override
-    public List<Finding> findings(Patient patient) {
+    public List<Finding> findings(Survey survey) {
         List<Finding> found = new ArrayList<>(Check.each(
-                patient, Diagnosis.NO_SHM, SharedMemoryCheck::missing, "mount -t tmpfs -o size=1g tmpfs /dev/shm"));
+                survey, Diagnosis.NO_SHM, SharedMemoryCheck::missing, "mount -t tmpfs -o size=1g tmpfs /dev/shm"));
         boolean several =
-                patient.hosts().stream().filter(host -> host.ranks() > 0).count() > 1;
+                survey.hosts().stream().filter(host -> host.ranks() > 0).count() > 1;
         found.addAll(Check.each(
-                patient, Diagnosis.SMALL_SHM, host -> small(host, several), "mount -o remount,size=1g /dev/shm"));
+                survey, Diagnosis.SMALL_SHM, host -> small(host, several), "mount -o remount,size=1g /dev/shm"));
         return found;
     }
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** With a script in the place of ssh; {@link DoctorHostsIT} has the real one. */
 @Timeout(120)
-final class SshStationTest {
+final class SshHostTest {
 
     private static final SshAccess ACCESS = new SshAccess(Optional.of(2222), Optional.of("/keys/id"));
 
@@ -41,9 +41,9 @@ final class SshStationTest {
 
     @Test
     void noSshAtAll() {
-        var station = new SshStation("b", folder.resolve("none").toString(), ACCESS, PROGRAM, "/bin");
+        var examined = new SshHost("b", folder.resolve("none").toString(), ACCESS, PROGRAM, "/bin");
 
-        Finding finding = refusal(station);
+        Finding finding = refusal(examined);
 
         assertThat(finding.diagnosis()).isEqualTo(Diagnosis.NOT_REACHED);
         assertThat(finding.found()).contains("cannot be started");
@@ -101,10 +101,10 @@ final class SshStationTest {
     void theOtherSideAnswersAndEndsWhenItsInputEnds() throws Exception {
         String agent = String.join(" ", Job.program(HvdDoctor.class, "--facts", "/nowhere"));
         Path ended = folder.resolve("ended");
-        try (var station = station("echo welcome to b; " + agent + "; touch " + ended)) {
-            Facts facts = station.open(opening());
+        try (var examined = examined("echo welcome to b; " + agent + "; touch " + ended)) {
+            Facts facts = examined.open(opening());
             List<Link> links =
-                    station.measure(new Wire.Errand("a", List.of(new ListeningPort("lo", "127.0.0.1", 1)), 1));
+                    examined.measure(new Wire.Errand("a", List.of(new ListeningPort("lo", "127.0.0.1", 1)), 1));
 
             assertThat(facts.names().hostname()).isNotEmpty();
             assertThat(facts.mpi().daemonPath())
@@ -114,8 +114,8 @@ final class SshStationTest {
             assertThat(links)
                     .singleElement()
                     .satisfies(link -> assertThat(link.from()).isEqualTo("b"));
-            station.endInput();
-            assertThat(station.onExit().get().exitValue()).isZero();
+            examined.endInput();
+            assertThat(examined.onExit().get().exitValue()).isZero();
         }
         assertThat(ended).exists();
     }
@@ -124,7 +124,7 @@ final class SshStationTest {
     @Test
     void hostsThatHangCostTheOthersNoTime() throws IOException {
         String hang = "read -r question; touch " + folder + "/waits-$$; exec cat >/dev/null";
-        station("case $* in *' hanging-'*) " + hang + ";; esac; exit 255");
+        examined("case $* in *' hanging-'*) " + hang + ";; esac; exit 255");
         List<String> program = new ArrayList<>(Job.program(AmongHangingHosts.class, folder.toString()));
         program.add(1, "-Djava.util.concurrent.ForkJoinPool.common.parallelism=2");
 
@@ -145,7 +145,7 @@ final class SshStationTest {
             String ssh = folder.resolve("ssh").toString();
             List<Thread> waiting = new ArrayList<>();
             for (int i = 0; i < HANGING; i++) {
-                var hanging = new SshStation("hanging-" + i, ssh, ACCESS, PROGRAM, "/bin");
+                var hanging = new SshHost("hanging-" + i, ssh, ACCESS, PROGRAM, "/bin");
                 Thread thread = new Thread(() -> refusal(hanging));
                 thread.setDaemon(true);
                 thread.start();
@@ -154,7 +154,7 @@ final class SshStationTest {
             while (asked(folder) < HANGING) {
                 Thread.onSpinWait();
             }
-            Finding found = refusal(new SshStation("b", ssh, ACCESS, PROGRAM, "/bin"));
+            Finding found = refusal(new SshHost("b", ssh, ACCESS, PROGRAM, "/bin"));
             long still = waiting.stream().filter(Thread::isAlive).count();
             System.out.println("FOUND " + found.diagnosis() + " WHILE " + still + " WAIT");
         }
@@ -168,12 +168,12 @@ final class SshStationTest {
     }
 
     private Finding refused(String script) throws IOException {
-        return refusal(station(script));
+        return refusal(examined(script));
     }
 
-    private static Finding refusal(SshStation station) {
-        try (station) {
-            return catchThrowableOfType(StationException.class, () -> station.open(opening()))
+    private static Finding refusal(SshHost examined) {
+        try (examined) {
+            return catchThrowableOfType(HostException.class, () -> examined.open(opening()))
                     .finding();
         }
     }
@@ -182,9 +182,9 @@ final class SshStationTest {
         return new Wire.Opening("b", Secret.random().hex(), List.of("a", "b"), Map.of(), "");
     }
 
-    private SshStation station(String script) throws IOException {
+    private SshHost examined(String script) throws IOException {
         Path ssh = Files.writeString(folder.resolve("ssh"), "#!/bin/sh\n" + script + "\n");
         Files.setPosixFilePermissions(ssh, PosixFilePermissions.fromString("rwx------"));
-        return new SshStation("b", ssh.toString(), ACCESS, PROGRAM, "/bin");
+        return new SshHost("b", ssh.toString(), ACCESS, PROGRAM, "/bin");
     }
 }

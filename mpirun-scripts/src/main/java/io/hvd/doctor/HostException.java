@@ -1,13 +1,13 @@
 package io.hvd.doctor;
 
 /** A host could not be examined; carries the finding that this is. */
-final class StationException extends Exception {
+final class HostException extends Exception {
 
     private static final long serialVersionUID = 1;
 
     private final transient Finding finding;
 
-    StationException(Finding finding) {
+    HostException(Finding finding) {
         super(finding.found());
         this.finding = finding;
     }

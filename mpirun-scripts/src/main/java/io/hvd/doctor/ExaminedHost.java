@@ -4,21 +4,21 @@ import java.io.IOException;
 import java.util.List;
 
 /** A host under examination: this one, or one behind ssh. Used by one thread at a time. */
-interface Station extends AutoCloseable {
+interface ExaminedHost extends AutoCloseable {
 
     /**
      * What the host says of itself; from then on it listens for the others.
      *
-     * @throws StationException if it cannot be asked
+     * @throws HostException if it cannot be asked
      */
-    Facts open(Wire.Opening opening) throws StationException, InterruptedException;
+    Facts open(Wire.Opening opening) throws HostException, InterruptedException;
 
     /**
      * What the host sees of another.
      *
-     * @throws StationException if it has gone
+     * @throws HostException if it has gone
      */
-    List<Link> measure(Wire.Errand errand) throws StationException, InterruptedException;
+    List<Link> measure(Wire.Errand errand) throws HostException, InterruptedException;
 
     /** Nothing of this examination is left on the host. */
     @Override

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeoutException;
  * Another host: the same program there, started by ssh and talked to over its standard input and output. It ends
  * when that input ends, so closing this, or the death of this process, leaves nothing behind.
  */
-final class SshStation implements Station {
+final class SshHost implements ExaminedHost {
 
     /** What {@link DoctorProgram#remote} ends with where it finds no java. */
     private static final int NO_JAVA = 3;
@@ -47,7 +47,7 @@ final class SshStation implements Station {
     /**
      * @param path of this host; what it has of java the others may have too
      */
-    SshStation(String host, String ssh, SshAccess access, DoctorProgram program, String path) {
+    SshHost(String host, String ssh, SshAccess access, DoctorProgram program, String path) {
         this.ssh = ssh;
         this.host = host;
         this.program = program;
@@ -58,7 +58,7 @@ final class SshStation implements Station {
     }
 
     @Override
-    public Facts open(Wire.Opening opening) throws StationException, InterruptedException {
+    public Facts open(Wire.Opening opening) throws HostException, InterruptedException {
         try {
             process = new ProcessBuilder(words).redirectErrorStream(true).start();
         } catch (IOException e) {
@@ -70,11 +70,11 @@ final class SshStation implements Station {
     }
 
     @Override
-    public List<Link> measure(Wire.Errand errand) throws StationException, InterruptedException {
+    public List<Link> measure(Wire.Errand errand) throws HostException, InterruptedException {
         return ask(errand, Wire.Links.class).links();
     }
 
-    private <T> T ask(Object question, Class<T> answer) throws StationException, InterruptedException {
+    private <T> T ask(Object question, Class<T> answer) throws HostException, InterruptedException {
         Wire.send(out, question);
         try {
             Optional<T> given = CompletableFuture.supplyAsync(() -> next(answer), OwnThreads.OF_DOCTOR)
@@ -113,7 +113,7 @@ final class SshStation implements Station {
     }
 
     /** The host has said all it says, and that was no answer. */
-    private StationException ended() {
+    private HostException ended() {
         String text = said.isEmpty() ? "it says nothing" : String.join("; ", said);
         return switch (process.onExit().join().exitValue()) {
             case SshAccess.NOT_REACHED -> failed(Diagnosis.NOT_REACHED, "ssh says: " + text);
@@ -123,8 +123,8 @@ final class SshStation implements Station {
         };
     }
 
-    private StationException failed(Diagnosis diagnosis, String found) {
-        return new StationException(new Finding(diagnosis, List.of(host), found, command(diagnosis)));
+    private HostException failed(Diagnosis diagnosis, String found) {
+        return new HostException(new Finding(diagnosis, List.of(host), found, command(diagnosis)));
     }
 
     private String command(Diagnosis diagnosis) {

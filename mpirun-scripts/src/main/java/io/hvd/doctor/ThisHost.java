@@ -5,13 +5,13 @@ import java.io.IOException;
 import java.util.List;
 
 /** The host that this process runs on. */
-final class HereStation implements Station {
+final class ThisHost implements ExaminedHost {
 
     private final Probe probe;
     private Listener listener;
     private Dialler dialler;
 
-    HereStation(Probe probe) {
+    ThisHost(Probe probe) {
         this.probe = probe;
     }
 

@@ -9,14 +9,14 @@ import io.hvd.net.MessageWriter;
  * @param rank the sender
  * @param number each rank numbers its own signs of life
  */
-record Beat(int rank, long number, Activity activity) {
+record Heartbeat(int rank, long number, Activity activity) {
     void encode(MessageWriter out) {
         out.writeInt(rank);
         out.writeLong(number);
         Wire.activity(out, activity);
     }
 
-    static Beat decode(MessageReader in) {
-        return new Beat(in.readInt(), in.readLong(), Wire.activity(in));
+    static Heartbeat decode(MessageReader in) {
+        return new Heartbeat(in.readInt(), in.readLong(), Wire.activity(in));
     }
 }

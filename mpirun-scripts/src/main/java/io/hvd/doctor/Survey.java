@@ -17,7 +17,7 @@ import java.util.function.Function;
  * @param interfaces asked for, or empty
  * @param ssh the words that reach a host, up to its name
  */
-record Patient(
+record Survey(
         List<Host> hosts, List<Link> links, OptionalLong heapBytes, long nativeBytes, String interfaces, String ssh) {
 
     /**
@@ -43,10 +43,10 @@ record Patient(
         return groups;
     }
 
-    /** This patient without one of the hosts, and without what was measured. */
-    Patient without(Host one) {
+    /** This survey without one of the hosts, and without what was measured. */
+    Survey without(Host one) {
         List<Host> others = hosts.stream().filter(host -> host != one).toList();
-        return new Patient(others, List.of(), heapBytes, nativeBytes, interfaces, ssh);
+        return new Survey(others, List.of(), heapBytes, nativeBytes, interfaces, ssh);
     }
 
     /** A command for a host, as typed on this one. */
