@@ -31,7 +31,7 @@ LargeTensorTest      tensors beyond 2^31 bytes
 ManyRoundsIT         movements of many rounds with the usual stage
 MpiContractIT        the contract with 8 ranks, and with more settings
 NamespaceHostsIT     horovodrun between hosts (root)
-RepositoryIT         hvd deployed into a folder, and a project that takes it from there
+RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 SlurmIT              two hosts of a real Slurm (root)
 SoakIT               half an hour of training that must not need more and more memory
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
@@ -69,7 +69,7 @@ if [[ ${1:-} == --all ]]; then
     # One class at a time: some take gigabytes, and the hosts of several would have the same names. With the JVM's second
     # compiler, which what runs for long needs, and which has orders of its own for what threads do.
     set -- -Dhvd.excludedGroups= -Dhvd.test.lanes=1 -Dhvd.test.jobLanes=1 -Dhvd.test.timingLanes=1 -Dhvd.test.compiler=-XX:+TieredCompilation "$@"
-    for package in openssh-server iproute2 slurm-wlm munge libpmix-dev; do
+    for package in openssh-server iproute2 slurm-wlm munge libpmix-dev gradle; do
         dpkg -s "$package" >/dev/null 2>&1 || ! can_install || install_packages "$package" \
             || say "going on without $package"
     done

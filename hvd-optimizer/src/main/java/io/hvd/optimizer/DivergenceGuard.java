@@ -113,7 +113,10 @@ final class DivergenceGuard {
                                 + " the ranks no longer have the same parameters; the first that differs is"
                                 + " \"" + parameters.get(i).name() + "\", in groups of ranks "
                                 + ranksByHash.values() + ". They were equal after step " + lastEqual
-                                + (lastEqual == 0 ? ", if at all: was broadcastParameters() called?" : ""));
+                                + (lastEqual == 0 ? ", if at all: was broadcastParameters() called?" : ".")
+                                + " The ranks may also have set another learning rate or option, changed a parameter"
+                                + " outside of step(), loaded a state on some ranks only, or stepped after"
+                                + " skipSynchronize() with gradients that were never averaged");
             }
         }
         throw new IllegalStateException("the sum of hashes differs, and no hash does");

@@ -43,7 +43,15 @@ class DivergenceGuardTest {
             guard.stepped();
             HvdException error = catchThrowableOfType(HvdException.class, guard::stepped);
             assertThat(error.id()).isEqualTo(ErrorId.DIVERGED);
-            assertThat(error).hasMessageContainingAll("step 4", "\"second\"", "[1]", "[0, 2]", "after step 2");
+            assertThat(error)
+                    .hasMessageContainingAll(
+                            "step 4",
+                            "\"second\"",
+                            "[1]",
+                            "[0, 2]",
+                            "after step 2.",
+                            "learning rate",
+                            "skipSynchronize()");
             return null;
         });
     }

@@ -2,8 +2,7 @@ package io.hvd.doctor;
 
 import io.hvd.doctor.Facts.Folder;
 import io.hvd.doctor.Facts.Folders;
-import java.io.IOException;
-import java.nio.file.FileStore;
+import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -27,13 +26,10 @@ final class FolderProbe {
                 folder(nearest(Path.of(System.getProperty("user.home"), ".javacpp", "cache"))));
     }
 
+    /** The file system itself says how much room there is: in a changed root, the table of mounts may not have it. */
     static Folder folder(Path path) {
-        try {
-            FileStore store = Files.getFileStore(path);
-            return new Folder(path.toString(), store.getTotalSpace(), store.getUsableSpace(), Files.isWritable(path));
-        } catch (IOException e) {
-            return new Folder(path.toString(), 0, 0, false);
-        }
+        File folder = path.toFile();
+        return new Folder(path.toString(), folder.getTotalSpace(), folder.getUsableSpace(), Files.isWritable(path));
     }
 
     /** The folder itself, or the one in which it would be made. */

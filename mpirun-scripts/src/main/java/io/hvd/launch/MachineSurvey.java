@@ -84,13 +84,7 @@ public final class MachineSurvey {
 
     private OptionalLong sharedMemory() {
         Path folder = root.resolve("dev/shm");
-        try {
-            return Files.isDirectory(folder)
-                    ? OptionalLong.of(Files.getFileStore(folder).getUsableSpace())
-                    : OptionalLong.empty();
-        } catch (IOException e) {
-            return OptionalLong.empty();
-        }
+        return Files.isDirectory(folder) ? OptionalLong.of(folder.toFile().getUsableSpace()) : OptionalLong.empty();
     }
 
     private String hostname() {

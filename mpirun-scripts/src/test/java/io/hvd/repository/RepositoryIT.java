@@ -1,6 +1,7 @@
 package io.hvd.repository;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.io.File;
 import java.io.IOException;
@@ -14,6 +15,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,12 +32,14 @@ class RepositoryIT {
     private static final Set<String> NOT_COPIED = Set.of("target", ".git", "img");
 
     @TempDir
-    private Path folder;
+    private static Path folder;
 
-    @Test
-    void aProjectThatKnowsOnlyTheRepositoryTrains() throws Exception {
+    private static Path repository;
+
+    @BeforeAll
+    static void deploy() throws Exception {
         Path sources = copy(ROOT, folder.resolve("sources"));
-        Path repository = folder.resolve("repository");
+        repository = folder.resolve("repository");
         run(
                 sources,
                 "mvn",
@@ -46,7 +50,10 @@ class RepositoryIT {
                 "-DskipTests",
                 "deploy",
                 "-DaltDeploymentRepository=folder::" + repository.toUri());
+    }
 
+    @Test
+    void everyJarHasItsSourcesAndItsJavadoc() throws Exception {
         for (String jar : List.of("hvd-core", "hvd-launch", "hvd-optimizer")) {
             assertThat(deployed(repository, jar))
                     .as(jar)
@@ -57,7 +64,10 @@ class RepositoryIT {
         assertThat(deployed(repository, "hvd-launch")).anyMatch(name -> name.endsWith("-all.jar"));
         assertThat(repository.resolve("io/hvd/hvd-bom")).isDirectory();
         assertThat(repository.resolve("io/hvd/hvd-examples")).doesNotExist();
+    }
 
+    @Test
+    void aProjectThatKnowsOnlyTheRepositoryTrains() throws Exception {
         Path trainer = copy(ROOT.resolve("docs/array-trainer"), folder.resolve("trainer"));
         run(
                 trainer,
@@ -76,6 +86,15 @@ class RepositoryIT {
         assertThat(run(trainer, "java", "-jar", "target/array-trainer.jar")).contains("ranks=1 slope=3.00 offset=1.00");
     }
 
+    @Test
+    void gradleTakesItToo() throws Exception {
+        assumeThat(Path.of("/usr/bin/gradle")).as("apt-get install gradle").isExecutable();
+        Path trainer = copy(ROOT.resolve("docs/array-trainer"), folder.resolve("gradle"));
+        run(trainer, "gradle", "--no-daemon", "-q", "-PhvdRepository=" + repository.toUri(), "installDist");
+        assertThat(run(trainer, "build/install/array-trainer/bin/array-trainer", "4"))
+                .contains("ranks=4 slope=3.00 offset=1.00");
+    }
+
     private static List<String> deployed(Path repository, String jar) throws IOException {
         try (Stream<Path> files = Files.walk(repository.resolve("io/hvd").resolve(jar))) {
             return files.map(file -> file.getFileName().toString()).toList();
@@ -88,7 +107,7 @@ class RepositoryIT {
         }
     }
 
-    private String run(Path directory, String... command) throws IOException, InterruptedException {
+    private static String run(Path directory, String... command) throws IOException, InterruptedException {
         File log = File.createTempFile("command", ".log", folder.toFile());
         List<String> words = new ArrayList<>(List.of(command));
         Process process = new ProcessBuilder(words)
