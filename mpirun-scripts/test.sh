@@ -87,5 +87,6 @@ status=0
 if ((status == 0)) && [[ -d $root/docs/own-trainer ]]; then
     "${maven[@]}" -f "$root/docs/own-trainer/pom.xml" verify || status=$?
 fi
+if ((status == 0)) && has mkdocs; then quietly "$scripts/site.sh" || status=$?; fi
 say_what_was_not_run "$began"
 exit "$status"

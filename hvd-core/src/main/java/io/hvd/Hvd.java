@@ -64,7 +64,8 @@ public final class Hvd {
 
     /**
      * Runs {@code size} ranks as threads of this JVM and waits for all of them. Inside the body,
-     * {@code Hvd.rank()} and similar methods answer for the rank of the thread.
+     * {@code Hvd.rank()} and similar methods answer for the rank of the thread. On a thread from before the call they
+     * throw, or answer for the job of the whole process if {@link #init()} has joined one.
      *
      * <p>If mpirun or srun has started several processes, all of them are one job. Each process calls this method with
      * the same size, thread t of process p is rank p * size + t, and a body that throws ends all processes. With

@@ -33,7 +33,8 @@ class ApiDocsTest {
             "io.hvd.data.cuda",
             "io.hvd.optimizer",
             "io.hvd.optimizer.torch",
-            "io.hvd.train");
+            "io.hvd.train",
+            "io.hvd.launch");
 
     @Test
     void everyPublicTypeAndMethodHasALine() throws IOException {

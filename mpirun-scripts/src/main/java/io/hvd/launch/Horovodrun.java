@@ -25,6 +25,7 @@ public final class Horovodrun {
         this.err = err;
     }
 
+    /** Starts a job as the flags say, and ends this process with the job's exit code. */
     public static void main(String[] args) throws IOException, InterruptedException {
         System.exit(new Horovodrun(environment(), System.out, System.err).run(args));
     }

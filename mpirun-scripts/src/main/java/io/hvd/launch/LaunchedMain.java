@@ -17,6 +17,7 @@ final class LaunchedMain {
 
     private LaunchedMain() {}
 
+    /** Runs one rank of a job of {@link HvdLauncher}'s. */
     public static void main(String[] args) throws Exception {
         LaunchedProgram<?> program = Class.forName(args[0])
                 .asSubclass(LaunchedProgram.class)

@@ -75,6 +75,7 @@ public record MpiVersion(Flavour flavour, int major, int minor, String text) {
         return flavour == Flavour.HYDRA || flavour == Flavour.INTEL;
     }
 
+    /** Whether PRRTE starts the ranks, as from Open MPI 5.0 on. */
     public boolean startsWithPrrte() {
         return flavour == Flavour.OPEN_MPI && major >= 5;
     }

@@ -48,6 +48,7 @@ public final class ShellWords {
         return List.copyOf(words);
     }
 
+    /** A line that a POSIX shell divides into just these words. */
     public static String join(List<String> words) {
         return words.stream().map(ShellWords::quote).collect(Collectors.joining(" "));
     }

@@ -14,6 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -61,6 +63,9 @@ class RepositoryIT {
                     .anyMatch(name -> name.endsWith("-javadoc.jar"))
                     .anyMatch(name -> name.endsWith(".pom"));
         }
+        assertThat(entries(jar("hvd-core", "-javadoc")))
+                .contains("io.hvd.core/io/hvd/Hvd.html")
+                .noneMatch(entry -> entry.contains("io/hvd/engine/"));
         assertThat(deployed(repository, "hvd-launch")).anyMatch(name -> name.endsWith("-all.jar"));
         assertThat(repository.resolve("io/hvd/hvd-bom")).isDirectory();
         assertThat(repository.resolve("io/hvd/hvd-examples")).doesNotExist();
@@ -93,6 +98,37 @@ class RepositoryIT {
         run(trainer, "gradle", "--no-daemon", "-q", "-PhvdRepository=" + repository.toUri(), "installDist");
         assertThat(run(trainer, "build/install/array-trainer/bin/array-trainer", "4"))
                 .contains("ranks=4 slope=3.00 offset=1.00");
+    }
+
+    @Test
+    void everyJarHasItsLicence() throws Exception {
+        for (String artifact : List.of("hvd-core", "hvd-launch", "hvd-optimizer")) {
+            assertThat(entries(jar(artifact, ""))).as(artifact).contains("META-INF/LICENSE");
+        }
+    }
+
+    /** The deployed jar was built in another folder, at another time. */
+    @Test
+    void theBitsOfAJarDependOnTheSourcesAlone() throws Exception {
+        Path deployed = jar("hvd-core", "");
+        Path built = ROOT.resolve("hvd-core/target").resolve(deployed.getFileName());
+
+        assertThat(Files.mismatch(deployed, built)).isEqualTo(-1);
+    }
+
+    private static Path jar(String artifact, String suffix) throws IOException {
+        try (Stream<Path> files = Files.walk(repository.resolve("io/hvd").resolve(artifact))) {
+            return files.filter(
+                            file -> file.getFileName().toString().matches(artifact + "-[0-9.]+" + suffix + "\\.jar"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    private static List<String> entries(Path jar) throws IOException {
+        try (JarFile file = new JarFile(jar.toFile())) {
+            return file.stream().map(JarEntry::getName).toList();
+        }
     }
 
     private static List<String> deployed(Path repository, String jar) throws IOException {

@@ -1,6 +1,7 @@
 package io.hvd.backend.mpi;
 
 import io.hvd.config.HvdConfig;
+import io.hvd.config.HvdProgram;
 import io.hvd.net.FramedConnection;
 import io.hvd.net.HandshakeListener;
 import io.hvd.net.HostAddress;
@@ -111,7 +112,8 @@ final class StarConnector implements AutoCloseable {
         return new IOException("ranks " + missing + " on "
                 + missing.stream().map(topology.hosts()::get).distinct().toList() + " did not connect to " + address
                 + " in time; check the network between the hosts, name the interface"
-                + " with HOROVOD_GLOO_IFACE, or allow more with horovodrun --start-timeout or HOROVOD_START_TIMEOUT");
+                + " with HOROVOD_GLOO_IFACE, or allow more with HOROVOD_START_TIMEOUT or --start-timeout of "
+                + HvdProgram.HOROVODRUN.eitherWay());
     }
 
     private void dial(Meeting meeting, Stars to) throws IOException {

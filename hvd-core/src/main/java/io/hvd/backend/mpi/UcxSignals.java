@@ -1,5 +1,6 @@
 package io.hvd.backend.mpi;
 
+import io.hvd.config.HvdProgram;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,7 +37,8 @@ final class UcxSignals {
         }
         return Optional.of(
                 "Open MPI has loaded UCX, which takes SIGSEGV from the JVM, and the JVM ends the process when it"
-                        + " misses it (\"Caught signal 11\"): start the ranks by horovodrun, or by mpirun -x "
+                        + " misses it (\"Caught signal 11\"): start the ranks by " + HvdProgram.HOROVODRUN.eitherWay()
+                        + ", or by mpirun -x "
                         + VARIABLE
                         + "= with that variable empty, found "
                         + (environment.containsKey(VARIABLE) ? environment.get(VARIABLE) : "none"));
