@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The test suite on a bare Debian or Ubuntu: set-up, then everything that Maven's verify runs, the tests under mpirun
-# included, then the small project of docs/own-trainer against the artifacts just installed. At the end it says what was
-# skipped and what was left out.
+# included, then the small project of docs/own-trainer against the artifacts just installed, then the site of the pages where
+# MkDocs is installed. At the end it says what was skipped and what was left out.
 #
 #   test.sh [--all] [ARGUMENT ...]
 #   --all     the long tier too: hours, some of it as root only
