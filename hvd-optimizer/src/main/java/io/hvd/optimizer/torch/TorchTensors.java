@@ -6,6 +6,7 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -82,7 +83,11 @@ public final class TorchTensors {
     }
 
     static Shape shape(org.bytedeco.pytorch.Tensor tensor) {
-        return Shape.of(tensor.sizes().vec().get());
+        try {
+            return Shape.of(tensor.sizes().vec().get());
+        } finally {
+            Reference.reachabilityFence(tensor); // sizes() points into it
+        }
     }
 
     /** Buffers that alias the memory from its start to its end. */
@@ -117,13 +122,17 @@ public final class TorchTensors {
     /** Handles of our own for the tensors of a dictionary, whose own handles end with it. */
     static TreeMap<String, org.bytedeco.pytorch.Tensor> references(StringTensorDict named) {
         TreeMap<String, org.bytedeco.pytorch.Tensor> references = new TreeMap<>();
-        StringTensorDictItemVector items = named.items();
-        for (long i = 0; i < items.size(); i++) {
-            references.put(
-                    items.get(i).key().getString(),
-                    new org.bytedeco.pytorch.Tensor(items.get(i).access()));
+        try {
+            StringTensorDictItemVector items = named.items();
+            for (long i = 0; i < items.size(); i++) {
+                references.put(
+                        items.get(i).key().getString(),
+                        new org.bytedeco.pytorch.Tensor(items.get(i).access()));
+            }
+            return references;
+        } finally {
+            Reference.reachabilityFence(named); // items() points into it
         }
-        return references;
     }
 
     static DType typeOf(String name, org.bytedeco.pytorch.Tensor tensor) {

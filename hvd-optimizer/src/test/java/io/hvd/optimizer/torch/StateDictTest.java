@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
+import java.lang.ref.Reference;
 import java.util.Map;
 import java.util.TreeMap;
 import org.bytedeco.javacpp.Pointer;
@@ -28,16 +29,18 @@ class StateDictTest {
         TorchRuntime.prepare();
     }
 
-    private static Module net() {
-        Module net = new Module();
-        net.register_module("linear", new LinearImpl(3, 2));
-        net.register_module("norm", new BatchNorm1dImpl(new BatchNormOptions(2)));
-        return net;
+    private static final class Net extends Module {
+        // The binding frees a batch norm together with its Java object, even while it is registered.
+        private final BatchNorm1dImpl norm = register_module("norm", new BatchNorm1dImpl(new BatchNormOptions(2)));
+
+        private Net() {
+            register_module("linear", new LinearImpl(3, 2));
+        }
     }
 
     @Test
     void whatWasTakenOutComesBackToTheLastBufferAndIsACopy() {
-        Module net = net();
+        Net net = new Net();
         TreeMap<String, Tensor> before = StateDict.of(net);
         assertThat(before)
                 .containsOnlyKeys(
@@ -50,8 +53,8 @@ class StateDictTest {
                         "norm.weight");
         float[] weight = before.get("linear.weight").toFloatArray();
         try (NoGradGuard guard = new NoGradGuard()) {
-            net.named_parameters().get("linear.weight").zero_();
-            net.named_buffers().get("norm.num_batches_tracked").zero_().add_(new org.bytedeco.pytorch.Scalar(5));
+            TorchTensors.references(net.named_parameters()).get("linear.weight").zero_();
+            net.norm.num_batches_tracked().fill_(new org.bytedeco.pytorch.Scalar(5));
         }
         assertThat(before.get("linear.weight").toFloatArray()).isEqualTo(weight);
 
@@ -63,7 +66,7 @@ class StateDictTest {
 
     @Test
     void aStateThatDoesNotFitIsRefusedByNameAndChangesNothing() {
-        Module net = net();
+        Net net = new Net();
         TreeMap<String, Tensor> state = StateDict.of(net);
         float[] before = state.get("linear.bias").toFloatArray();
         state.put("linear.bias", Tensor.of(7f, 7f));
@@ -88,6 +91,7 @@ class StateDictTest {
         Pointer second = TorchCopy.pointer(owner.data_ptr().address() + 4);
         org.bytedeco.pytorch.Tensor view = torch.from_blob(second, new long[] {3}, new TensorOptions(ScalarType.Float));
         assertThat(view.sum().item_float()).isEqualTo(9);
+        Reference.reachabilityFence(owner);
     }
 
     @Test

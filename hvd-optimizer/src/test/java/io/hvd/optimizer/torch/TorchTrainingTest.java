@@ -137,7 +137,7 @@ class TorchTrainingTest {
             assertThat(optimizer.lastStep().bytesBeforeBackwardEnded())
                     .as("every hook has been called")
                     .isEqualTo(4 * parameters);
-            assertThat(Models.floats(net.named_parameters().get("p7"))).containsExactly(7 - 1.5f);
+            assertThat(TorchTensors.parameters(net).get("p7").toFloatArray()).containsExactly(7 - 1.5f);
             return null;
         });
     }
