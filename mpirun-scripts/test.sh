@@ -31,6 +31,7 @@ LargeTensorTest      tensors beyond 2^31 bytes
 ManyRoundsIT         movements of many rounds with the usual stage
 MpiContractIT        the contract with 8 ranks, and with more settings
 NamespaceHostsIT     horovodrun between hosts (root)
+PythonSafetensorsIT  checkpoints that Python reads and writes (with its packages safetensors and torch)
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 SlurmIT              two hosts of a real Slurm (root)
 SoakIT               half an hour of training that must not need more and more memory

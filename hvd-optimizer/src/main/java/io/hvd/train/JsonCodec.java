@@ -7,6 +7,7 @@ import com.google.gson.Strictness;
 import com.google.gson.TypeAdapter;
 import com.google.gson.stream.JsonReader;
 import com.google.gson.stream.JsonToken;
+import com.google.gson.stream.MalformedJsonException;
 import io.hvd.ObjectCodec;
 import java.io.IOException;
 import java.io.StringReader;
@@ -83,6 +84,11 @@ public final class JsonCodec<T> implements ObjectCodec<T> {
                         "the text of an object of " + type.getName() + " goes on after its end, " + position(reader));
             }
             return value;
+        } catch (MalformedJsonException e) {
+            throw new IllegalArgumentException(
+                    "this text is no object of " + type.getName() + ", " + position(reader)
+                            + ": it is not JSON (RFC 8259)",
+                    e);
         } catch (IOException | JsonParseException | IllegalStateException | NumberFormatException e) {
             throw new IllegalArgumentException(
                     "this text is no object of " + type.getName() + ", " + position(reader) + ": " + firstLine(e), e);
