@@ -20,17 +20,17 @@ import org.bytedeco.pytorch.*;
 public class Trainer {
     public static void main(String[] args) {
         try (HvdContext hvd = Hvd.init()) {                                              // 1: join the job
-            var points = Dataset.of(points(4096, new Random(1)));
-            var sampler = new DistributedSampler(points.size(), hvd.size(), hvd.rank()); // 2: this rank's share
-            var loader = DataLoader.builder(points, sampler, Trainer::batch).batchSize(64).build();
             var model = new SequentialImpl();
             model.push_back(new LinearImpl(2, 32));
             model.push_back(new TanhImpl());
             model.push_back(new LinearImpl(32, 1));
             var adam = new Adam(model.parameters(), new AdamOptions(0.05));
-            var optimizer = DistributedOptimizer.wrap(                                   // 3: average the gradients
+            var optimizer = DistributedOptimizer.wrap(                                   // 2: average the gradients
                     new TorchOptimizer(adam, model.named_parameters())).build();
-            optimizer.broadcastParameters(0);                                            // 4: start alike
+            optimizer.broadcastParameters(0);                                            // 3: start alike
+            var points = Dataset.of(points(4096, new Random(1)));
+            var sampler = new DistributedSampler(points.size(), hvd.size(), hvd.rank()); // 4: this rank's share
+            var loader = DataLoader.builder(points, sampler, Trainer::batch).batchSize(64).build();
             for (int epoch = 0; epoch < 20; epoch++) {
                 for (Tensor batch : loader) {
                     try (PointerScope scope = new PointerScope()) {
