@@ -44,7 +44,7 @@ class MpiContractIT {
 
     /** What the ring does itself are allreduces; values that overflow show in which order it adds. */
     private static final List<Class<? extends Contract>> OF_RING =
-            List.of(CollectiveContractTest.class, ArithmeticContractTest.class, ManyRoundsContractTest.class);
+            List.of(CollectiveContractTest.class, ArithmeticContractTest.class);
 
     /** What depends on which processes the members of a set, or of a step, are threads of. */
     private static final List<Class<? extends Contract>> OF_HYBRID = List.of(
