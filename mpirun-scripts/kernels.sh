@@ -3,7 +3,8 @@
 # change of src/main/cuda in either module; needs nvcc and ptxas of CUDA 13. Building hvd needs neither: the PTX is in
 # the repository.
 #
-#   kernels.sh [FOLDER]   writes segments.ptx and mlp.ptx into FOLDER; default: where the modules' resources are
+#   kernels.sh [FOLDER [NAME]]   writes segments.ptx and mlp.ptx, or the one of them that NAME names without its ending, into
+#                                FOLDER; default: where the modules' resources are
 set -euo pipefail
 
 top="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." >/dev/null && pwd)"
@@ -22,9 +23,9 @@ trap 'rm -rf "$work"' EXIT
 
 main() {
     # Multiplying and adding in one step, or flushing subnormals, would give other bits than the CPU does.
-    translate "$core/cuda" segments "${1:-$core/resources/io/hvd/backend/cuda}" "numbers.cuh segments.cu" \
+    [[ ${2:-segments} != segments ]] || translate "$core/cuda" segments "${1:-$core/resources/io/hvd/backend/cuda}" "numbers.cuh segments.cu" \
         -ftz=false -fmad=false
-    translate "$examples/cuda" mlp "${1:-$examples/resources/io/hvd/examples/cuda}" "mlp.cu"
+    [[ ${2:-mlp} != mlp ]] || translate "$examples/cuda" mlp "${1:-$examples/resources/io/hvd/examples/cuda}" "mlp.cu"
 }
 
 # translate FOLDER NAME TARGET "FILES" [FLAGS]: compiles NAME.cu, which consists of FILES, to TARGET/NAME.ptx.

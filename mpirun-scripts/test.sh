@@ -19,22 +19,38 @@ long_tier() {
 BenchmarksIT         every benchmark, with few samples
 BundleIT             training from the bundle in a bare root folder (root)
 BytesOnTheWireIT     bytes between two hosts (root)
+CifarIT              predictions of 2 ranks and of threads, one thread per process
 ContractHostsIT      the contract between two hosts (root)
+DeadPeerIT           other ranks that are killed while others wait for them
+DifferentiableIT     gradients through collectives with 2 ranks, beside 4
+DigitsTrainingIT     the example on one rank
+DivergenceIT         mnist with a loss that is no number
 DoctorHostsIT        hvd-doctor between hosts (root)
+EquivalenceIT        training on 2 ranks beside that on 4
 ExplorerHostsIT      random programs between hosts (root)
-ExplorerIT           random programs under mpirun for half an hour instead of one minute
-ExplorerTest         random programs with threads for 18 minutes instead of half a minute
+ExplorerIT           random programs under mpirun for half an hour instead of 20 seconds
+ExplorerTest         random programs with threads for 18 minutes instead of 10 seconds
+FaultsIT             other numbers of ranks and other culprits than those of every day
 FullSharedMemoryIT   a /dev/shm with little room (root)
+GpuCheckIT           gpu-check with one rank
 HalfRunsTest         all 2^32 floats rounded to 16 bits
+HangIT               other culprits in settled steps
+HorovodrunIT         SIGTERM and SIGHUP beside SIGINT
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeTensorTest      tensors beyond 2^31 bytes
-ManyRoundsIT         movements of many rounds with the usual stage
-MpiContractIT        the contract with 8 ranks, and with more settings
+LifecycleIT          a rank without a socket later in its start
+ManyLivesIT          a hundred jobs of two processes instead of 25
+ManyLivesTest        a hundred jobs in one JVM instead of 25
+ManyRoundsIT         movements of many rounds with stages of other sizes
+MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
 NamespaceHostsIT     horovodrun between hosts (root)
 PythonSafetensorsIT  checkpoints that Python reads and writes (with its packages safetensors and torch)
+ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 SlurmIT              two hosts of a real Slurm (root)
 SoakIT               half an hour of training that must not need more and more memory
+StrangersIT          other ports of Open MPI, and ranks that are threads
+ThreadsIT            digits with threads of two processes
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
 EOF
 }

@@ -61,7 +61,7 @@ public record RankFacts(SortedMap<String, String> values) {
         LIBRARIES.forEach(
                 (artifact, library) -> versionOf(artifact).ifPresent(version -> values.put(library, version)));
         values.put(VERSION, version());
-        values.put(CODE, code());
+        values.put(CODE, OwnCode.DIGEST);
         values.put(JAVA_MAJOR, Integer.toString(Runtime.version().feature()));
         values.put(JAVA, Runtime.version() + " of " + System.getProperty("java.vendor"));
         values.put(ARCHITECTURE, System.getProperty("os.arch"));
@@ -167,6 +167,11 @@ public record RankFacts(SortedMap<String, String> values) {
         } catch (IOException e) {
             return Optional.of("not readable");
         }
+    }
+
+    /** Is read once: a process may join many jobs, and its classes stay the same. */
+    private static final class OwnCode {
+        static final String DIGEST = code();
     }
 
     private static String code() {

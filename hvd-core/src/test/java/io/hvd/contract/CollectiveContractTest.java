@@ -74,13 +74,14 @@ class CollectiveContractTest extends Contract {
     void whereATensorLiesChangesNoBitOfWhatComesOut() throws Exception {
         onAll(hvd -> {
             for (DType type : List.of(DType.FLOAT32, DType.FLOAT64)) {
+                Tensor values = rounded(type, hvd.rank());
                 for (AllreduceOptions how : List.of(
                         AllreduceOptions.sum(),
                         AllreduceOptions.average(),
                         AllreduceOptions.sum().withPostscale(1.0 / 3))) {
-                    Tensor heap = hvd.allreduceInPlace("heap", rounded(type, hvd.rank(), false), how);
-                    Tensor direct = hvd.allreduceInPlace("direct", rounded(type, hvd.rank(), true), how);
-                    Tensor mixed = hvd.allreduceInPlace("mixed", rounded(type, hvd.rank(), hvd.rank() % 2 == 0), how);
+                    Tensor heap = hvd.allreduceInPlace("heap", copy(values, false), how);
+                    Tensor direct = hvd.allreduceInPlace("direct", copy(values, true), how);
+                    Tensor mixed = hvd.allreduceInPlace("mixed", copy(values, hvd.rank() % 2 == 0), how);
 
                     assertThat(direct.toArray()).as("%s %s", type, how).isEqualTo(heap.toArray());
                     assertThat(mixed.toArray()).as("%s %s", type, how).isEqualTo(heap.toArray());
@@ -90,7 +91,7 @@ class CollectiveContractTest extends Contract {
         });
     }
 
-    private static Tensor rounded(DType type, int rank, boolean direct) {
+    private static Tensor rounded(DType type, int rank) {
         int count = 300_007;
         Random random = new Random(rank);
         ByteBuffer bytes = ByteBuffer.allocateDirect(count * type.bytes()).order(ByteOrder.nativeOrder());
@@ -104,7 +105,17 @@ class CollectiveContractTest extends Contract {
                 bytes.putDouble(i * Double.BYTES, value);
             }
         }
-        return direct ? tensor : Tensor.wrap(tensor.toArray(), type, Shape.of(count));
+        return tensor;
+    }
+
+    private static Tensor copy(Tensor values, boolean direct) {
+        if (!direct) {
+            return Tensor.wrap(values.toArray(), values.dtype(), values.shape());
+        }
+        ByteBuffer bytes = ByteBuffer.allocateDirect(Math.toIntExact(values.bytes()));
+        Tensor copy = Tensor.wrap(bytes.order(ByteOrder.nativeOrder()), values.dtype(), values.shape());
+        copy.copyFrom(values);
+        return copy;
     }
 
     /** The number starts again wherever the ranks have joined. */

@@ -138,8 +138,9 @@ class HorovodContractTest extends Contract {
                         .toList();
                 Tensor product = reduce(hvd, name, tensor(type, shape, ofRanks.get(hvd.rank())), ReduceOp.PRODUCT);
                 assertThat(product.shape()).isEqualTo(shape);
+                Object found = product.toArray();
                 for (int i = 0; i < shape.elements(); i++) {
-                    requireProduct(name, product, i, ofRanks);
+                    requireProduct(name, type, found, i, ofRanks);
                 }
             });
             return null;
@@ -147,24 +148,23 @@ class HorovodContractTest extends Contract {
     }
 
     /** Integers overflow as in Java; floats of more than three ranks are rounded in the order of the back end. */
-    private static void requireProduct(String name, Tensor product, int index, List<int[]> ofRanks) {
+    private static void requireProduct(String name, DType type, Object found, int index, List<int[]> ofRanks) {
         long whole = 1;
         double real = 1;
         for (int[] values : ofRanks) {
             whole *= values[index];
             real *= values[index];
         }
-        Object array = product.toArray();
         boolean right =
-                switch (product.dtype()) {
-                    case INT32 -> Array.getInt(array, index) == (int) whole;
-                    case INT64 -> Array.getLong(array, index) == whole;
+                switch (type) {
+                    case INT32 -> Array.getInt(found, index) == (int) whole;
+                    case INT64 -> Array.getLong(found, index) == whole;
                     default ->
-                        Math.abs(Array.getDouble(array, index) - real)
-                                <= Math.abs(real) * tolerance(product.dtype(), ofRanks.size());
+                        Math.abs(Array.getDouble(found, index) - real)
+                                <= Math.abs(real) * tolerance(type, ofRanks.size());
                 };
         assertThat(right)
-                .as("%s: element %d is %s, not %s", name, index, Array.get(array, index), real)
+                .as("%s: element %d is %s, not %s", name, index, Array.get(found, index), real)
                 .isTrue();
     }
 

@@ -19,11 +19,11 @@ import java.util.stream.Stream;
 
 /**
  * Joins and leaves a job again and again in one JVM, and counts what a few lives leave behind, and then many more. Its
- * argument says how it lives: {@code close}, {@code shutdown}, which keeps MPI, or {@code spawn}.
+ * first argument says how it lives: {@code close}, {@code shutdown}, which keeps MPI, or {@code spawn}; the second one how many
+ * lives follow the first few.
  */
 public final class ManyLivesProgram {
     private static final int FIRST_LIVES = 5;
-    private static final int LIVES = 100;
     private static final long SETTLE_NANOS = 20_000_000_000L;
     private static final long LOOK_NANOS = 10_000_000;
 
@@ -76,7 +76,7 @@ public final class ManyLivesProgram {
         live(args[0], FIRST_LIVES);
         LockSupport.parkNanos(SETTLE_NANOS / 20);
         Holdings before = Holdings.now();
-        live(args[0], LIVES);
+        live(args[0], Integer.parseInt(args[1]));
         Holdings after = Holdings.now();
         long end = System.nanoTime() + SETTLE_NANOS;
         while (!after.isNoMoreThan(before) && System.nanoTime() < end) {

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.SplittableRandom;
 
 /**
  * Makes the same calls on two implementations, and compares what they come to bit by bit. All ranks make the same checks.
@@ -22,16 +23,21 @@ import java.util.Random;
  * @param size number of ranks
  */
 public record AgainstOracle(Collectives tested, Collectives oracle, int rank, int size) {
+    /** After so many elements they come again: tensors have millions, and drawing all would take most of the test. */
+    private static final int PERIOD = 10_007;
+
     static Tensor random(DType type, int elements, long seed) {
-        Random random = new Random(seed);
+        SplittableRandom random = new SplittableRandom(seed);
         Object array = Array.newInstance(type.arrayType().getComponentType(), elements);
-        for (int i = 0; i < elements; i++) {
-            int value = random.nextInt(4);
+        for (int i = 0; i < Math.min(elements, PERIOD); i++) {
+            long bits = random.nextLong();
+            int value = (int) bits & 3;
+            float fraction = (bits >>> 40) * 0x1p-24f;
             switch (type) {
-                case FLOAT32 -> ((float[]) array)[i] = random.nextFloat() - 0.5f;
-                case FLOAT64 -> ((double[]) array)[i] = random.nextDouble();
-                case FLOAT16 -> ((short[]) array)[i] = HalfFloat.toFloat16(random.nextFloat());
-                case BFLOAT16 -> ((short[]) array)[i] = HalfFloat.toBfloat16(random.nextFloat());
+                case FLOAT32 -> ((float[]) array)[i] = fraction - 0.5f;
+                case FLOAT64 -> ((double[]) array)[i] = (bits >>> 11) * 0x1p-53;
+                case FLOAT16 -> ((short[]) array)[i] = HalfFloat.toFloat16(fraction);
+                case BFLOAT16 -> ((short[]) array)[i] = HalfFloat.toBfloat16(fraction);
                 case INT32 -> ((int[]) array)[i] = value - 2;
                 case INT64 -> ((long[]) array)[i] = value - 2;
                 case INT16, UINT16 -> ((short[]) array)[i] = (short) value;
@@ -39,17 +45,22 @@ public record AgainstOracle(Collectives tested, Collectives oracle, int rank, in
                 case BOOL -> ((byte[]) array)[i] = (byte) (value & 1);
             }
         }
+        for (int done = PERIOD; done < elements; done *= 2) {
+            System.arraycopy(array, 0, array, done, Math.min(done, elements - done));
+        }
         return Tensor.wrap(array, type, Shape.of(elements));
     }
 
     /** An allreduce of a batch of tensors, of which the inputs stay as they are. */
     public void allreduce(Reduction how, int[] sizes, DType type) {
         List<Tensor> inputs = new ArrayList<>();
+        List<Object> brought = new ArrayList<>();
         List<Tensor> found = new ArrayList<>();
         List<Tensor> expected = new ArrayList<>();
         for (int i = 0; i < sizes.length; i++) {
             Tensor input = random(type, sizes[i], 31L * rank + i);
             inputs.add(input);
+            brought.add(input.toArray());
             found.add(Tensor.zeros(type, input.shape()));
             expected.add(Tensor.zeros(type, input.shape()));
         }
@@ -59,8 +70,7 @@ public record AgainstOracle(Collectives tested, Collectives oracle, int rank, in
             assertThat(found.get(i).toArray())
                     .as("%s %s", type, how)
                     .isEqualTo(expected.get(i).toArray());
-            assertThat(inputs.get(i).toArray())
-                    .isEqualTo(random(type, sizes[i], 31L * rank + i).toArray());
+            assertThat(inputs.get(i).toArray()).isEqualTo(brought.get(i));
         }
     }
 
@@ -84,11 +94,16 @@ public record AgainstOracle(Collectives tested, Collectives oracle, int rank, in
         }
     }
 
+    /** Element by element in plain loops: the tensors have millions, and reflection would take most of the test. */
     private static Tensor small(DType type, byte[] values) {
         Object array = Array.newInstance(type.arrayType().getComponentType(), values.length);
         for (int i = 0; i < values.length; i++) {
-            // Widens to whatever the array holds.
-            Array.setByte(array, i, values[i]);
+            switch (type) {
+                case FLOAT32 -> ((float[]) array)[i] = values[i];
+                case INT64 -> ((long[]) array)[i] = values[i];
+                case INT8 -> ((byte[]) array)[i] = values[i];
+                default -> throw new IllegalArgumentException("no small numbers of " + type);
+            }
         }
         return Tensor.wrap(array, type, Shape.of(values.length));
     }

@@ -20,11 +20,13 @@ import java.util.stream.Stream;
 /**
  * The class-data archive of the JVMs that integration tests start: classes that one job has loaded are mapped by all later
  * ones instead of being parsed and verified in each. The first test that starts a job makes it; the build says where by the
- * system property {@code hvd.test.archive}, without which there is none. What cannot be made is said once and done without.
+ * system property {@code hvd.test.archive}. There is none where that is empty. What cannot be made is said once and done
+ * without.
  */
 public final class ClassArchive {
     private static final String PROPERTY = "hvd.test.archive";
     private static final String FLAG = "-XX:SharedArchiveFile=";
+    private static final String AT_EXIT = "-XX:ArchiveClassesAtExit=";
 
     private static final String FIRST_JOB = "io.hvd.contract.GroupContractTest";
     private static final long LIMIT_SECONDS = 100;
@@ -42,9 +44,9 @@ public final class ClassArchive {
 
     /** For a JVM with this class path, which comes first in it. */
     static List<String> flags(String java, String classPath) {
-        String file = System.getProperty(PROPERTY);
+        String file = System.getProperty(PROPERTY, "");
         boolean harness = classPath.contains("junit-platform-launcher"); // without it the first job cannot run
-        if (file == null || !harness) {
+        if (file.isEmpty() || !harness) {
             return List.of();
         }
         Path archive = Path.of(file);
@@ -53,15 +55,15 @@ public final class ClassArchive {
 
     /** For {@code java -jar} with the absolute path of a jar, which the first test runs once with these arguments. */
     public static List<String> flagsOfJar(String java, Path jar, String... args) {
-        String file = System.getProperty(PROPERTY);
-        if (file == null) {
+        String file = System.getProperty(PROPERTY, "");
+        if (file.isEmpty()) {
             return List.of();
         }
         Path archive = Path.of(file).resolveSibling(jar.getFileName() + ".jsa");
         List<String> words = new ArrayList<>(List.of(java, "", "-jar", jar.toString()));
         words.addAll(List.of(args));
         return flags(archive, List.of(jar.toString()), unfinished -> {
-            words.set(1, "-XX:ArchiveClassesAtExit=" + unfinished);
+            words.set(1, AT_EXIT + unfinished);
             run(words);
         });
     }
@@ -119,25 +121,18 @@ public final class ClassArchive {
         return false;
     }
 
-    /** One of two ranks writes down what it loads. */
+    /** One of two ranks puts what it has loaded into the archive as it ends, on top of the JDK's own one. */
     private static void make(String java, String classPath, Path unfinished) throws IOException, InterruptedException {
-        Path list = Files.createTempFile("classes", ".lst");
-        List<String> rank = List.of("-XX:+UseSerialGC", "-cp", classPath, InsideMpirun.class.getName(), FIRST_JOB);
+        List<String> begin = List.of("env", java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+        List<String> rank = List.of("-cp", classPath, InsideMpirun.class.getName(), FIRST_JOB);
         List<String> words = new ArrayList<>(Mpirun.command(1));
-        words.addAll(List.of("env", java));
+        words.addAll(begin);
         words.addAll(rank);
-        words.addAll(List.of(":", "-np", "1", "env", java, "-XX:DumpLoadedClassList=" + list));
+        words.addAll(List.of(":", "-np", "1"));
+        words.addAll(begin);
+        words.add(AT_EXIT + unfinished);
         words.addAll(rank);
         run(words);
-        run(List.of(
-                java,
-                "-Xshare:dump",
-                "-XX:+UseSerialGC",
-                "-XX:SharedClassListFile=" + list,
-                FLAG + unfinished,
-                "-cp",
-                String.join(":", jars(classPath))));
-        Files.delete(list);
     }
 
     private static void run(List<String> command) throws IOException, InterruptedException {

@@ -69,9 +69,12 @@ public final class PlainLoop {
         long[] bits = new long[Array.getLength(array)];
         for (int i = 0; i < bits.length; i++) {
             bits[i] = switch (tensor.dtype()) {
-                case FLOAT32 -> Float.floatToRawIntBits(Array.getFloat(array, i)) & 0xffffffffL;
-                case FLOAT64 -> Double.doubleToRawLongBits(Array.getDouble(array, i));
-                default -> Array.getLong(array, i) & mask(tensor.dtype());
+                case FLOAT32 -> Float.floatToRawIntBits(((float[]) array)[i]) & 0xffffffffL;
+                case FLOAT64 -> Double.doubleToRawLongBits(((double[]) array)[i]);
+                case INT64 -> ((long[]) array)[i];
+                case INT32 -> ((int[]) array)[i] & 0xffffffffL;
+                case FLOAT16, BFLOAT16, INT16, UINT16 -> ((short[]) array)[i] & 0xffffL;
+                case INT8, UINT8, BOOL -> ((byte[]) array)[i] & 0xffL;
             };
         }
         return bits;

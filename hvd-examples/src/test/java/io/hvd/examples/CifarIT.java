@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -88,8 +89,16 @@ class CifarIT {
         for (int i = 0; i < TEST; i++) {
             assertThat(predictions.get(1 + i)).startsWith(i + "," + i / (TEST / 3) + ",");
         }
-        assertThat(evaluate(2, trained)).isEqualTo(predictions);
         assertThat(evaluate(4, trained)).isEqualTo(predictions);
+    }
+
+    @Test
+    @Tag("long")
+    void predictionsOfTwoRanksAreTheSameAsProcessesAndAsThreads() throws IOException {
+        ResultLine trained = ResultLine.of(training);
+        List<String> predictions = evaluate(2, trained);
+
+        assertThat(predictions).isEqualTo(evaluate(1, trained));
         Path threads = folder.resolve("threads.csv");
         assertSameMeans(ResultLine.of(TrainJar.alone(evaluation(threads, "--threads", "2"))), 2, trained);
         assertThat(Files.readAllLines(threads)).isEqualTo(predictions);
@@ -108,6 +117,7 @@ class CifarIT {
 
     /** Two ranks have one sum, whatever the order. */
     @Test
+    @Tag("long")
     void oneThreadInEachOfTwoProcessesTrainsToTheVeryFileOfTwoProcesses() {
         assertThat(trainedBy(2, 1))
                 .hasSameBinaryContentAs(folder.resolve("trained/rank-0").resolve(FILE));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -39,9 +40,18 @@ class DigitsTrainingIT {
         assertThat(onTwoRanks.accuracy()).isBetween(FAIR, 1.0);
     }
 
-    @ParameterizedTest(name = "{0} ranks")
-    @ValueSource(ints = {1, 4})
-    void otherNumbersOfRanksLearnAsWell(int ranks) {
+    @Test
+    void fourRanksLearnAsWell() {
+        requireLearning(4);
+    }
+
+    @Test
+    @Tag("long")
+    void oneRankLearnsAsWell() {
+        requireLearning(1);
+    }
+
+    private static void requireLearning(int ranks) {
         ResultLine result = digits(ranks);
 
         assertThat(result.ranks()).isEqualTo(ranks);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.testing.Job;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Ranks as threads: the same trainers, without a launcher, and in each of the processes that one has started. */
@@ -29,8 +30,9 @@ class ThreadsIT {
         assertThat(result.steps()).isEqualTo(4);
     }
 
-    /** Also where the net has dropout, whose masks every rank draws for itself. */
+    /** Also where the net has dropout, whose masks every rank draws for itself; CifarIT compares the weights every day. */
     @Test
+    @Tag("long")
     void threadsOfTwoProcessesAreOneJobOfFourRanksAndTrainLikeFourProcesses() {
         Job job = TrainJar.mpirun(2, "digits", "--threads", "2", "--epochs", "4");
         ResultLine result = ResultLine.of(job);

@@ -13,8 +13,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What goes in many rounds while nothing goes through shared memory. All ranks are on one host, so allgather takes its rounds
- * one by one; those that overlap are PipedMovementTest's.
+ * one by one; those that overlap are PipelinedMovementTest's. In the everyday tier MpiContractIT has the same pieces go in many
+ * more rounds between 2 ranks, through a tiny stage.
  */
+@Tag("long")
 class ManyRoundsIT {
     private static final int TESTS = 3;
 
@@ -25,7 +27,6 @@ class ManyRoundsIT {
 
     @ParameterizedTest(name = "{0} processes")
     @ValueSource(ints = {2, 4})
-    @Tag("long")
     void piecesOfSomeRoundsArriveThroughMpiAlone(int ranks) {
         requireWhole(ranks, "4194304");
     }

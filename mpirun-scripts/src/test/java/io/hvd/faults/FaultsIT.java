@@ -18,6 +18,7 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -57,9 +58,19 @@ class FaultsIT {
         thereBefore = Segments.now();
     }
 
+    @Test
+    void aRankThatThrowsEndsTheJobWithItsException() {
+        requireItsException(RANKS, 0);
+    }
+
     @ParameterizedTest
-    @CsvSource({"2, 1", "4, 0", "4, 2"})
-    void aRankThatThrowsEndsTheJobWithItsException(int ranks, int culprit) {
+    @CsvSource({"2, 1", "4, 2"})
+    @Tag("long")
+    void anyRankThatThrowsEndsTheJobWithItsException(int ranks, int culprit) {
+        requireItsException(ranks, culprit);
+    }
+
+    private static void requireItsException(int ranks, int culprit) {
         Job job = fail(ranks, "throw", culprit);
 
         assertThat(job.exitCode()).isEqualTo(1);
@@ -115,17 +126,21 @@ class FaultsIT {
 
     /** With the steps settled the others wait in shared memory; or inside MPI, which does not hear of a rank's death. */
     @ParameterizedTest
-    @CsvSource({
-        "2, 0, negotiating",
-        "2, 1, negotiating",
-        "4, 0, negotiating",
-        "4, 3, negotiating",
-        "4, 0, settled",
-        "4, 2, settled",
-        "4, 0, inside-mpi"
-    })
+    @CsvSource({"2, 1, negotiating", "4, 0, settled", "4, 0, inside-mpi"})
     void aKilledRankEndsTheJobSoonAndEverySurvivorLeavesItsRecord(int ranks, int culprit, String steps)
             throws IOException {
+        requireRecordsAfterKill(ranks, culprit, steps);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"2, 0, negotiating", "4, 0, negotiating", "4, 3, negotiating", "4, 2, settled"})
+    @Tag("long")
+    void anyRankThatIsKilledEndsTheJobSoonAndEverySurvivorLeavesItsRecord(int ranks, int culprit, String steps)
+            throws IOException {
+        requireRecordsAfterKill(ranks, culprit, steps);
+    }
+
+    private void requireRecordsAfterKill(int ranks, int culprit, String steps) throws IOException {
         Job job = kill(Job.horovodrun(
                 ranks, surroundings(steps), FaultyProgram.class, "kill", String.valueOf(culprit), steps));
 
@@ -144,10 +159,20 @@ class FaultsIT {
         }
     }
 
+    @Test
+    void underPlainMpirunTooAKilledRankEndsTheJobSoonAndEverySurvivorLeavesItsRecord() throws IOException {
+        requireRecordsAfterKillUnderPlainMpirun(RANKS, 1, "negotiating");
+    }
+
     @ParameterizedTest
-    @CsvSource({"2, 0, negotiating", "2, 1, settled", "4, 0, settled", "4, 1, negotiating", "4, 2, inside-mpi"})
-    void underPlainMpirunTooAKilledRankEndsTheJobSoonAndEverySurvivorLeavesItsRecord(
+    @CsvSource({"2, 0, negotiating", "2, 1, settled", "4, 0, settled", "4, 2, inside-mpi"})
+    @Tag("long")
+    void underPlainMpirunTooAnyRankThatIsKilledEndsTheJobSoonAndEverySurvivorLeavesItsRecord(
             int ranks, int culprit, String steps) throws IOException {
+        requireRecordsAfterKillUnderPlainMpirun(ranks, culprit, steps);
+    }
+
+    private void requireRecordsAfterKillUnderPlainMpirun(int ranks, int culprit, String steps) throws IOException {
         Map<String, String> environment = new HashMap<>(surroundings(steps));
         environment.put(FailureRecord.DIRECTORY_VARIABLE, records.toString());
         kill(Job.run(Mpirun.command(ranks, FaultyProgram.class, "kill", String.valueOf(culprit), steps), environment));
@@ -166,8 +191,19 @@ class FaultsIT {
 
     /** Their programs end by themselves then: they return from close(), or catch what they are told and exit. */
     @ParameterizedTest
-    @CsvSource({"kill-others-close, 0", "kill-others-close, 3", "kill-others-exit, 0", "kill-others-exit, 2"})
+    @CsvSource({"kill-others-close, 0", "kill-others-exit, 2"})
     void survivorsWhoseProgramsEndLeaveTheirRecordsFirst(String fault, int culprit) throws IOException {
+        requireRecordsOfProgramsThatEnd(fault, culprit);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"kill-others-close, 3", "kill-others-exit, 0"})
+    @Tag("long")
+    void survivorsOfAnyRankWhoseProgramsEndLeaveTheirRecordsFirst(String fault, int culprit) throws IOException {
+        requireRecordsOfProgramsThatEnd(fault, culprit);
+    }
+
+    private void requireRecordsOfProgramsThatEnd(String fault, int culprit) throws IOException {
         Map<String, String> environment = new HashMap<>(surroundings("settled"));
         environment.put(FailureRecord.DIRECTORY_VARIABLE, records.toString());
         kill(Job.run(
@@ -230,9 +266,18 @@ class FaultsIT {
         assertThat(job.lines("WENT ON")).hasSize(RANKS);
     }
 
-    @ParameterizedTest
-    @ValueSource(ints = {2, 4})
-    void inStrictModeEveryRankHearsOfTheFirstCallThatDiffersWithBothLines(int ranks) {
+    @Test
+    void inStrictModeEveryRankHearsOfTheFirstCallThatDiffersWithBothLines() {
+        requireBothLinesInStrictMode(RANKS);
+    }
+
+    @Test
+    @Tag("long")
+    void inStrictModeBothOfTwoRanksHearOfTheFirstCallThatDiffersWithBothLines() {
+        requireBothLinesInStrictMode(2);
+    }
+
+    private static void requireBothLinesInStrictMode(int ranks) {
         Job job = Job.horovodrun(ranks, Map.of("HVD_STRICT", "1"), FaultyProgram.class, "other-order", "1");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
@@ -251,11 +296,23 @@ class FaultsIT {
     @ParameterizedTest
     @CsvSource({
         "before-init, NotInitialisedException: [HVD-101] Hvd.rank() was called",
-        "after-shutdown, NotInitialisedException: [HVD-101] allreduce",
-        "duplicate-name, DuplicateNameException: [HVD-302] tensor \"twice\": allreduce was submitted while",
-        "unknown-set, HvdException: [HVD-307] process set 7 is not registered"
+        "duplicate-name, DuplicateNameException: [HVD-302] tensor \"twice\": allreduce was submitted while"
     })
     void aWrongCallThatNobodyCatchesEndsTheJobWithItsException(String mistake, String words) {
+        requireExceptionOfMistake(mistake, words);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "after-shutdown, NotInitialisedException: [HVD-101] allreduce",
+        "unknown-set, HvdException: [HVD-307] process set 7 is not registered"
+    })
+    @Tag("long")
+    void furtherWrongCallsThatNobodyCatchesEndTheJobWithTheirException(String mistake, String words) {
+        requireExceptionOfMistake(mistake, words);
+    }
+
+    private static void requireExceptionOfMistake(String mistake, String words) {
         Job job = Job.horovodrun(2, MisuseProgram.class, mistake);
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);

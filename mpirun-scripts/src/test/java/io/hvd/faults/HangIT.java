@@ -109,10 +109,20 @@ class HangIT {
     }
 
     /** Once the steps have settled, the others wait for it inside MPI. */
-    @ParameterizedTest
+    @Test
     @Execution(ExecutionMode.CONCURRENT)
-    @ValueSource(ints = {0, 2})
-    void aStuckRankIsNamedWhenNobodyNegotiatesAnyMore(int culprit) throws IOException {
+    void aStuckRankIsNamedWhenNobodyNegotiatesAnyMore() throws IOException {
+        requireStuckRankIsNamedWhenSettled(2);
+    }
+
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
+    void rankZeroStuckIsNamedWhenNobodyNegotiatesAnyMore() throws IOException {
+        requireStuckRankIsNamedWhenSettled(0);
+    }
+
+    private void requireStuckRankIsNamedWhenSettled(int culprit) throws IOException {
         Job job = hang("stuck", culprit, LIMIT, "settled");
 
         assertThat(summary(job).get(0))
@@ -120,10 +130,20 @@ class HangIT {
                 .containsPattern("HangProgram.waitForALockThatNobodyGives\\(HangProgram.java:\\d+\\)");
     }
 
-    @ParameterizedTest
+    @Test
     @Execution(ExecutionMode.CONCURRENT)
-    @ValueSource(ints = {0, 1})
-    void aStoppedRankIsNamedWhenNobodyNegotiatesAnyMore(int culprit) throws IOException {
+    void rankZeroStoppedIsNamedWhenNobodyNegotiatesAnyMore() throws IOException {
+        requireStoppedRankIsNamedWhenSettled(0);
+    }
+
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
+    void aStoppedRankIsNamedWhenNobodyNegotiatesAnyMore() throws IOException {
+        requireStoppedRankIsNamedWhenSettled(1);
+    }
+
+    private void requireStoppedRankIsNamedWhenSettled(int culprit) throws IOException {
         Job job = hang("stop", culprit, LIMIT, "settled");
 
         assertThat(summary(job).get(0))

@@ -108,15 +108,23 @@ class StrangersIT {
      */
     @ParameterizedTest
     @Execution(ExecutionMode.CONCURRENT)
-    @CsvSource({
-        "MPIRUN, RANKS, GET, 1, 0",
-        "MPIRUN, MPIRUN, GET, 1, 137",
-        "HOROVODRUN, RANKS, GET, 1, 0",
-        "HOROVODRUN, MPIRUN, GET, 1, 0",
-        "HOROVODRUN, MPIRUN, SILENCE, 2, 0"
-    })
+    @CsvSource({"MPIRUN, MPIRUN, GET, 1, 137", "HOROVODRUN, RANKS, GET, 1, 0", "HOROVODRUN, MPIRUN, GET, 1, 0"})
     void aStrangerWhoStaysAtAPortOfOpenMpiDoesNotKeepTheJobFromItsEnd(
             Launcher launcher, Ports whose, String said, int threads, int exitCode) throws Exception {
+        requireEndBesideStranger(launcher, whose, said, threads, exitCode);
+    }
+
+    @ParameterizedTest
+    @Execution(ExecutionMode.CONCURRENT)
+    @CsvSource({"MPIRUN, RANKS, GET, 1, 0", "HOROVODRUN, MPIRUN, SILENCE, 2, 0"})
+    @Tag("long")
+    void furtherStrangersWhoStayDoNotKeepTheJobFromItsEnd(
+            Launcher launcher, Ports whose, String said, int threads, int exitCode) throws Exception {
+        requireEndBesideStranger(launcher, whose, said, threads, exitCode);
+    }
+
+    private void requireEndBesideStranger(Launcher launcher, Ports whose, String said, int threads, int exitCode)
+            throws Exception {
         Path over = folder.resolve("over");
         Path ranks = Files.createDirectory(folder.resolve("ranks"));
         List<String> words = new ArrayList<>(List.of(over.toString(), ranks.toString()));

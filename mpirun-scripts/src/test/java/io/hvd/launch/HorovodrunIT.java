@@ -17,6 +17,7 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -241,9 +242,19 @@ final class HorovodrunIT {
         assertThat(temporaryFiles()).isEmpty();
     }
 
+    @Test
+    void anInterruptEndsRanksOfHvdAndLeavesNoSegmentAndNoSession() throws Exception {
+        requireEndBySignal("INT");
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"INT", "TERM", "HUP"})
-    void aSignalEndsRanksOfHvdAndLeavesNoSegmentAndNoSession(String signal) throws Exception {
+    @ValueSource(strings = {"TERM", "HUP"})
+    @Tag("long")
+    void otherSignalsEndRanksOfHvdAndLeaveNoSegmentAndNoSession(String signal) throws Exception {
+        requireEndBySignal(signal);
+    }
+
+    private void requireEndBySignal(String signal) throws Exception {
         startRanksOfHvd();
         Set<Path> files = openMpiFiles();
 
@@ -517,6 +528,8 @@ final class HorovodrunIT {
                 "env",
                 "--default-signal=INT,HUP",
                 JAVA,
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "-Djava.io.tmpdir=" + folder.resolve("tmp"),
                 "-cp",
                 System.getProperty("java.class.path"),

@@ -95,7 +95,7 @@ class PtxTest {
         Job nvcc = Job.run(List.of("sh", "-c", "command -v ptxas && nvcc --version"), Map.of());
         Assumptions.assumeTrue(nvcc.output().contains("release 13."), "no nvcc and ptxas of CUDA 13 on the PATH");
 
-        Job script = Job.run(List.of(SCRIPT.toString(), folder.toString()), Map.of());
+        Job script = Job.run(List.of(SCRIPT.toString(), folder.toString(), "segments"), Map.of());
 
         assertThat(script.exitCode()).as(script.output()).isZero();
         Assumptions.assumeTrue(

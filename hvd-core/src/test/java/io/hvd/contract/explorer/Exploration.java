@@ -103,7 +103,10 @@ final class Exploration {
         }
     }
 
-    /** Takes the next block of seeds for the next composition, again and again. */
+    /**
+     * Takes the next block of seeds for the next composition, again and again. The fresh block says which composition is the
+     * first: in little time not all have their turn in every run, but all have it in some.
+     */
     private void lane(Pace pace, AtomicInteger next, long begun, long fresh) {
         int freshFrom = Integer.MAX_VALUE;
         for (long left = budget.seconds();
@@ -113,7 +116,7 @@ final class Exploration {
             if (left <= budget.seconds() / 2) {
                 freshFrom = Math.min(freshFrom, number);
             }
-            Team team = teams.get(number % teams.size());
+            Team team = teams.get((int) ((fresh + number) % teams.size()));
             long block = (number < freshFrom ? budget.firstBlock() : fresh) + number / teams.size();
             ProgramId first = ProgramId.of(pace, ProgramId.firstOfBlock(block));
             int count = pace == Pace.SLOW ? budget.slowCount() : budget.quickCount();

@@ -7,9 +7,8 @@ import io.hvd.testing.HostCuda;
 import io.hvd.testing.Job;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * gpu-check as a whole, under real mpirun, on a CUDA driver that runs on the CPU: JCuda's natives, hvd's kernels, the
@@ -24,9 +23,18 @@ class GpuCheckIT {
     }
 
     /** One rank has nobody to send to, and no set of fewer ranks. */
-    @ParameterizedTest(name = "{0} ranks")
-    @CsvSource({"1, 19", "2, 21"})
-    void everyCheckPassesThroughTheHost(int ranks, int checks) {
+    @Test
+    void everyCheckPassesThroughTheHost() {
+        requirePasses(2, 21);
+    }
+
+    @Test
+    @Tag("long")
+    void everyCheckOfOneRankPassesThroughTheHost() {
+        requirePasses(1, 19);
+    }
+
+    private static void requirePasses(int ranks, int checks) {
         Job job = TrainJar.mpirun(cuda.environment(2), ranks, "gpu-check", "--quick");
 
         assertThat(job.exitCode()).as(job.output()).isZero();

@@ -6,16 +6,24 @@ import io.hvd.testing.InsideMpirun;
 import io.hvd.testing.Job;
 import java.nio.file.Path;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Backward through collectives under real mpirun. */
 class DifferentiableIT {
-    @ParameterizedTest(name = "{0} processes")
-    @ValueSource(ints = {2, 4})
-    void theGradientsAreTheSameUnderMpirun(int ranks) {
+    @Test
+    void theGradientsAreTheSameUnderMpirun() {
+        requireSameGradients(4);
+    }
+
+    @Test
+    @Tag("long")
+    void theGradientsOfTwoRanksAreTheSameUnderMpirun() {
+        requireSameGradients(2);
+    }
+
+    private static void requireSameGradients(int ranks) {
         Job job = Job.horovodrun(
                 ranks,
                 Map.of("HOROVOD_DYNAMIC_PROCESS_SETS", "1", "HVD_THREADS_PER_RANK", "1"),

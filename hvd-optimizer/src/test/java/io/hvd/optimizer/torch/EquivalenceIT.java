@@ -11,9 +11,9 @@ import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Training on N ranks is training on one rank with N times the batch. */
 class EquivalenceIT {
@@ -30,9 +30,18 @@ class EquivalenceIT {
         oneRank = train(1);
     }
 
-    @ParameterizedTest(name = "{0} ranks")
-    @ValueSource(ints = {2, 4})
-    void nRanksWithAnNthOfTheBatchEachEndWithTheWeightsOfOneRankWithAllOfIt(int ranks) throws IOException {
+    @Test
+    void fourRanksWithAQuarterOfTheBatchEachEndWithTheWeightsOfOneRankWithAllOfIt() throws IOException {
+        requireWeightsOfOneRank(4);
+    }
+
+    @Test
+    @Tag("long")
+    void twoRanksWithHalfOfTheBatchEachEndWithTheWeightsOfOneRankWithAllOfIt() throws IOException {
+        requireWeightsOfOneRank(2);
+    }
+
+    private static void requireWeightsOfOneRank(int ranks) throws IOException {
         train(ranks).forEach((kind, weights) -> {
             Weights.assertSame(weights, oneRank.get(kind), TOLERANCE);
         });

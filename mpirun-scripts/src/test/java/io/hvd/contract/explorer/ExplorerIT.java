@@ -17,7 +17,7 @@ class ExplorerIT {
             Composition.throughMpi(4),
             Composition.threadsOfProcesses(3, 2));
 
-    /** A few programs of each job, so that every composition has its turn. */
+    /** A few programs of each job, so that several compositions have their turn. */
     @Test
     void programsOfProcessesEqualThePlainLoopAndStallForNobody() {
         ExplorerSettings.explore(TEAMS, JobTeam::here, ExplorerSettings.everyday(0.7, 3, 2, 2));
