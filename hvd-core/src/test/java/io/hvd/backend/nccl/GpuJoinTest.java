@@ -2,6 +2,7 @@ package io.hvd.backend.nccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.backend.nccl.SimulatedRanks.Layout;
 import io.hvd.config.HvdConfig;
 import io.hvd.engine.Engine;
 import io.hvd.engine.Ops;
@@ -29,12 +30,11 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rank 0 has run out of data, and the others go on with tensors on simulated GPUs. */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
 class GpuJoinTest {
-    private static final int SIZE = 3;
-
     /** More than a stage holds, so that a rank which took another way would make other calls than the rest. */
     private static final int LARGE = 3001;
 
@@ -42,10 +42,22 @@ class GpuJoinTest {
     @CsvSource({"nccl, 0, INITIAL", "nccl, 0, ACTIVE", "nccl, 1, ACTIVE", "host, 0, INITIAL", "host, 0, ACTIVE"})
     void aRankThatHasJoinedChangesNoResultOnAGpu(String way, String asynchronous, JoinDivisor divisor)
             throws Exception {
-        ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
-        CyclicBarrier end = new CyclicBarrier(SIZE);
         Map<String, String> settings = Map.of("HOROVOD_ENABLE_ASYNC_COMPLETION", asynchronous);
-        SimulatedRanks.runToFailure(SIZE, way, settings, rank -> {
+        goOnWithoutRank0(Layout.oneNode(3), way, settings, divisor);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"HOROVOD_HIERARCHICAL_ALLREDUCE", "HOROVOD_TORUS_ALLREDUCE"})
+    void norDoesItInAnAllreduceOfTwoLevels(String setting) throws Exception {
+        Layout twoNodes = new Layout(List.of("a", "a", "b", "b"), 1);
+        goOnWithoutRank0(twoNodes, "nccl", Map.of(setting, "1"), JoinDivisor.ACTIVE);
+    }
+
+    private static void goOnWithoutRank0(Layout layout, String way, Map<String, String> settings, JoinDivisor divisor)
+            throws Exception {
+        ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
+        CyclicBarrier end = new CyclicBarrier(layout.nodes().size());
+        SimulatedRanks.runToFailure(layout, way, settings, rank -> {
             Engine engine = new Engine(
                     rank.backend(),
                     List.of(),
@@ -58,7 +70,7 @@ class GpuJoinTest {
             if (rank.rank() > 0) {
                 goOn(rank, engine, divisor);
             }
-            assertThat(join(engine, divisor).number()).isPositive();
+            assertThat(join(rank, engine, divisor).number()).isPositive();
             end.await(30, TimeUnit.SECONDS);
             assertThat(rank.gpu().failure()).isNull();
             engine.fail("the test is over", 500);
@@ -66,30 +78,43 @@ class GpuJoinTest {
         assertThat(failures).allMatch(why -> why.contains("the test is over"));
     }
 
-    private static Outcome join(Engine engine, JoinDivisor divisor) throws Exception {
+    private static Outcome join(SimulatedRanks.Rank rank, Engine engine, JoinDivisor divisor) throws Exception {
         CompletableFuture<Outcome> end =
-                Ops.submit(engine, List.of(0, 1, 2), new Request.Join("join", divisor), null, null, true);
+                Ops.submit(engine, all(rank), new Request.Join("join", divisor), null, null, true);
         return end.get(40, TimeUnit.SECONDS);
     }
 
+    private static List<Integer> all(SimulatedRanks.Rank rank) {
+        return IntStream.range(0, rank.size()).boxed().toList();
+    }
+
+    /** Rank r brings r + 1. */
     private static void goOn(SimulatedRanks.Rank rank, Engine engine, JoinDivisor divisor) throws Exception {
-        int divided = divisor == JoinDivisor.ACTIVE ? SIZE - 1 : SIZE;
+        int size = rank.size();
+        int sum = IntStream.rangeClosed(2, size).sum();
+        int product = IntStream.rangeClosed(2, size).reduce(1, (a, b) -> a * b);
+        int divided = divisor == JoinDivisor.ACTIVE ? size - 1 : size;
         for (int elements : new int[] {0, 1, 37, LARGE}) {
             for (DType type : List.of(DType.FLOAT32, DType.INT32, DType.INT16, DType.FLOAT64, DType.UINT8)) {
-                // Rank 1 brings 2 and rank 2 brings 3.
-                check(rank, engine, type, elements, new Reduction(ReduceOp.SUM, type, 1, 1), 5);
-                check(rank, engine, type, elements, new Reduction(ReduceOp.SUM, type, 2, 1), 10);
-                check(rank, engine, type, elements, new Reduction(ReduceOp.SUM, type, 1, 3), 15);
+                check(rank, engine, type, elements, new Reduction(ReduceOp.SUM, type, 1, 1), sum);
+                check(rank, engine, type, elements, new Reduction(ReduceOp.SUM, type, 2, 1), 2 * sum);
+                check(rank, engine, type, elements, new Reduction(ReduceOp.SUM, type, 1, 3), 3 * sum);
                 check(rank, engine, type, elements, new Reduction(ReduceOp.MIN, type, 1, 1), 2);
-                check(rank, engine, type, elements, new Reduction(ReduceOp.MAX, type, 1, 1), 3);
-                check(rank, engine, type, elements, new Reduction(ReduceOp.PRODUCT, type, 1, 1), 6);
-                check(rank, engine, type, elements, new Reduction(ReduceOp.PRODUCT, type, 2, 1), 24);
+                check(rank, engine, type, elements, new Reduction(ReduceOp.MAX, type, 1, 1), size);
+                check(rank, engine, type, elements, new Reduction(ReduceOp.PRODUCT, type, 1, 1), product);
+                check(rank, engine, type, elements, new Reduction(ReduceOp.PRODUCT, type, 2, 1), product << (size - 1));
             }
             DType type = DType.FLOAT32;
-            check(rank, engine, type, elements, new Reduction(ReduceOp.MIN, type, -1, 1), -3);
+            check(rank, engine, type, elements, new Reduction(ReduceOp.MIN, type, -1, 1), -size);
             check(rank, engine, type, elements, new Reduction(ReduceOp.MAX, type, -1, 1), -2);
-            check(rank, engine, type, elements, new Reduction(ReduceOp.AVERAGE, type, 6, 1), 30f / divided);
-            check(rank, engine, type, elements, new Reduction(ReduceOp.AVERAGE, DType.FLOAT16, 6, 1), 30f / divided);
+            check(rank, engine, type, elements, new Reduction(ReduceOp.AVERAGE, type, 6, 1), 6f * sum / divided);
+            check(
+                    rank,
+                    engine,
+                    type,
+                    elements,
+                    new Reduction(ReduceOp.AVERAGE, DType.FLOAT16, 6, 1),
+                    6f * sum / divided);
         }
     }
 
@@ -101,7 +126,7 @@ class GpuJoinTest {
         for (String name : List.of("a", "b")) {
             Tensor input = rank.up(filled(type, elements, rank.rank() + 1));
             Request request = Request.reduction(name, OpKind.ALLREDUCE, input, how, 0);
-            ends.add(Ops.submit(engine, List.of(0, 1, 2), request, input, null, true));
+            ends.add(Ops.submit(engine, all(rank), request, input, null, true));
             Ops.hurry(engine, name);
         }
         for (CompletableFuture<Outcome> end : ends) {
