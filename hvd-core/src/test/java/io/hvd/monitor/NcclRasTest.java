@@ -133,7 +133,7 @@ class NcclRasTest {
         assertThat(gone.ask(LIMIT).isEmpty()).isTrue();
     }
 
-    /** Whoever answers there belongs to another job of this host. */
+    /** A server that answers there belongs to another job of this host. */
     @Test
     void aProcessThatHasNotLoadedNcclDoesNotAsk() throws IOException {
         try (RasServer server = RasServer.answering(RasServer.INCOMPLETE)) {

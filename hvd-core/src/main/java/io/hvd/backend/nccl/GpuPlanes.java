@@ -104,7 +104,8 @@ final class GpuPlanes {
                         gpu,
                         host.collectives(here),
                         here.stream().map(members::indexOf).toList(),
-                        here.indexOf(host.topology().rank()));
+                        here.indexOf(host.topology().rank()),
+                        members.size());
     }
 
     /** The allreduce in two levels; null if allreduces use one communicator of all members. */

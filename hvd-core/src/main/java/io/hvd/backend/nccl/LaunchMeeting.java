@@ -51,18 +51,21 @@ interface LaunchMeeting {
         private final DataPlane here;
         private final List<Integer> numbers;
         private final int place;
+        private final int setSize;
         private final Tensor word = Tensor.of(new float[1]);
 
         /**
          * @param here the data plane of those members of the set that are threads of this process
          * @param numbers their numbers within the set
          * @param place this rank's place among them
+         * @param setSize number of all members of the set
          */
-        OfThreads(RankGpu gpu, DataPlane here, List<Integer> numbers, int place) {
+        OfThreads(RankGpu gpu, DataPlane here, List<Integer> numbers, int place, int setSize) {
             this.gpu = gpu;
             this.here = here;
             this.numbers = List.copyOf(numbers);
             this.place = place;
+            this.setSize = setSize;
         }
 
         @Override
@@ -88,9 +91,9 @@ interface LaunchMeeting {
             }
         }
 
-        /** Rows of a table are tensors, or pieces for the ranks. */
+        /** The segments of a launch are tensors, or pieces for the ranks. */
         private void prepare(int tensors) {
-            gpu.reserve(Math.max(tensors, numbers.size()));
+            gpu.reserve(Math.max(tensors, setSize));
         }
 
         @Override

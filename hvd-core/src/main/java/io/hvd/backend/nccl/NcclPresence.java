@@ -16,7 +16,7 @@ import java.util.List;
 record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, String hostId, String process) {
     private static final String HOST_ID = "NCCL_HOSTID";
 
-    private static NcclPresence found;
+    private static NcclPresence presence;
 
     /** The presence in this process, without a NCCL_HOSTID. */
     NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
@@ -32,11 +32,11 @@ record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, String host
     }
 
     static synchronized NcclPresence ofThisProcess() {
-        if (found == null) {
-            found = look(CudaPresence.ofThisProcess())
+        if (presence == null) {
+            presence = look(CudaPresence.ofThisProcess())
                     .withHostId(System.getenv().getOrDefault(HOST_ID, ""));
         }
-        return found;
+        return presence;
     }
 
     private static NcclPresence look(CudaPresence cuda) {

@@ -10,6 +10,7 @@ import static jcuda.driver.JCudaDriver.setExceptionsEnabled;
 import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
@@ -27,11 +28,14 @@ public final class SpawnOnGpusProgram {
 
     private SpawnOnGpusProgram() {}
 
-    /** @param args number of threads */
+    /** @param args number of threads, and of GPUs for each if that is not one */
     public static void main(String[] args) {
         setExceptionsEnabled(true);
         try {
-            Hvd.spawn(Integer.parseInt(args[0]), hvd -> {
+            InitOptions options = args.length == 1
+                    ? InitOptions.standard()
+                    : InitOptions.standard().withGpusPerRank(Integer.parseInt(args[1]));
+            Hvd.spawn(Integer.parseInt(args[0]), options, hvd -> {
                 System.out.println("RANK " + hvd.rank() + " of " + hvd.size() + " on " + hvd.device() + ": "
                         + (hvd.device().isCpu() ? onCpu(hvd) : onGpu(hvd)));
                 return null;

@@ -6,6 +6,7 @@ import io.hvd.testing.HostCuda;
 import io.hvd.testing.Job;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -21,6 +22,15 @@ class SpawnOnGpusTest {
                         "RANK 0 of 3 on cuda:0: current, sum 6.0",
                         "RANK 1 of 3 on cuda:1: current, sum 6.0",
                         "RANK 2 of 3 on cuda:2: current, sum 6.0");
+    }
+
+    @Test
+    void eachThreadMayHaveSeveralGpus() {
+        Job job = spawn(2, 4, Map.of(), "2");
+
+        assertThat(job.lines("RANK "))
+                .containsExactlyInAnyOrder(
+                        "RANK 0 of 2 on cuda:0: current, sum 3.0", "RANK 1 of 2 on cuda:2: current, sum 3.0");
     }
 
     @Test
@@ -62,10 +72,12 @@ class SpawnOnGpusTest {
         assertThat(job.lines("REFUSED ")).singleElement().asString().contains("HVD-201", "NCCL", "ranks [0, 1]");
     }
 
-    private static Job spawn(int threads, int gpus, Map<String, String> settings) {
+    private static Job spawn(int threads, int gpus, Map<String, String> settings, String... more) {
         Map<String, String> environment = new TreeMap<>(HostCuda.with().environment(gpus));
         environment.putAll(settings);
-        Job job = Job.run(Job.program(SpawnOnGpusProgram.class, String.valueOf(threads)), environment);
+        String[] args = Stream.concat(Stream.of(String.valueOf(threads)), Stream.of(more))
+                .toArray(String[]::new);
+        Job job = Job.run(Job.program(SpawnOnGpusProgram.class, args), environment);
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("RANK ").size() + job.lines("REFUSED ").size())
                 .as(job.output())
