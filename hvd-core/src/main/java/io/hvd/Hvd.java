@@ -71,8 +71,12 @@ public final class Hvd {
      * the same size, thread t of process p is rank p * size + t, and a body that throws ends all processes. With
      * {@code HVD_BACKEND=local} each process is a separate job.
      *
+     * <p>Where there are GPUs, each rank gets its own, which is the current device of the thread that runs its body; the
+     * back ends local and mpi, asked for by name, use none.
+     *
      * @return the results of this JVM's bodies, in the order of their ranks
-     * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed
+     * @throws HvdException if a body threw; the first failure in time is the cause, later ones are suppressed. It is also
+     *     thrown if there are more ranks than GPUs
      */
     public static <R> List<R> spawn(int size, RankBody<R> body) {
         return spawn(size, InitOptions.standard(), body);
@@ -90,7 +94,11 @@ public final class Hvd {
                     ErrorId.BAD_ARGUMENT,
                     "spawn for ranks " + options.ranks() + ": threads take part all or not at all");
         }
-        return JOB.spawn(size, options.processSets(), config -> handling(config, options), onRank(options, body));
+        return JOB.spawn(
+                size,
+                options.processSets(),
+                config -> handling(config, options).withGpusPerRank(options.gpusPerRank()),
+                onRank(options, body));
     }
 
     private static HvdConfig handling(HvdConfig config, InitOptions options) {

@@ -71,12 +71,26 @@ class DeviceMismatchTest {
     }
 
     @Test
-    void anAllreduceOnGpusBesideARankThatHasJoinedIsRefusedWithItsNumber() {
+    void anAllreduceOnGpusBesideARankThatHasJoinedIsRefusedLikeAnyOtherThere() {
         List<Float> afterwards = Hvd.spawn(2, hvd -> {
             if (hvd.rank() == 0) {
-                assertThatThrownBy(() -> hvd.allreduceInPlace("weight.grad", onGpu(0), AllreduceOptions.sum()))
+                assertUnsupported(
+                        () -> hvd.allreduceInPlace("weight.grad", onGpu(0), AllreduceOptions.sum()), "allreduce");
+            }
+            hvd.join();
+            return hvd.allreduce("next", Tensor.of(hvd.rank() + 1f), AllreduceOptions.sum())
+                    .item();
+        });
+        assertThat(afterwards).containsExactly(3f, 3f);
+    }
+
+    @Test
+    void anAllgatherOnGpusBesideARankThatHasJoinedIsRefusedWithItsNumber() {
+        List<Float> afterwards = Hvd.spawn(2, hvd -> {
+            if (hvd.rank() == 0) {
+                assertThatThrownBy(() -> hvd.allgather("rows", onGpu(0)))
                         .isInstanceOf(RankMismatchException.class)
-                        .hasMessageContainingAll("weight.grad", "allreduce on CUDA", "{1}", "joined", "on the host");
+                        .hasMessageContainingAll("rows", "allgather on CUDA", "{1}", "joined", "only allreduce can");
             }
             hvd.join();
             return hvd.allreduce("next", Tensor.of(hvd.rank() + 1f), AllreduceOptions.sum())

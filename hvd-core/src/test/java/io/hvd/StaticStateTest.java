@@ -34,7 +34,7 @@ class StaticStateTest {
             "io.hvd.Hvd.process", "the context of the rank that this process is",
             "io.hvd.backend.mpi.MpiProvider.PROCESS", "MPI starts and ends once in a process",
             "io.hvd.backend.nccl.CudaPresence.process", "a library that has failed to load fails again",
-            "io.hvd.backend.nccl.NcclPresence.process", "a library that has failed to load fails again",
+            "io.hvd.backend.nccl.NcclPresence.presence", "a library that has failed to load fails again",
             "io.hvd.backend.nccl.RankGpu.CLEANER", "one thread gives back the memory of all tensors");
 
     /** Arrays that nobody writes into after they were made. */

@@ -10,9 +10,15 @@ import java.nio.file.Path;
  * @param uncaughtHandler whether a thread that ends by an exception ends the job
  * @param showRanks whether every rank says at init where it runs
  * @param reportFolder where the report of a hang goes
+ * @param ncclRas whether NCCL's RAS is asked for the report of a hang
  */
 record DebugSettings(
-        int flightRecorderCalls, int divergenceSteps, boolean uncaughtHandler, boolean showRanks, Path reportFolder) {
+        int flightRecorderCalls,
+        int divergenceSteps,
+        boolean uncaughtHandler,
+        boolean showRanks,
+        Path reportFolder,
+        boolean ncclRas) {
     private static final int MOST_CALLS = 1_000_000;
 
     static DebugSettings from(SettingReader reader) {
@@ -21,10 +27,11 @@ record DebugSettings(
                 reader.between(Setting.DIVERGENCE_STEPS, 0, Integer.MAX_VALUE),
                 reader.flag(Setting.UNCAUGHT_HANDLER),
                 reader.flag(Setting.SHOW_RANKS),
-                Path.of(reader.value(Setting.REPORT_DIR)));
+                Path.of(reader.value(Setting.REPORT_DIR)),
+                reader.flag(Setting.NCCL_RAS));
     }
 
     DebugSettings withoutUncaughtHandler() {
-        return new DebugSettings(flightRecorderCalls, divergenceSteps, false, showRanks, reportFolder);
+        return new DebugSettings(flightRecorderCalls, divergenceSteps, false, showRanks, reportFolder, ncclRas);
     }
 }

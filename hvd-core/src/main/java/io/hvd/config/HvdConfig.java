@@ -277,6 +277,11 @@ public record HvdConfig(
         return debug.reportFolder();
     }
 
+    /** Whether NCCL's RAS is asked for the report of a hang. */
+    public boolean asksNcclRas() {
+        return debug.ncclRas();
+    }
+
     public long fusionThresholdBytes() {
         return engine.fusionThresholdBytes();
     }

@@ -130,6 +130,11 @@ public enum Setting {
             RANK,
             "1 makes every rank log at init where it runs, as ranks in a Slurm job always do; set by horovodrun --verbose"),
     REPORT_DIR("HVD_REPORT_DIR", ".", RANK, "folder for the report of a hang"),
+    NCCL_RAS(
+            "HVD_NCCL_RAS",
+            "1",
+            RANK,
+            "0 leaves NCCL's RAS out of the report of a hang; otherwise it is asked at NCCL_RAS_ADDR, for 3 seconds at most"),
     FAILURE_DIR("HVD_FAILURE_DIR", "", RANK, "folder for failure records, set by horovodrun"),
     LAUNCHER_ADDRESS(
             "HVD_LAUNCHER_ADDRESS",

@@ -99,7 +99,7 @@ sealed interface Batch {
 
         @Override
         public void carryOut(Execution on) {
-            on.allreduce();
+            on.allreduceOfSome();
         }
     }
 

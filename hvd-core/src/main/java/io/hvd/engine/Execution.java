@@ -137,6 +137,19 @@ final class Execution {
         data.allreduce(inputs(), outputs(), how());
     }
 
+    /** Some ranks have joined; where this one has, it stands in for all operations of the batch. */
+    void allreduceOfSome() {
+        if (!ops.get(0).isStandIn()) {
+            allreduce();
+            return;
+        }
+        for (PendingOp op : ops) {
+            Reducing.Allreduce asked = (Reducing.Allreduce) op.request();
+            op.neutral(data.filled(asked.device(), Neutral.element(asked), asked.shape()));
+        }
+        data.allreduceNeutral(inputs(), how());
+    }
+
     void broadcast() {
         data.broadcast(inputs(), outputs(), root());
     }

@@ -69,14 +69,12 @@ final class Joining {
         joined.keySet().forEach(rank -> ranks.add(members.get(rank)));
         return Optional.of("tensor \"" + first.name() + "\": " + first.kind() + place(first)
                 + " cannot do without ranks " + RankSet.format(ranks)
-                + ", which have joined; only allreduce on the host can. Sparse gradients travel by allgather:"
+                + ", which have joined; only allreduce can. Sparse gradients travel by allgather:"
                 + " let them travel as dense ones (sparseAsDense)");
     }
 
     private static boolean servesSome(Request request) {
-        return request instanceof Request.Barrier
-                || (request instanceof Reducing.Allreduce allreduce
-                        && allreduce.device().isCpu());
+        return request instanceof Request.Barrier || request instanceof Reducing.Allreduce;
     }
 
     private static String place(Request request) {

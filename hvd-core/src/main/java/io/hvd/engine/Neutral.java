@@ -1,8 +1,8 @@
 package io.hvd.engine;
 
-import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 
@@ -14,28 +14,16 @@ final class Neutral {
 
     private Neutral() {}
 
-    /**
-     * The request of another rank, but without a factor for the inputs, because neutral elements must keep their
-     * values. The factor for the results stays, for this rank may be the one that applies it for all.
-     */
-    static Reducing.Allreduce unscaled(Reducing.Allreduce template) {
-        Reduction how = template.how();
-        return new Reducing.Allreduce(
-                template.name(),
-                template.payload(),
-                new Reduction(how.op(), how.wire(), 1, how.postscale()),
-                template.group());
-    }
-
-    static Tensor tensor(Reducing.Allreduce request) {
-        Tensor tensor = Tensor.zeros(request.dtype(), request.shape());
+    /** The element of which the contribution consists, as a tensor of its own in the host's memory. */
+    static Tensor element(Reducing.Allreduce request) {
+        Tensor element = Tensor.zeros(request.dtype(), Shape.of(1));
         ReduceOp op = request.how().op();
         if (op == ReduceOp.MIN || op == ReduceOp.MAX || op == ReduceOp.PRODUCT) {
-            Object elements = tensor.toArray();
+            Object elements = element.toArray();
             fill(elements, request.dtype(), op);
-            tensor.copyFrom(Tensor.wrap(elements, request.dtype(), request.shape()));
+            element.copyFrom(Tensor.wrap(elements, request.dtype(), element.shape()));
         }
-        return tensor;
+        return element;
     }
 
     private static void fill(Object elements, DType type, ReduceOp op) {

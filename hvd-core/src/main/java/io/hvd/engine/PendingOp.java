@@ -86,13 +86,22 @@ public final class PendingOp implements Recorded, Awaited {
     }
 
     /**
-     * An operation of neutral elements that a rank which has joined carries out in place of another rank's operation;
-     * no thread waits for it.
+     * An operation that a rank which has joined carries out in place of another rank's operation; no thread waits for
+     * it. It gets its neutral elements by {@link #neutral} when it is carried out.
      */
-    static PendingOp standIn(Reducing.Allreduce template) {
-        Reducing.Allreduce request = Neutral.unscaled(template);
-        Tensor neutral = Neutral.tensor(request);
-        return new PendingOp(null, null, request, neutral, neutral, null, null, null);
+    static PendingOp standIn(Reducing.Allreduce request) {
+        return new PendingOp(null, null, request, null, null, null, null, null);
+    }
+
+    /** Whether it takes the place of an operation that this rank has not asked for. */
+    boolean isStandIn() {
+        return slot == null;
+    }
+
+    /** Sets the elements of a stand-in; the result is written over them. */
+    void neutral(Tensor elements) {
+        input = elements;
+        output = elements;
     }
 
     /**

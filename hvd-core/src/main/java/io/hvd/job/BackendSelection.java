@@ -9,6 +9,7 @@ import io.hvd.config.HvdConfig.BackendChoice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.BackendProvider;
+import java.util.List;
 
 /** Chooses the back end of this process by the settings and by the launcher that started it. */
 final class BackendSelection {
@@ -29,6 +30,25 @@ final class BackendSelection {
             case NCCL -> new NcclProvider(new SharedProvider(MpiProvider.ofThisProcess()), GpuAssignment::assign);
             default -> LocalProvider.team(1, config.stageBytes()).get(0);
         };
+    }
+
+    /**
+     * The providers of ranks that are threads of this process, each with GPUs of its own if there are some and the
+     * settings allow it.
+     *
+     * @param hosts the providers of their host back ends, by thread
+     */
+    static List<BackendProvider> ofThreads(List<? extends BackendProvider> hosts, HvdConfig config) {
+        return takesGpus(config)
+                ? hosts.stream()
+                        .<BackendProvider>map(host -> new NcclProvider(host, GpuAssignment::assign))
+                        .toList()
+                : List.copyOf(hosts);
+    }
+
+    /** Whether ranks that are threads get GPUs; the back ends local and mpi, asked for by name, have none. */
+    static boolean takesGpus(HvdConfig config) {
+        return config.backend() == BackendChoice.AUTO || config.backend() == BackendChoice.NCCL;
     }
 
     /** Whether threads of this process are ranks of a job that has others. */

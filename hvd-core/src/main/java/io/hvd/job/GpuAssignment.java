@@ -23,6 +23,11 @@ final class GpuAssignment {
         return assign(topology, config, ServiceLoader.load(GpuDriver.class));
     }
 
+    /** As {@link #assign(Topology, HvdConfig)}, for a rank that is a thread. */
+    static List<Device> ofThread(Topology topology, HvdConfig config) {
+        return BackendSelection.takesGpus(config) ? assign(topology, config) : List.of();
+    }
+
     /** The back end mpi takes no tensors on GPUs, so a job that asks for it by name leaves the drivers alone. */
     static List<Device> assign(Topology topology, HvdConfig config, Iterable<GpuDriver> drivers) {
         if (config.backend() == BackendChoice.MPI) {

@@ -7,6 +7,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Peers;
+import io.hvd.spi.BackendProvider;
 import io.hvd.spi.Topology;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,6 +21,7 @@ final class LaunchedJob implements SpawnedJob {
     private final List<List<Integer>> processSets;
     private final HvdConfig config;
     private final List<HybridProvider> team;
+    private final List<BackendProvider> providers;
     /** Each speaks for its own rank; the first one watches the process. */
     private final List<JobGuard> guards = new ArrayList<>();
 
@@ -29,6 +31,7 @@ final class LaunchedJob implements SpawnedJob {
         this.processSets = processSets;
         this.config = config;
         this.team = HybridProvider.team(threads, stageBytes, MpiProvider.ofThisProcess());
+        this.providers = BackendSelection.ofThreads(team, config);
         guards.add(process);
         while (guards.size() < threads) {
             guards.add(new JobGuard(new FailureReport(config)));
@@ -38,7 +41,7 @@ final class LaunchedJob implements SpawnedJob {
     @Override
     public Membership join(int thread) {
         JoinRequest request = new JoinRequest(
-                team.get(thread),
+                providers.get(thread),
                 config,
                 backend -> Peers.connect(backend, config.controlInterface()),
                 new Events(thread));
@@ -48,6 +51,7 @@ final class LaunchedJob implements SpawnedJob {
         } else {
             guards.get(thread).follow(membership);
         }
+        membership.assign(GpuAssignment.ofThread(membership.topology(), config));
         return membership;
     }
 

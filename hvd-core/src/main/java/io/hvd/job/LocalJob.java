@@ -6,6 +6,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.monitor.HangReport;
 import io.hvd.monitor.Peers;
+import io.hvd.spi.BackendProvider;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -15,7 +16,7 @@ final class LocalJob implements SpawnedJob {
     private final List<List<Integer>> processSets;
     private final HvdConfig config;
     private final SpawnFailures failures;
-    private final List<LocalProvider> team;
+    private final List<BackendProvider> team;
     private final List<Peers> monitors;
     private final Set<Integer> reporters = new HashSet<>();
 
@@ -23,14 +24,23 @@ final class LocalJob implements SpawnedJob {
         this.processSets = processSets;
         this.config = config;
         this.failures = failures;
-        this.team = LocalProvider.team(size, stageBytes);
+        this.team = BackendSelection.ofThreads(LocalProvider.team(size, stageBytes), config);
         this.monitors = Peers.ofThreads(size, "this JVM");
     }
 
     @Override
     public Membership join(int thread) {
-        return new JoinRequest(team.get(thread), config, backend -> monitors.get(thread), new EndOfAll())
+        Membership membership = new JoinRequest(
+                        team.get(thread), config, backend -> monitors.get(thread), new EndOfAll())
                 .join(List.of(), processSets);
+        try {
+            membership.assign(GpuAssignment.ofThread(membership.topology(), config));
+        } catch (RuntimeException e) {
+            // The others have joined, and would wait for this one.
+            membership.abort(1, "rank " + thread + " could not take its GPU: " + e.getMessage());
+            throw e;
+        }
+        return membership;
     }
 
     @Override

@@ -21,6 +21,7 @@ final class HangText {
                 .limit(MOST_RANKS)
                 .forEach(view -> text.append("hvd:   ").append(line(view)).append('\n'));
         more(text, situation.ranks().size() - MOST_RANKS, "ranks");
+        quote(text, situation.ras());
         return text.append("hvd: stacks, calls and memory of all ranks: ")
                 .append(file)
                 .append("\nhvd: rank ")
@@ -36,7 +37,24 @@ final class HangText {
                         + " at " + when + "\n\n" + situation.verdict() + "\n\nCollectives that wait\n");
         situation.overdue().forEach(wait -> text.append("  ").append(line(wait)).append('\n'));
         situation.ranks().forEach(view -> text.append('\n').append(inFull(view)));
+        if (!situation.ras().isEmpty()) {
+            text.append("\n==== NCCL's RAS at ")
+                    .append(situation.ras().address())
+                    .append('\n');
+            situation
+                    .ras()
+                    .lines()
+                    .forEach(line -> text.append("  ").append(line).append('\n'));
+            text.append(situation.ras().isWhole() ? "" : "  ... cut off\n");
+        }
         return text.toString();
+    }
+
+    private static void quote(StringBuilder text, RasAnswer ras) {
+        if (!ras.isEmpty()) {
+            text.append("hvd: NCCL's RAS at ").append(ras.address()).append(" says:\n");
+            ras.quoted().forEach(line -> text.append("hvd:   ").append(line).append('\n'));
+        }
     }
 
     private static void more(StringBuilder text, int left, String what) {

@@ -20,6 +20,9 @@ import org.slf4j.LoggerFactory;
 public final class Monitor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Monitor.class);
     private static final Duration END_LIMIT = Duration.ofSeconds(1);
+    /** Less than the ranks wait for their reporter, see {@link #ALONE_MILLIS}. */
+    private static final Duration RAS_LIMIT = Duration.ofSeconds(3);
+
     private static final int PUBLISHED_CALLS = 8;
     /** The number of missed signs of life in a row after which a rank is passed over as reporter. */
     private static final int SILENT_BEATS = 3;
@@ -202,7 +205,8 @@ public final class Monitor implements AutoCloseable {
         if (overdue.isEmpty() || !ended.compareAndSet(false, true)) {
             return;
         }
-        Situation situation = new Situation(peers.self(), overdue, views);
+        Situation situation =
+                new Situation(peers.self(), overdue, views, settings.ras().ask(RAS_LIMIT));
         String file = HangFile.write(settings.folder(), situation);
         System.err.print(HangText.summary(situation, file));
         System.err.flush();

@@ -10,8 +10,9 @@ import java.time.Duration;
  * @param warning age of a waiting collective from which on a warning is logged, once per this time; 0 for no warnings
  * @param limit age at which the hang is reported and the job ended; 0 for never
  * @param folder where the report of a hang is written
+ * @param ras asked before a hang is reported
  */
-record MonitorSettings(Duration warning, Duration limit, Path folder) {
+record MonitorSettings(Duration warning, Duration limit, Path folder, NcclRas ras) {
     private static final long LONGEST_BEAT_MILLIS = 1_000;
     private static final long SHORTEST_BEAT_MILLIS = 50;
     /**
@@ -20,6 +21,11 @@ record MonitorSettings(Duration warning, Duration limit, Path folder) {
      */
     private static final int BEATS_PER_PATIENCE = 5;
 
+    /** Settings that leave NCCL's RAS alone. */
+    MonitorSettings(Duration warning, Duration limit, Path folder) {
+        this(warning, limit, folder, NcclRas.OFF);
+    }
+
     public MonitorSettings {
         if (warning.isNegative() || limit.isNegative()) {
             throw new IllegalArgumentException("warning " + warning + ", limit " + limit + ": negative");
@@ -27,7 +33,11 @@ record MonitorSettings(Duration warning, Duration limit, Path folder) {
     }
 
     static MonitorSettings of(HvdConfig config) {
-        return new MonitorSettings(config.stallWarning(), config.stallShutdown(), config.reportFolder());
+        return new MonitorSettings(
+                config.stallWarning(),
+                config.stallShutdown(),
+                config.reportFolder(),
+                NcclRas.of(config.asksNcclRas(), System.getenv()));
     }
 
     /** Warns after a minute and ends the job after ten. */

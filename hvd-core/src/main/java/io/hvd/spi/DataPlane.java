@@ -4,6 +4,7 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -27,6 +28,27 @@ public interface DataPlane extends Collectives, VetoableAllreduce {
 
     /** Allocates a tensor for an operation's output, on this rank's device of that kind. */
     Tensor output(Device device, DType dtype, Shape shape);
+
+    /**
+     * Allocates a tensor as {@link #output} does, and sets all its elements to one value.
+     *
+     * @param element a tensor of one element in the host's memory, which has the value and the type
+     */
+    Tensor filled(Device device, Tensor element, Shape shape);
+
+    /** Whether the element that {@link #filled} gets is zero, of which memory can be made fast. */
+    static boolean isZero(Tensor element) {
+        return element.toFloatArray()[0] == 0;
+    }
+
+    /**
+     * Takes part in an allreduce of the other ranks with elements that do not change its result. The results are
+     * written over them.
+     *
+     * @param neutral tensors as the other ranks have them; they are not multiplied by {@code how.prescale()}
+     * @param how the reduction with which the other ranks call {@link #allreduce}
+     */
+    void allreduceNeutral(List<Tensor> neutral, Reduction how);
 
     /** Whether {@link #allreduceUnlessVetoed} may be called on any thread, by one at a time, for tensors on such a device. */
     boolean takesAnyThread(Device device);

@@ -1,9 +1,11 @@
 package io.hvd.spi;
 
+import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -19,6 +21,25 @@ public abstract class HostDataPlane implements DataPlane {
     @Override
     public final Tensor output(Device device, DType dtype, Shape shape) {
         return Tensor.zeros(dtype, shape);
+    }
+
+    @Override
+    public final Tensor filled(Device device, Tensor element, Shape shape) {
+        Tensor filled = output(device, element.dtype(), shape);
+        long elements = filled.elements();
+        if (elements > 0 && !DataPlane.isZero(element)) {
+            Converter converter = new Converter();
+            converter.copy(element, 0, filled, 0, 1);
+            for (long done = 1; done < elements; done *= 2) {
+                converter.copy(filled, 0, filled, done, Math.min(done, elements - done));
+            }
+        }
+        return filled;
+    }
+
+    @Override
+    public final void allreduceNeutral(List<Tensor> neutral, Reduction how) {
+        allreduce(neutral, neutral, how.prescaled());
     }
 
     @Override

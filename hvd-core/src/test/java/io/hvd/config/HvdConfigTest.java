@@ -75,7 +75,7 @@ class HvdConfigTest {
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
         assertThat(config.stallWarning()).hasSeconds(60);
         assertThat(config.stallShutdown()).hasSeconds(600);
-        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, true, false, Path.of(".")));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, true, false, Path.of("."), true));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(new AutotuneSettings(false, Optional.empty(), 3, 10, 20, 0.8));
@@ -97,6 +97,7 @@ class HvdConfigTest {
                 Map.entry("HVD_UNCAUGHT_HANDLER", "0"),
                 Map.entry("HVD_SHOW_RANKS", "1"),
                 Map.entry("HVD_REPORT_DIR", "/reports"),
+                Map.entry("HVD_NCCL_RAS", "0"),
                 Map.entry("HOROVOD_LOG_LEVEL", "Debug"),
                 Map.entry("HOROVOD_LOG_HIDE_TIME", "1"),
                 Map.entry("HOROVOD_TIMELINE_MARK_CYCLES", "1"),
@@ -111,7 +112,7 @@ class HvdConfigTest {
         assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
         assertThat(config.stallWarning()).isZero();
         assertThat(config.stallShutdown()).isZero();
-        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, false, true, Path.of("/reports")));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, false, true, Path.of("/reports"), false));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())

@@ -35,6 +35,7 @@ final class MonitorTest {
     @TempDir
     Path folder;
 
+    private NcclRas ras = NcclRas.OFF;
     private final List<AutoCloseable> open = new ArrayList<>();
     private final LinkedBlockingQueue<HangReport> reports = new LinkedBlockingQueue<>();
     private final List<String> order = Collections.synchronizedList(new ArrayList<>());
@@ -67,6 +68,27 @@ final class MonitorTest {
                 .contains("==== rank 2", "allreduce \"gradient\" float32 [5] at ");
         try (Stream<Path> files = Files.list(folder)) {
             assertThat(files).hasSize(1);
+        }
+    }
+
+    @Test
+    void whatNcclsRasSaysIsPartOfTheVerdictAndOfTheReport() throws Exception {
+        try (RasServer server = RasServer.answering(RasServer.INCOMPLETE)) {
+            ras = server.ras(folder);
+            submit(1);
+            submit(2);
+            start(SharedPeers.team(SIZE, "here"), 0, 1, 2);
+
+            HangReport told = next();
+            assertThat(told.verdict())
+                    .startsWith("rank 0 has not called allreduce \"gradient\"")
+                    .contains("(NCCL's RAS says: INCOMPLETE; Missing communicator data from 1 job process; Process");
+            assertThat(Files.readString(Path.of(told.file())))
+                    .contains(
+                            "==== NCCL's RAS at localhost:" + server.port(),
+                            "  Missing communicator data",
+                            "  #0-0 (27a079b828ff1a75) MISMATCH",
+                            "RUNNING  INCOMPLETE");
         }
     }
 
@@ -257,7 +279,7 @@ final class MonitorTest {
     }
 
     private List<Monitor> start(List<Peers> peers, int... ranks) {
-        MonitorSettings settings = new MonitorSettings(Duration.ofMillis(250), Duration.ofMillis(700), folder);
+        MonitorSettings settings = new MonitorSettings(Duration.ofMillis(250), Duration.ofMillis(700), folder, ras);
         List<Monitor> monitors = new ArrayList<>();
         for (int rank : ranks) {
             Self self = new Self(recorders.get(rank), Thread.currentThread(), Thread.currentThread());

@@ -131,6 +131,21 @@ final class VerdictTest {
                 .contains("    at Loader.read(Loader.java:11)\n", "1. allreduce \"a\" float32 [3]", "heap", "others");
     }
 
+    @Test
+    void whatNcclsRasSaysIsQuotedInTheSummaryAndStandsInFullInTheFile() {
+        List<RankView> ranks = List.of(waits(0, LONG), waits(1, LONG));
+        List<String> said = List.of("Job summary", "Errors", "  INCOMPLETE", "  Missing 1 process");
+        Situation situation = new Situation(0, Wait.of(ranks), ranks, new RasAnswer("localhost:28028", said, false));
+
+        assertThat(HangText.summary(situation, "/reports/hang.txt"))
+                .contains("(NCCL's RAS says: INCOMPLETE; Missing 1 process)\n")
+                .contains("hvd: NCCL's RAS at localhost:28028 says:\nhvd:   Errors\nhvd:   INCOMPLETE\n")
+                .doesNotContain("Job summary");
+        assertThat(HangText.inFull(situation, "noon"))
+                .contains("==== NCCL's RAS at localhost:28028\n  Job summary\n  Errors\n    INCOMPLETE\n")
+                .endsWith("  ... cut off\n");
+    }
+
     private static String verdict(RankView... ranks) {
         return Verdict.of(Wait.of(List.of(ranks)), List.of(ranks));
     }

@@ -1,9 +1,11 @@
 package io.hvd.optimizer;
 
 import io.hvd.ProcessSet;
+import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Converter;
+import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -11,10 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.zip.CRC32;
-import java.util.zip.CRC32C;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import java.util.function.IntFunction;
 
 /**
  * Compares the replicas every so many steps, because ranks whose parameters drift apart train on
@@ -22,13 +21,13 @@ import org.slf4j.LoggerFactory;
  * for the parameter.
  */
 final class DivergenceGuard {
-    private static final Logger LOG = LoggerFactory.getLogger(DivergenceGuard.class);
     private static final int STAGE_BYTES = 1 << 16;
 
     private final ProcessSet set;
     private final List<Parameter> parameters;
     private final int everySteps;
     private final String scope;
+    private final DeviceFingerprints onGpus;
     private final Converter converter = new Converter();
     private final ByteBuffer stage = ByteBuffer.allocateDirect(STAGE_BYTES).order(ByteOrder.nativeOrder());
     private long steps;
@@ -40,15 +39,17 @@ final class DivergenceGuard {
      * @param scope keeps the guards of several optimizers apart
      */
     DivergenceGuard(ProcessSet set, List<Parameter> parameters, int everySteps, String scope) {
-        boolean onHost = parameters.stream()
-                .allMatch(parameter -> parameter.value().device().isCpu());
-        if (everySteps > 0 && !onHost && set.included() && set.rank() == 0) {
-            LOG.info("parameters on GPUs are not compared between ranks: there is no hash of GPU memory yet");
-        }
+        this(set, parameters, everySteps, scope, CudaDevice::open);
+    }
+
+    /** @param opener opens a GPU by its index */
+    DivergenceGuard(
+            ProcessSet set, List<Parameter> parameters, int everySteps, String scope, IntFunction<CudaDevice> opener) {
         this.set = set;
         this.parameters = parameters;
-        this.everySteps = onHost && set.included() && set.size() > 1 ? everySteps : 0;
+        this.everySteps = set.included() && set.size() > 1 ? everySteps : 0;
         this.scope = scope;
+        this.onGpus = new DeviceFingerprints(opener);
     }
 
     /**
@@ -122,18 +123,17 @@ final class DivergenceGuard {
         throw new IllegalStateException("the sum of hashes differs, and no hash does");
     }
 
-    /** CRC-32C and CRC-32 side by side: two different polynomials, both in hardware. */
     private long hash(Tensor tensor) {
-        CRC32C high = new CRC32C();
-        CRC32 low = new CRC32();
+        if (tensor.memory() instanceof DeviceMemory memory) {
+            return onGpus.of(memory);
+        }
+        Fingerprint fingerprint = new Fingerprint();
         int chunk = STAGE_BYTES / tensor.dtype().bytes();
         for (long from = 0; from < tensor.elements(); from += chunk) {
             int count = (int) Math.min(chunk, tensor.elements() - from);
             converter.pack(tensor, from, count, stage, 0, tensor.dtype(), 1.0);
-            int bytes = count * tensor.dtype().bytes();
-            high.update(stage.slice(0, bytes));
-            low.update(stage.slice(0, bytes));
+            fingerprint.add(stage, count * tensor.dtype().bytes());
         }
-        return high.getValue() << 32 | low.getValue();
+        return fingerprint.value();
     }
 }

@@ -4,8 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.hvd.Hvd;
+import io.hvd.backend.cuda.SimulatedGpu;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
+import io.hvd.tensor.DeviceMemory;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -66,6 +71,46 @@ class DivergenceGuardTest {
                     .hasMessageContainingAll("step 1", "\"first\"", "broadcastParameters");
             return null;
         });
+    }
+
+    /** The step's work is still queued when the guard comes, and the parameter has several pieces and a rest. */
+    @Test
+    void aParameterOnAGpuIsComparedAsTheStepLeavesItAndNamed() {
+        int elements = DeviceFingerprints.PIECE_BYTES * 5 / 8 + 3;
+        Hvd.spawn(3, hvd -> {
+            SimulatedGpu gpu = new SimulatedGpu();
+            gpu.enter();
+            long compute = gpu.createStream();
+            List<Parameter> parameters =
+                    List.of(onGpu(gpu, "small", 5, compute), onGpu(gpu, "large", elements, compute));
+            DivergenceGuard guard = new DivergenceGuard(hvd, parameters, 1, "", index -> gpu.device());
+            for (int step = 1; step <= 4; step++) {
+                update(gpu, parameters.get(1), elements - 1, 1f / step);
+                guard.stepped();
+            }
+            for (int changed : new int[] {elements - 1, DeviceFingerprints.PIECE_BYTES / 4, 0}) {
+                update(gpu, parameters.get(1), changed, hvd.rank() == 2 ? 2 : 3);
+                assertThat(catchThrowableOfType(HvdException.class, guard::stepped))
+                        .as("element %s", changed)
+                        .hasMessageContainingAll("\"large\"", "[0, 1]", "[2]", "equal after step 4");
+                update(gpu, parameters.get(1), changed, 4);
+                gpu.awaitAll();
+            }
+            assertThat(gpu.failure()).isNull();
+            return null;
+        });
+    }
+
+    private static Parameter onGpu(SimulatedGpu gpu, String name, int elements, long stream) {
+        Tensor zeros = Tensor.zeros(DType.FLOAT32, Shape.of(elements));
+        Tensor value = gpu.copyOf(zeros, Device.cuda(0), stream);
+        return new Parameter(name, value, zeros);
+    }
+
+    /** Queues what changes one element. */
+    private static void update(SimulatedGpu gpu, Parameter parameter, int element, float to) {
+        DeviceMemory memory = (DeviceMemory) parameter.value().memory();
+        gpu.enqueue(memory.stream(), () -> gpu.at(memory.address()).putFloat(4 * element, to));
     }
 
     @Test

@@ -60,6 +60,11 @@ public final class CudaDevice implements AutoCloseable {
         return new DeviceStage(cuda, bytes);
     }
 
+    /** Queues the writing of zeros. */
+    public void clear(long address, long bytes, long stream) {
+        cuda.clear(address, bytes, stream);
+    }
+
     /** Allocates memory of the host that the GPU reads and writes by itself. */
     public PinnedStage allocatePinned(int bytes) {
         return new PinnedStage(cuda, bytes);

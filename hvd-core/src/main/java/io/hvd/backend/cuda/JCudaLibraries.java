@@ -27,9 +27,10 @@ public final class JCudaLibraries {
 
     /**
      * Loads the libraries. Throws LinkageError if the driver interface is found neither on the JVM's path of native
-     * libraries nor in JCuda's jar of natives, or if there is no libcuda.so.1 for it.
+     * libraries nor in JCuda's jar of natives, or if there is no libcuda.so.1 for it. One thread at a time, because the
+     * property belongs to the process and several ranks may be its threads.
      */
-    public static void load() {
+    public static synchronized void load() {
         Map<String, byte[]> natives = packedNatives();
         if (natives.isEmpty()) {
             initialise();

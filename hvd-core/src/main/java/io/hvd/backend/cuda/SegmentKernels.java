@@ -70,6 +70,11 @@ public final class SegmentKernels {
         launch(conversion.kernel(true), segments, conversion.scale(), nonFinite, stream);
     }
 
+    /** Makes room for launches of so many segments, which then allocate nothing. */
+    public void reserve(int segments) {
+        tables.reserve(Math.multiplyExact(segments, SegmentTable.ROW_BYTES));
+    }
+
     /** Waits for the work that is under way, then frees everything. */
     void close() {
         tables.close();

@@ -22,15 +22,29 @@ final class TableRing {
 
     /** The next slot, which can be written, with room for this number of bytes. */
     Slot take(int bytes) {
-        Slot slot = slots[next];
-        if (slot == null) {
-            slot = new Slot(cuda.createEvent());
-            slots[next] = slot;
-        }
+        Slot slot = slot(next);
         next = (next + 1) % slots.length;
         slot.makeFree();
         slot.makeRoom(bytes);
         return slot;
+    }
+
+    /** Makes room for this number of bytes in every slot; waits for those that are in use and too small. */
+    void reserve(int bytes) {
+        for (int i = 0; i < slots.length; i++) {
+            Slot slot = slot(i);
+            if (!slot.hasRoom(bytes)) {
+                slot.makeFree();
+                slot.makeRoom(bytes);
+            }
+        }
+    }
+
+    private Slot slot(int place) {
+        if (slots[place] == null) {
+            slots[place] = new Slot(cuda.createEvent());
+        }
+        return slots[place];
     }
 
     /** Waits until no table is in use. */
@@ -79,8 +93,12 @@ final class TableRing {
             }
         }
 
+        private boolean hasRoom(int bytes) {
+            return host != null && host.capacity() >= bytes;
+        }
+
         private void makeRoom(int bytes) {
-            if (host != null && host.capacity() >= bytes) {
+            if (hasRoom(bytes)) {
                 return;
             }
             release();

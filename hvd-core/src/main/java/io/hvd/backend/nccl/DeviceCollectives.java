@@ -106,6 +106,13 @@ final class DeviceCollectives implements DataPlane {
     }
 
     @Override
+    public Tensor filled(Device device, Tensor element, Shape shape) {
+        return device.isCpu()
+                ? host.filled(device, element, shape)
+                : perGpu.get(device.index()).gpu().filled(element, shape);
+    }
+
+    @Override
     public Completion completion() {
         return last.completion();
     }
@@ -147,6 +154,17 @@ final class DeviceCollectives implements DataPlane {
     @Override
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
         way(inputs.get(0), how).allreduce(inputs, outputs, how);
+    }
+
+    @Override
+    public void allreduceNeutral(List<Tensor> neutral, Reduction how) {
+        if (way(neutral.get(0), how) instanceof NcclCollectives nccl) {
+            nccl.allreduceNeutral(neutral, how);
+        } else if (last == host) {
+            host.allreduceNeutral(neutral, how);
+        } else {
+            last.allreduce(neutral, neutral, how.prescaled());
+        }
     }
 
     @Override

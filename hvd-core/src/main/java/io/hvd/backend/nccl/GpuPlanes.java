@@ -28,13 +28,22 @@ final class GpuPlanes {
 
     private final GpuSettings settings;
     private final Set<Integer> withoutGpu;
+    private final Set<Integer> sameProcess;
 
     /**
      * @param gpus the GPUs of this rank, at least one; all ranks that have GPUs have the same number
      * @param withoutGpu the ranks that have no GPU
+     * @param sameProcess with NCCL, this rank and the others that are threads of its process
      */
-    GpuPlanes(Backend host, List<RankGpu> gpus, NcclCalls nccl, GpuSettings settings, Set<Integer> withoutGpu) {
+    GpuPlanes(
+            Backend host,
+            List<RankGpu> gpus,
+            NcclCalls nccl,
+            GpuSettings settings,
+            Set<Integer> withoutGpu,
+            Set<Integer> sameProcess) {
         this.withoutGpu = withoutGpu;
+        this.sameProcess = sameProcess;
         this.host = host;
         this.gpus = gpus;
         this.nccl = nccl;
@@ -81,8 +90,22 @@ final class GpuPlanes {
         nccl.selectDevice(gpu.device().index());
         NcclCommunicator everybody = join(gpu, ofHost, members, members);
         HierarchicalAllreduce hierarchy = hierarchy(gpu, ofHost, members);
+        LaunchMeeting meeting = meeting(gpu, members);
         return DeviceCollectives.PerGpu.byNccl(
-                gpu, new NcclCollectives(gpu, everybody, hierarchy, settings.asyncCompletion()), staged);
+                gpu, new NcclCollectives(gpu, everybody, hierarchy, meeting, settings.asyncCompletion()), staged);
+    }
+
+    /** The meeting of those members that are threads of this process. */
+    private LaunchMeeting meeting(RankGpu gpu, List<Integer> members) {
+        List<Integer> here = members.stream().filter(sameProcess::contains).toList();
+        return here.size() < 2
+                ? LaunchMeeting.NOBODY
+                : new LaunchMeeting.OfThreads(
+                        gpu,
+                        host.collectives(here),
+                        here.stream().map(members::indexOf).toList(),
+                        here.indexOf(host.topology().rank()),
+                        members.size());
     }
 
     /** The allreduce in two levels; null if allreduces use one communicator of all members. */

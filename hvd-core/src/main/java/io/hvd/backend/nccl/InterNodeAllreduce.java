@@ -106,6 +106,9 @@ sealed interface InterNodeAllreduce {
             this.gpu = gpu;
             this.host = host;
             this.inside = inside;
+            // Made here, because no memory may be allocated once ranks of this process have launched NCCL's kernels.
+            gpu.pinned(0);
+            gpu.pinned(1);
         }
 
         @Override

@@ -30,9 +30,14 @@ final class NcclBackend implements Backend {
         this.onGpus = planes == null ? null : planes.over(host.collectives(), all);
     }
 
-    /** A back end with NCCL; all ranks call this together, each with its own GPUs. */
-    static NcclBackend joined(Backend host, NcclCalls nccl, List<RankGpu> gpus, GpuSettings settings) {
-        GpuPlanes planes = new GpuPlanes(host, gpus, nccl, settings, Set.of());
+    /**
+     * A back end with NCCL; all ranks call this together, each with its own GPUs.
+     *
+     * @param sameProcess this rank, and the others that are threads of its process
+     */
+    static NcclBackend joined(
+            Backend host, NcclCalls nccl, List<RankGpu> gpus, GpuSettings settings, Set<Integer> sameProcess) {
+        GpuPlanes planes = new GpuPlanes(host, gpus, nccl, settings, Set.of(), sameProcess);
         String description = "nccl " + nccl.version() + planes.wayAcrossNodes() + " over " + host.description();
         return new NcclBackend(host, description, gpus, planes);
     }
@@ -46,7 +51,7 @@ final class NcclBackend implements Backend {
     static NcclBackend throughHost(
             Backend host, List<RankGpu> gpus, GpuSettings settings, Set<Integer> withoutGpu, String why) {
         String description = host.description() + ", GPU tensors through the host without NCCL (" + why + ")";
-        GpuPlanes planes = gpus.isEmpty() ? null : new GpuPlanes(host, gpus, null, settings, withoutGpu);
+        GpuPlanes planes = gpus.isEmpty() ? null : new GpuPlanes(host, gpus, null, settings, withoutGpu, Set.of());
         return new NcclBackend(host, description, gpus, planes);
     }
 

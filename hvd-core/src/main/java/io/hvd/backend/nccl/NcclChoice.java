@@ -35,6 +35,16 @@ record NcclChoice(List<NcclFacts> all, List<String> hosts) {
                 .collect(Collectors.toSet());
     }
 
+    /** The ranks that are threads of this rank's process, and this rank. */
+    Set<Integer> sameProcess(int rank) {
+        NcclFacts mine = all.get(rank);
+        return IntStream.range(0, all.size())
+                .filter(other -> all.get(other).machine().equals(mine.machine())
+                        && all.get(other).process().equals(mine.process()))
+                .boxed()
+                .collect(Collectors.toSet());
+    }
+
     /** Throws if a rank cannot go on, or if two ranks got the same GPU without having been allowed to. */
     void requireSound(boolean sharing) {
         for (int rank = 0; rank < all.size(); rank++) {

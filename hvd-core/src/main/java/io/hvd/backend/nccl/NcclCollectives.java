@@ -37,19 +37,27 @@ final class NcclCollectives implements Collectives {
     /** The allreduce in two levels; null if allreduces use one communicator of all ranks. */
     private final HierarchicalAllreduce hierarchy;
 
+    private final LaunchMeeting meeting;
     private final boolean asynchronous;
     private Activities activities = Activities.UNHEARD;
     private Completion left;
 
     /**
      * @param hierarchy the allreduce in two levels; null if allreduces use one communicator of all ranks
+     * @param meeting comes before every launch of NCCL's kernels
      * @param asynchronous whether an operation counts as done for the host as soon as it is queued; the streams wait
      *     for it
      */
-    NcclCollectives(RankGpu gpu, NcclCommunicator nccl, HierarchicalAllreduce hierarchy, boolean asynchronous) {
+    NcclCollectives(
+            RankGpu gpu,
+            NcclCommunicator nccl,
+            HierarchicalAllreduce hierarchy,
+            LaunchMeeting meeting,
+            boolean asynchronous) {
         this.gpu = gpu;
         this.nccl = nccl;
         this.hierarchy = hierarchy;
+        this.meeting = meeting;
         this.asynchronous = asynchronous;
     }
 
@@ -75,33 +83,54 @@ final class NcclCollectives implements Collectives {
 
     @Override
     public void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        allreduce(inputs, outputs, how, isDirect(inputs, how));
+    }
+
+    /**
+     * Takes part in an allreduce for a rank that has joined. It takes the way that the other ranks take, which depends
+     * on their factor for the inputs; on the stage, the neutral elements are packed without it. Zeros, which are the
+     * only ones that NCCL multiplies, stay zeros.
+     */
+    void allreduceNeutral(List<Tensor> neutral, Reduction how) {
+        boolean direct = isDirect(neutral, how);
+        allreduce(neutral, neutral, direct ? how : how.prescaled(), direct);
+    }
+
+    private void allreduce(List<Tensor> inputs, List<Tensor> outputs, Reduction how, boolean direct) {
         if (hierarchy != null) {
             queued("HIERARCHICAL_ALLREDUCE", tensors(inputs, outputs), () -> hierarchy.run(inputs, outputs, how));
-            return;
+        } else {
+            queued("NCCL_ALLREDUCE", tensors(inputs, outputs), () -> {
+                if (direct) {
+                    allreduceDirectly(inputs, outputs, how);
+                } else {
+                    allreduceOverStage(inputs, outputs, how);
+                }
+            });
         }
-        queued("NCCL_ALLREDUCE", tensors(inputs, outputs), () -> {
-            if (isDirect(inputs, how)) {
-                reduceDirectly(
-                        inputs.get(0).dtype(),
-                        how,
-                        operator -> nccl.grouped(() -> {
-                            for (int i = 0; i < inputs.size(); i++) {
-                                Tensor input = inputs.get(i);
-                                if (input.elements() > 0) {
-                                    long to = gpu.address(outputs.get(i));
-                                    nccl.allReduce(gpu.address(input), to, input.elements(), how.wire(), operator);
-                                }
-                            }
-                        }));
-            } else {
-                overStage(inputs, how, layout -> {
-                    nccl.with(
-                            how.op().arithmeticOn(how.wire()),
-                            operator -> nccl.allReduce(
-                                    gpu.stage(0), gpu.stage(0), layout.elements(), how.wire(), operator));
-                    unpack(layout, outputs, how);
-                });
-            }
+    }
+
+    private void allreduceDirectly(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        reduceDirectly(
+                inputs.get(0).dtype(),
+                how,
+                operator -> nccl.grouped(() -> {
+                    for (int i = 0; i < inputs.size(); i++) {
+                        Tensor input = inputs.get(i);
+                        if (input.elements() > 0) {
+                            long to = gpu.address(outputs.get(i));
+                            nccl.allReduce(gpu.address(input), to, input.elements(), how.wire(), operator);
+                        }
+                    }
+                }));
+    }
+
+    private void allreduceOverStage(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
+        overStage(inputs, how, layout -> {
+            nccl.with(
+                    how.op().arithmeticOn(how.wire()),
+                    operator -> nccl.allReduce(gpu.stage(0), gpu.stage(0), layout.elements(), how.wire(), operator));
+            unpack(layout, outputs, how);
         });
     }
 
@@ -242,12 +271,20 @@ final class NcclCollectives implements Collectives {
 
     @Override
     public void send(Tensor tensor, int to) {
-        queued("NCCL_SEND", List.of(tensor), () -> nccl.send(gpu.address(tensor), tensor.bytes(), to));
+        queued(
+                "NCCL_SEND",
+                List.of(tensor),
+                () -> meeting.beforeTransfer(to, true, 1),
+                () -> nccl.send(gpu.address(tensor), tensor.bytes(), to));
     }
 
     @Override
     public void receive(Tensor tensor, int from) {
-        queued("NCCL_RECV", List.of(tensor), () -> nccl.receive(gpu.address(tensor), tensor.bytes(), from));
+        queued(
+                "NCCL_RECV",
+                List.of(tensor),
+                () -> meeting.beforeTransfer(from, false, 1),
+                () -> nccl.receive(gpu.address(tensor), tensor.bytes(), from));
     }
 
     private void requireSound() {
@@ -269,6 +306,7 @@ final class NcclCollectives implements Collectives {
             hierarchy.close();
         }
         nccl.close();
+        meeting.close();
     }
 
     @Override
@@ -313,8 +351,13 @@ final class NcclCollectives implements Collectives {
     }
 
     private void queued(String activity, Collection<Tensor> tensors, Runnable body) {
+        queued(activity, tensors, () -> meeting.beforeCollective(tensors.size()), body);
+    }
+
+    private void queued(String activity, Collection<Tensor> tensors, Runnable meet, Runnable body) {
         long begun = activities.begin();
         gpu.begin(tensors);
+        meet.run();
         body.run();
         gpu.end(tensors);
         activities.end(activity, begun);

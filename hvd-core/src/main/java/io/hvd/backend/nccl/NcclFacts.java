@@ -9,6 +9,7 @@ import java.util.List;
  *
  * @param machine identifies the machine; the same for all ranks whose GPUs are in it
  * @param hostId the value of NCCL_HOSTID, by which NCCL identifies the machine if it is set; empty if it is not
+ * @param process identifies the process among those of the machine; the same for ranks that are its threads
  * @param gpus PCI ids of this rank's GPUs
  * @param nccl the version of NCCL; empty if it does not load
  * @param missing the reason why NCCL cannot be used on this rank; empty if it can
@@ -20,6 +21,7 @@ import java.util.List;
 record NcclFacts(
         String machine,
         String hostId,
+        String process,
         List<String> gpus,
         String nccl,
         String missing,
@@ -28,13 +30,14 @@ record NcclFacts(
         String error) {
     /** These facts after an attempt to open the GPUs. @param why the reason why they are not open; empty if they are */
     NcclFacts withUnreached(String why) {
-        return new NcclFacts(machine, hostId, gpus, nccl, missing, why, ways, error);
+        return new NcclFacts(machine, hostId, process, gpus, nccl, missing, why, ways, error);
     }
 
     byte[] encode() {
         return MessageWriter.encode(out -> {
             out.writeText(machine);
             out.writeText(hostId);
+            out.writeText(process);
             out.writeList(gpus, MessageWriter::writeText);
             out.writeText(nccl);
             out.writeText(missing);
@@ -49,6 +52,7 @@ record NcclFacts(
                 "what a rank says of its GPUs",
                 bytes,
                 in -> new NcclFacts(
+                        in.readText(),
                         in.readText(),
                         in.readText(),
                         in.readList(MessageReader::readText),

@@ -11,27 +11,32 @@ import java.util.List;
  * @param gpus the GPUs that this process sees
  * @param missing the reason why NCCL cannot be used; empty if it can
  * @param hostId the value by which NCCL tells this process's host from others; empty if NCCL finds that out by itself
+ * @param process identifies this process among those of its machine
  */
-record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, String hostId) {
+record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, String hostId, String process) {
     private static final String HOST_ID = "NCCL_HOSTID";
 
-    private static NcclPresence process;
+    private static NcclPresence presence;
 
-    /** The presence in a process without a NCCL_HOSTID. */
+    /** The presence in this process, without a NCCL_HOSTID. */
     NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
-        this(calls, gpus, missing, "");
+        this(calls, gpus, missing, "", Long.toString(ProcessHandle.current().pid()));
     }
 
     NcclPresence withHostId(String id) {
-        return new NcclPresence(calls, gpus, missing, id);
+        return new NcclPresence(calls, gpus, missing, id, process);
+    }
+
+    NcclPresence withProcess(String id) {
+        return new NcclPresence(calls, gpus, missing, hostId, id);
     }
 
     static synchronized NcclPresence ofThisProcess() {
-        if (process == null) {
-            process = look(CudaPresence.ofThisProcess())
+        if (presence == null) {
+            presence = look(CudaPresence.ofThisProcess())
                     .withHostId(System.getenv().getOrDefault(HOST_ID, ""));
         }
-        return process;
+        return presence;
     }
 
     private static NcclPresence look(CudaPresence cuda) {

@@ -89,7 +89,12 @@ public final class NcclProvider implements BackendProvider {
         boolean sharing = config.gpu().share() || !(config.gpu().pin() || insisted);
         Optional<String> obstacle = obstacle(opened, choice, insisted, sharing);
         if (obstacle.isEmpty()) {
-            return NcclBackend.joined(opened, nccl.calls(), found.gpus, config.gpu());
+            return NcclBackend.joined(
+                    opened,
+                    nccl.calls(),
+                    found.gpus,
+                    config.gpu(),
+                    choice.sameProcess(opened.topology().rank()));
         }
         if (!choice.hasGpus()) {
             return opened;
@@ -149,7 +154,7 @@ public final class NcclProvider implements BackendProvider {
         String ways = config.gpu().across() + " with HVD_GPU_STAGE_BYTES="
                 + config.gpu().stageBytes();
         if (nccl.gpus().isEmpty()) {
-            return new NcclFacts(machine, nccl.hostId(), List.of(), "", nccl.missing(), "", ways, "");
+            return new NcclFacts(machine, nccl.hostId(), nccl.process(), List.of(), "", nccl.missing(), "", ways, "");
         }
         try {
             found.devices = assignment.apply(topology, config);
@@ -157,10 +162,10 @@ public final class NcclProvider implements BackendProvider {
             List<String> pciIds = found.devices.stream()
                     .map(device -> pciId(nccl.gpus(), device))
                     .toList();
-            return new NcclFacts(machine, nccl.hostId(), pciIds, version, nccl.missing(), "", ways, "");
+            return new NcclFacts(machine, nccl.hostId(), nccl.process(), pciIds, version, nccl.missing(), "", ways, "");
         } catch (RuntimeException e) {
             // The other ranks wait for these facts. They get the error in them, and throw the same exception.
-            return new NcclFacts(machine, nccl.hostId(), List.of(), "", "", "", ways, e.getMessage());
+            return new NcclFacts(machine, nccl.hostId(), nccl.process(), List.of(), "", "", "", ways, e.getMessage());
         }
     }
 

@@ -9,7 +9,9 @@ import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.backend.cuda.Segment;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.spi.DataPlane;
 import io.hvd.spi.Reduction;
+import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.DeviceMemory;
@@ -105,6 +107,14 @@ final class RankGpu implements AutoCloseable {
         return pinned.get(number);
     }
 
+    /** Allocates what operations need, so that none of it is allocated when they are queued. @param segments the most of one */
+    void reserve(int segments) {
+        enter();
+        stage(0);
+        stage(1);
+        cuda.kernels().reserve(segments);
+    }
+
     int stageBytes() {
         return stageBytes;
     }
@@ -121,6 +131,34 @@ final class RankGpu implements AutoCloseable {
         CLEANER.register(owner, () -> garbage.add(memory));
         return Tensor.onDevice(memory.address(), device, DEFAULT_STREAM, type, shape)
                 .keeping(owner);
+    }
+
+    /**
+     * Makes a tensor as {@link #output} does, and queues work that sets all its elements to one value.
+     *
+     * @param element a tensor of one element in the host's memory
+     */
+    Tensor filled(Tensor element, Shape shape) {
+        Tensor filled = output(element.dtype(), shape);
+        if (filled.elements() > 0 && DataPlane.isZero(element)) {
+            cuda.clear(address(filled), filled.bytes(), stream());
+        } else if (filled.elements() > 0) {
+            fill(element, address(filled), filled.elements());
+        }
+        return filled;
+    }
+
+    /** Copies the element to the GPU, and then all that is there as often as it takes. */
+    private void fill(Tensor element, long address, long elements) {
+        DType type = element.dtype();
+        stream.await(); // the stage on the host may still be in use
+        new Converter().pack(element, 0, 1, pinned(0).buffer(), 0, type, 1.0);
+        pinned(0).copyToDevice(0, address, type.bytes(), stream());
+        for (long done = 1; done < elements; done *= 2) {
+            long to = address + done * type.bytes();
+            convert(List.of(new Segment(address, to, Math.min(done, elements - done))), Conversion.copy(type));
+        }
+        stream.await();
     }
 
     /**

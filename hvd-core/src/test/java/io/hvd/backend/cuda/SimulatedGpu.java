@@ -10,6 +10,7 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -17,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -39,6 +41,8 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     private long nextAddress = 1L << 40;
     private volatile Throwable failure;
     private volatile int mostBlocks = Integer.MAX_VALUE;
+    /** Those whose work every call that allocates or frees memory waits for; none in a process with one GPU. */
+    private volatile Collection<SimulatedGpu> sameProcess = List.of();
 
     public SimulatedGpu() {
         streams.put(0L, thread());
@@ -60,14 +64,32 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     /** Queues any work, as a library such as NCCL does. */
     public void enqueue(long stream, Runnable work) {
-        streams.get(stream).execute(() -> {
-            try {
-                LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(MOST_DAWDLING_NANOS));
-                work.run();
-            } catch (Throwable e) {
-                failure = e;
-            }
-        });
+        if (!tryToEnqueue(stream, work)) {
+            throw new IllegalStateException("there is no stream " + stream);
+        }
+    }
+
+    /** False if there is no such stream. */
+    private boolean tryToEnqueue(long stream, Runnable work) {
+        ExecutorService thread = streams.get(stream);
+        if (thread == null) {
+            return false;
+        }
+        try {
+            thread.execute(() -> run(work));
+            return true;
+        } catch (RejectedExecutionException e) {
+            return false;
+        }
+    }
+
+    private void run(Runnable work) {
+        try {
+            LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(MOST_DAWDLING_NANOS));
+            work.run();
+        } catch (Throwable e) {
+            failure = e;
+        }
     }
 
     /** The bytes from an address on, to the end of what was allocated there. */
@@ -133,6 +155,15 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
         }
     }
 
+    /** As CUDA may do where GPUs of a process reach each other's memory: allocating waits for all work on all of them. */
+    public void allocateWith(Collection<SimulatedGpu> gpus) {
+        sameProcess = gpus;
+    }
+
+    private void awaitProcess() {
+        sameProcess.forEach(SimulatedGpu::awaitAll);
+    }
+
     /** From now on it is full when it has so many blocks. */
     public void limit(int blocks) {
         mostBlocks = blocks;
@@ -141,6 +172,7 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     @Override
     public long allocate(long bytes) {
         requireCurrent();
+        awaitProcess();
         if (blocks() >= mostBlocks) {
             throw new HvdException(ErrorId.BACK_END, "cuMemAlloc of " + bytes + " bytes failed: out of memory");
         }
@@ -159,8 +191,13 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     }
 
     @Override
-    public synchronized void free(long address) {
+    public void free(long address) {
         requireCurrent();
+        awaitProcess();
+        release(address);
+    }
+
+    private synchronized void release(long address) {
         if (memory.remove(address) == null) {
             throw new IllegalStateException("nothing was allocated at " + address);
         }
@@ -169,11 +206,13 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     @Override
     public ByteBuffer allocatePinned(int bytes) {
         requireCurrent();
+        awaitProcess();
         return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
     }
 
     @Override
     public void freePinned(ByteBuffer buffer) {
+        awaitProcess();
         // The garbage collector's business here.
     }
 
@@ -216,7 +255,9 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     @Override
     public void awaitStream(long stream) {
         CompletableFuture<Void> end = new CompletableFuture<>();
-        enqueue(stream, () -> end.complete(null));
+        if (!tryToEnqueue(stream, () -> end.complete(null))) {
+            return; // another thread's stream, which has been destroyed
+        }
         end.join();
     }
 

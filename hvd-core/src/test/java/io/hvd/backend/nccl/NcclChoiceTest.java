@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class NcclChoiceTest {
     private static NcclFacts facts(List<String> gpus, String ways) {
-        return new NcclFacts("machine", "", gpus, "2.18.5", "", "", ways, "");
+        return new NcclFacts("machine", "", "7", gpus, "2.18.5", "", "", ways, "");
     }
 
     private static void refused(ErrorId id, NcclFacts first, NcclFacts second, String... words) {
@@ -73,7 +73,7 @@ class NcclChoiceTest {
     }
 
     private static NcclFacts sharing(String machine, String hostId, String gpu) {
-        NcclFacts facts = new NcclFacts(machine, hostId, List.of(gpu), "2.18.5", "", "", "FLAT", "");
+        NcclFacts facts = new NcclFacts(machine, hostId, "7", List.of(gpu), "2.18.5", "", "", "FLAT", "");
         assertThat(NcclFacts.decode(facts.encode())).isEqualTo(facts);
         return facts;
     }

@@ -15,12 +15,14 @@ import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.OnNodes;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
@@ -96,12 +98,21 @@ final class SimulatedRanks {
     }
 
     static void run(Layout layout, String way, Map<String, String> settings, Body body) throws Exception {
-        runAll(layout, way, settings, body, SimulatedRanks::close);
+        runAll(layout, way, settings, null, body, SimulatedRanks::close);
+    }
+
+    /** Ranks that are threads of one process to hvd too, in which a call that allocates waits for all GPUs. */
+    static void runThreads(int size, Map<String, String> settings, Body body) throws Exception {
+        runAll(Layout.oneNode(size), "nccl", settings, new CopyOnWriteArrayList<>(), body, SimulatedRanks::close);
     }
 
     /** The body sees its job fail: as in a real one nobody closes anything, and no stream stays stuck. */
     static void runToFailure(int size, String way, Map<String, String> settings, Body body) throws Exception {
-        runAll(Layout.oneNode(size), way, settings, body, rank -> rank.gpu().awaitAll());
+        runToFailure(Layout.oneNode(size), way, settings, body);
+    }
+
+    static void runToFailure(Layout layout, String way, Map<String, String> settings, Body body) throws Exception {
+        runAll(layout, way, settings, null, body, rank -> rank.gpu().awaitAll());
     }
 
     private static void close(Rank rank) {
@@ -109,9 +120,18 @@ final class SimulatedRanks {
         rank.backend().close();
     }
 
-    /** Stages are small, so that batches take several. */
+    /**
+     * Stages are small, so that batches take several.
+     *
+     * @param process all GPUs of the one process; null where each rank is a process of its own
+     */
     private static void runAll(
-            Layout layout, String way, Map<String, String> settings, Body body, Consumer<Rank> ending)
+            Layout layout,
+            String way,
+            Map<String, String> settings,
+            Collection<SimulatedGpu> process,
+            Body body,
+            Consumer<Rank> ending)
             throws Exception {
         Map<String, String> environment = new HashMap<>(settings);
         environment.putIfAbsent("HVD_GPU_STAGE_BYTES", "4096");
@@ -123,7 +143,7 @@ final class SimulatedRanks {
             int rank = i;
             BackendProvider host = OnNodes.of(team.get(i), rank, layout.nodes());
             ranks.add(CompletableFuture.runAsync(
-                    () -> live(host, layout.devices(rank), fabric, config, body, ending),
+                    () -> live(host, layout.devices(rank), fabric, config, process, body, ending),
                     task -> new Thread(task, "gpu-rank").start()));
         }
         for (CompletableFuture<Void> rank : ranks) {
@@ -136,12 +156,18 @@ final class SimulatedRanks {
             List<Device> devices,
             SimulatedNccl.Fabric fabric,
             HvdConfig config,
+            Collection<SimulatedGpu> process,
             Body body,
             Consumer<Rank> ending) {
         Map<Integer, SimulatedGpu> gpus = new TreeMap<>();
         List<Gpu> cards = new ArrayList<>();
+        String own = process == null ? "process of " + Thread.currentThread().getId() : "one process";
         for (Device device : devices) {
             gpus.put(device.index(), new SimulatedGpu());
+            if (process != null) {
+                process.add(gpus.get(device.index()));
+                gpus.get(device.index()).allocateWith(process);
+            }
             cards.add(new Gpu(
                     device.index(),
                     "simulated",
@@ -151,7 +177,7 @@ final class SimulatedRanks {
         NcclProvider provider = new NcclProvider(
                 host,
                 (topology, settings) -> devices,
-                () -> new NcclPresence(nccl, cards, nccl == null ? "libnccl.so.2 is hidden" : ""),
+                () -> new NcclPresence(nccl, cards, nccl == null ? "libnccl.so.2 is hidden" : "").withProcess(own),
                 index -> gpus.get(index).device());
         Rank rank = new Rank(provider.open(config, List.of()), gpus, nccl);
         try {
