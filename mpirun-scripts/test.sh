@@ -44,8 +44,8 @@ ManyLivesTest        a hundred jobs in one JVM instead of 25
 ManyRoundsIT         movements of many rounds with stages of other sizes
 MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
 NamespaceHostsIT     horovodrun between hosts (root)
-PythonSafetensorsIT  checkpoints that Python reads and writes (with its packages safetensors and torch)
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
+PythonSafetensorsIT  checkpoints that Python reads and writes (with its packages safetensors and torch)
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 SlurmIT              two hosts of a real Slurm (root)
 SoakIT               half an hour of training that must not need more and more memory
