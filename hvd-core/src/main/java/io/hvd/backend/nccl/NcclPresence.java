@@ -10,26 +10,23 @@ import java.util.List;
  * @param calls NCCL's functions; null if something is missing
  * @param gpus the GPUs that this process sees
  * @param missing the reason why NCCL cannot be used; empty if it can
- * @param hostId the value by which NCCL tells this process's host from others; empty if NCCL finds that out by itself
+ * @param variables what NCCL itself is told about ranks that have the same GPU
  */
-record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, String hostId) {
-    private static final String HOST_ID = "NCCL_HOSTID";
-
+record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, NcclVariables variables) {
     private static NcclPresence process;
 
-    /** The presence in a process without a NCCL_HOSTID. */
+    /** The presence in a process in which none of NCCL's variables is set. */
     NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
-        this(calls, gpus, missing, "");
+        this(calls, gpus, missing, NcclVariables.NONE);
     }
 
-    NcclPresence withHostId(String id) {
-        return new NcclPresence(calls, gpus, missing, id);
+    NcclPresence with(NcclVariables set) {
+        return new NcclPresence(calls, gpus, missing, set);
     }
 
     static synchronized NcclPresence ofThisProcess() {
         if (process == null) {
-            process = look(CudaPresence.ofThisProcess())
-                    .withHostId(System.getenv().getOrDefault(HOST_ID, ""));
+            process = look(CudaPresence.ofThisProcess()).with(NcclVariables.of(System.getenv()));
         }
         return process;
     }

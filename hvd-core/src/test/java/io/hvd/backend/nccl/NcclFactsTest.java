@@ -10,7 +10,8 @@ class NcclFactsTest {
     @Test
     void aCardArrivesAsItWasAndADamagedOneIsRefused() {
         for (List<String> gpus : List.of(List.<String>of(), List.of("0000:01:00.0", "0000:02:00.0"))) {
-            var facts = new NcclFacts("machine", "host", gpus, "2.21", "x".repeat(70_000), "none", "ways", "error");
+            var variables = new NcclVariables("host", "1");
+            var facts = new NcclFacts("machine", variables, gpus, "2.21", "x".repeat(70_000), "none", "ways", "error");
 
             assertThat(NcclFacts.decode(facts.encode())).isEqualTo(facts);
             DamagedMessages.of(facts.encode(), NcclFacts::decode);
