@@ -97,8 +97,18 @@ copy_jars() {
         esac
     done
     cp "$scripts/horovodrun" "$scripts/hvd-doctor" "$folder/bin/"
-    if [[ $gpu == yes ]]; then cp -r "$scripts/gpu-check.sh" "$scripts/gpu" "$folder/bin/"; fi
+    if [[ $gpu == yes ]]; then copy_gpu_check; fi
     git -C "$root" describe --always --dirty >"$folder/version" 2>/dev/null || echo unknown >"$folder/version"
+}
+
+# With its program in C compiled here, so that nothing is built over there.
+copy_gpu_check() {
+    cp -r "$scripts/gpu-check.sh" "$scripts/gpu" "$folder/bin/"
+    if command -v cc >/dev/null; then
+        cc -O2 -o "$folder/bin/gpu/calls" "$scripts/gpu/calls.c" -ldl
+    else
+        say "there is no C compiler here, so that gpu-check.sh will compare G7 with C only if there is one over there"
+    fi
 }
 
 # What the programs and libraries in the bundle want, and what that wants in turn.

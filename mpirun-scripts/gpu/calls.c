@@ -1,14 +1,16 @@
 /*
- * The time of one blocking ncclAllReduce in place, 4 B to 256 MiB, without Java: what "gpu-check --only G7" measures
- * through hvd. Prints medians as "bytes:microseconds 4:11.2 16:11.3 ...".
+ * The time of one blocking ncclAllReduce in place, 8 B to 128 MiB, without Java: what "gpu-check --only G7" measures
+ * through hvd, with as many calls. Prints means as "bytes:microseconds 8:11.2 16:11.3 ...".
  *
  *   calls RANKS
  *
- * Ranks are processes of its own; they need no MPI. More ranks than GPUs share them, each with an NCCL_HOSTID of its own.
+ * Ranks are processes of its own; they need no MPI. More ranks than GPUs share them: with
+ * NCCL_MULTI_RANK_GPU_ENABLE in the environment as ranks of one host, otherwise each with an NCCL_HOSTID of its own.
+ *
+ * The libraries are opened when it runs, so that a bundle can bring it compiled from a machine without CUDA and NCCL.
  */
 #define _GNU_SOURCE
-#include <cuda_runtime.h>
-#include <nccl.h>
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,21 +19,78 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_RANKS = 64, MOST_CALLS = 200, WARM_UP = 16 };
+enum { MOST_RANKS = 64, WARM_UPS = 5, CALLS = 20 };
 
-static const size_t LARGEST_BYTES = (size_t)1 << 28;
+static const size_t FIRST_BYTES = 8, LAST_BYTES = (size_t)1 << 27;
+
+/* As in cuda_runtime.h and nccl.h, whose C interface keeps these. */
+enum { SUCCESS = 0, STREAM_NON_BLOCKING = 1, FLOAT = 7, SUM = 0 };
+typedef void *Stream;
+typedef void *Communicator;
+typedef struct {
+    char internal[128];
+} UniqueId;
+
+static struct {
+    int (*getDeviceCount)(int *);
+    int (*setDevice)(int);
+    int (*allocate)(void **, size_t);
+    int (*set)(void *, int, size_t);
+    int (*synchronize)(void);
+    int (*createStream)(Stream *, unsigned);
+    int (*awaitStream)(Stream);
+    const char *(*errorString)(int);
+} cuda;
+
+static struct {
+    int (*getUniqueId)(UniqueId *);
+    int (*join)(Communicator *, int, UniqueId, int);
+    int (*allReduce)(const void *, void *, size_t, int, int, Communicator, Stream);
+    int (*leave)(Communicator);
+    const char *(*errorString)(int);
+} nccl;
 
 static void fail(const char *call, const char *why) {
     fprintf(stderr, "calls: %s failed: %s\n", call, why);
     exit(1);
 }
 
-static void cuda(const char *call, cudaError_t code) {
-    if (code != cudaSuccess) fail(call, cudaGetErrorString(code));
+static void check_cuda(const char *call, int code) {
+    if (code != SUCCESS) fail(call, cuda.errorString(code));
 }
 
-static void nccl(const char *call, ncclResult_t code) {
-    if (code != ncclSuccess) fail(call, ncclGetErrorString(code));
+static void check_nccl(const char *call, int code) {
+    if (code != SUCCESS) fail(call, nccl.errorString(code));
+}
+
+static void *opened(const char *library) {
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) fail("dlopen", dlerror());
+    return handle;
+}
+
+/* ISO C has no conversion of a pointer to data into one to a function; POSIX has this one. */
+static void find(void *library, const char *name, void *function) {
+    void *address = dlsym(library, name);
+    if (address == NULL) fail("dlsym", dlerror());
+    *(void **)function = address;
+}
+
+static void open_libraries(void) {
+    void *cudart = opened("libcudart.so.13"), *libnccl = opened("libnccl.so.2");
+    find(cudart, "cudaGetDeviceCount", &cuda.getDeviceCount);
+    find(cudart, "cudaSetDevice", &cuda.setDevice);
+    find(cudart, "cudaMalloc", &cuda.allocate);
+    find(cudart, "cudaMemset", &cuda.set);
+    find(cudart, "cudaDeviceSynchronize", &cuda.synchronize);
+    find(cudart, "cudaStreamCreateWithFlags", &cuda.createStream);
+    find(cudart, "cudaStreamSynchronize", &cuda.awaitStream);
+    find(cudart, "cudaGetErrorString", &cuda.errorString);
+    find(libnccl, "ncclGetUniqueId", &nccl.getUniqueId);
+    find(libnccl, "ncclCommInitRank", &nccl.join);
+    find(libnccl, "ncclAllReduce", &nccl.allReduce);
+    find(libnccl, "ncclCommDestroy", &nccl.leave);
+    find(libnccl, "ncclGetErrorString", &nccl.errorString);
 }
 
 static double micros(void) {
@@ -40,48 +99,35 @@ static double micros(void) {
     return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The same on every rank; large ones take long enough to be few. */
-static int calls_of(size_t bytes) {
-    return bytes <= (1u << 20) ? MOST_CALLS : bytes <= (1u << 24) ? 40 : 9;
-}
-
-static double median(void *memory, size_t bytes, ncclComm_t communicator, cudaStream_t stream) {
-    double times[MOST_CALLS];
-    int calls = calls_of(bytes);
-    for (int i = -WARM_UP; i < calls; i++) {
-        double begun = micros();
-        nccl("ncclAllReduce", ncclAllReduce(memory, memory, bytes / 4, ncclFloat, ncclSum, communicator, stream));
-        cuda("cudaStreamSynchronize", cudaStreamSynchronize(stream));
-        if (i >= 0) times[i] = micros() - begun;
+static double mean(void *memory, size_t bytes, Communicator communicator, Stream stream) {
+    double begun = 0;
+    for (int i = -WARM_UPS; i < CALLS; i++) {
+        if (i == 0) begun = micros();
+        check_nccl("ncclAllReduce", nccl.allReduce(memory, memory, bytes / 4, FLOAT, SUM, communicator, stream));
+        check_cuda("cudaStreamSynchronize", cuda.awaitStream(stream));
     }
-    qsort(times, calls, sizeof times[0], ascending);
-    return times[calls / 2];
+    return (micros() - begun) / CALLS;
 }
 
 static void choose_gpu(int rank, int ranks) {
     int gpus;
     char name[16];
-    cuda("cudaGetDeviceCount", cudaGetDeviceCount(&gpus));
-    cuda("cudaSetDevice", cudaSetDevice(rank % gpus));
-    if (ranks > gpus) {
+    check_cuda("cudaGetDeviceCount", cuda.getDeviceCount(&gpus));
+    check_cuda("cudaSetDevice", cuda.setDevice(rank % gpus));
+    if (ranks > gpus && getenv("NCCL_MULTI_RANK_GPU_ENABLE") == NULL) {
         snprintf(name, sizeof name, "rank%d", rank);
         setenv("NCCL_HOSTID", name, 1);
     }
 }
 
 /* Rank 0 makes the id and writes it into the pipe of each other rank. */
-static ncclUniqueId agree(int rank, int ranks, int pipes[][2]) {
-    ncclUniqueId id;
+static UniqueId agree(int rank, int ranks, int pipes[][2]) {
+    UniqueId id;
     if (rank > 0) {
         if (read(pipes[rank][0], &id, sizeof id) != sizeof id) fail("reading the id", "rank 0 has ended");
         return id;
     }
-    nccl("ncclGetUniqueId", ncclGetUniqueId(&id));
+    check_nccl("ncclGetUniqueId", nccl.getUniqueId(&id));
     for (int other = 1; other < ranks; other++) {
         if (write(pipes[other][1], &id, sizeof id) != sizeof id) fail("writing the id", "a rank has ended");
     }
@@ -89,22 +135,23 @@ static ncclUniqueId agree(int rank, int ranks, int pipes[][2]) {
 }
 
 static void run(int rank, int ranks, int pipes[][2]) {
-    ncclComm_t communicator;
-    cudaStream_t stream;
+    Communicator communicator;
+    Stream stream;
     void *memory;
+    open_libraries();
     choose_gpu(rank, ranks);
-    nccl("ncclCommInitRank", ncclCommInitRank(&communicator, ranks, agree(rank, ranks, pipes), rank));
-    cuda("cudaStreamCreateWithFlags", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    cuda("cudaMalloc", cudaMalloc(&memory, LARGEST_BYTES));
-    cuda("cudaMemset", cudaMemset(memory, 0, LARGEST_BYTES));
-    cuda("cudaDeviceSynchronize", cudaDeviceSynchronize());
+    check_nccl("ncclCommInitRank", nccl.join(&communicator, ranks, agree(rank, ranks, pipes), rank));
+    check_cuda("cudaStreamCreateWithFlags", cuda.createStream(&stream, STREAM_NON_BLOCKING));
+    check_cuda("cudaMalloc", cuda.allocate(&memory, LAST_BYTES));
+    check_cuda("cudaMemset", cuda.set(memory, 0, LAST_BYTES));
+    check_cuda("cudaDeviceSynchronize", cuda.synchronize());
     if (rank == 0) printf("bytes:microseconds");
-    for (size_t bytes = 4; bytes <= LARGEST_BYTES; bytes *= 4) {
-        double time = median(memory, bytes, communicator, stream);
+    for (size_t bytes = FIRST_BYTES; bytes <= LAST_BYTES; bytes *= 2) {
+        double time = mean(memory, bytes, communicator, stream);
         if (rank == 0) printf(" %zu:%.1f", bytes, time);
     }
     if (rank == 0) printf("\n");
-    nccl("ncclCommDestroy", ncclCommDestroy(communicator));
+    check_nccl("ncclCommDestroy", nccl.leave(communicator));
 }
 
 /* The first rank that fails ends the others, which would wait for it inside NCCL. */
@@ -129,7 +176,7 @@ int main(int argc, char **argv) {
     for (int rank = 0; rank < ranks; rank++) {
         if (pipe(pipes[rank]) != 0) fail("pipe", "no more descriptors");
     }
-    /* CUDA does not outlive a fork, so nothing of it is called before. */
+    /* CUDA does not outlive a fork, so nothing of it is opened before. */
     for (int rank = 0; rank < ranks; rank++) {
         children[rank] = fork();
         if (children[rank] == 0) {

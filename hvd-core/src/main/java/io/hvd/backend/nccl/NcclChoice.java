@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -116,8 +117,8 @@ record NcclChoice(List<NcclFacts> all, List<String> hosts) {
     /**
      * The reason why NCCL cannot be used; empty if it can.
      *
-     * @param insisted true if the settings ask for NCCL by name; then ranks that share a GPU may try it, each with its
-     *     own NCCL_HOSTID
+     * @param insisted true if the settings ask for NCCL by name; then ranks that share a GPU may try it, if NCCL's own
+     *     variables allow that
      */
     Optional<String> obstacle(boolean insisted) {
         Optional<String> missing = differing(NcclFacts::missing).or(this::unreached);
@@ -129,8 +130,9 @@ record NcclChoice(List<NcclFacts> all, List<String> hosts) {
         }
         Optional<String> shared = insisted ? Optional.empty() : sharedGpu();
         return shared.map(ranks ->
-                        ranks + ", which NCCL refuses unless each has its own NCCL_HOSTID; set HVD_BACKEND=nccl"
-                                + " to try it")
+                        ranks + ", which NCCL refuses unless all ranks have NCCL_MULTI_RANK_GPU_ENABLE=1 (from NCCL "
+                                + NcclVariables.firstWithMultiRank() + " on) or each has its own NCCL_HOSTID; set"
+                                + " HVD_BACKEND=nccl to try it")
                 .or(this::sameToNccl);
     }
 
@@ -140,18 +142,48 @@ record NcclChoice(List<NcclFacts> all, List<String> hosts) {
     }
 
     /**
-     * A message about two ranks that NCCL takes for ranks on the same GPU, if there are any. NCCL tells hosts apart by
-     * NCCL_HOSTID if it is set, and would refuse such ranks one by one with an error number only.
+     * A message about two ranks that NCCL takes for ranks on the same GPU, if there are any and NCCL is not told to
+     * allow them. NCCL tells hosts apart by NCCL_HOSTID if it is set, and would refuse such ranks one by one with an
+     * error number only.
      */
     private Optional<String> sameToNccl() {
-        return samePlace(facts -> facts.hostId().isEmpty() ? facts.machine() : facts.hostId())
+        boolean allowed = NcclVariables.multiRankIsKnownTo(all.get(0).nccl())
+                && withVariables(NcclVariables::sharing).size() == all.size();
+        if (allowed) {
+            return Optional.empty();
+        }
+        return samePlace(facts -> facts.variables().hostId().isEmpty()
+                        ? facts.machine()
+                        : facts.variables().hostId())
                 .map(pair -> {
-                    String id = all.get(pair.second).hostId();
+                    String id = all.get(pair.second).variables().hostId();
                     return "to NCCL " + place(pair.first) + " and " + place(pair.second) + " have the same GPU, "
                             + pair.gpu + ", since NCCL_HOSTID is "
-                            + (id.isEmpty() ? "not set there" : "\"" + id + "\" on both")
-                            + "; start every rank with its own, such as NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK";
+                            + (id.isEmpty() ? "not set there" : "\"" + id + "\" on both") + howToShare();
                 });
+    }
+
+    /** How ranks get NCCL to share a GPU, which depends on its version. Every rank asks its own variable. */
+    private String howToShare() {
+        String ownId = "every rank with its own, such as NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK";
+        String version = all.get(0).nccl();
+        if (NcclVariables.multiRankIsKnownTo(version)) {
+            return "; start all ranks with NCCL_MULTI_RANK_GPU_ENABLE=1, which ranks "
+                    + withVariables(variables -> !variables.sharing()) + " do not have, or " + ownId;
+        }
+        return (withVariables(NcclVariables::sharing).isEmpty()
+                        ? ""
+                        : "; NCCL " + version + " does not know NCCL_MULTI_RANK_GPU_ENABLE, which needs NCCL "
+                                + NcclVariables.firstWithMultiRank() + " or newer")
+                + "; start " + ownId;
+    }
+
+    /** The ranks whose variables of NCCL are such. */
+    private List<Integer> withVariables(Predicate<NcclVariables> such) {
+        return IntStream.range(0, all.size())
+                .filter(rank -> such.test(all.get(rank).variables()))
+                .boxed()
+                .toList();
     }
 
     /** Two ranks and the GPU that both of them have. */

@@ -58,4 +58,10 @@ final class NcclCodes {
     static String version(int code) {
         return code / 10_000 + "." + code / 100 % 100 + "." + code % 100;
     }
+
+    /** Reads what {@link #version} has written. */
+    static int code(String version) {
+        String[] parts = version.split("\\.");
+        return Integer.parseInt(parts[0]) * 10_000 + Integer.parseInt(parts[1]) * 100 + Integer.parseInt(parts[2]);
+    }
 }

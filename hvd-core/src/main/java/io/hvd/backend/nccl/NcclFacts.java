@@ -8,7 +8,7 @@ import java.util.List;
  * The facts that a rank tells the other ranks before a communicator is made.
  *
  * @param machine identifies the machine; the same for all ranks whose GPUs are in it
- * @param hostId the value of NCCL_HOSTID, by which NCCL identifies the machine if it is set; empty if it is not
+ * @param variables what NCCL itself is told about ranks that have the same GPU
  * @param process identifies the process among those of the machine; the same for ranks that are its threads
  * @param gpus PCI ids of this rank's GPUs
  * @param nccl the version of NCCL; empty if it does not load
@@ -20,7 +20,7 @@ import java.util.List;
  */
 record NcclFacts(
         String machine,
-        String hostId,
+        NcclVariables variables,
         String process,
         List<String> gpus,
         String nccl,
@@ -30,13 +30,14 @@ record NcclFacts(
         String error) {
     /** These facts after an attempt to open the GPUs. @param why the reason why they are not open; empty if they are */
     NcclFacts withUnreached(String why) {
-        return new NcclFacts(machine, hostId, process, gpus, nccl, missing, why, ways, error);
+        return new NcclFacts(machine, variables, process, gpus, nccl, missing, why, ways, error);
     }
 
     byte[] encode() {
         return MessageWriter.encode(out -> {
             out.writeText(machine);
-            out.writeText(hostId);
+            out.writeText(variables.hostId());
+            out.writeText(variables.multiRank());
             out.writeText(process);
             out.writeList(gpus, MessageWriter::writeText);
             out.writeText(nccl);
@@ -53,7 +54,7 @@ record NcclFacts(
                 bytes,
                 in -> new NcclFacts(
                         in.readText(),
-                        in.readText(),
+                        new NcclVariables(in.readText(), in.readText()),
                         in.readText(),
                         in.readList(MessageReader::readText),
                         in.readText(),

@@ -10,31 +10,33 @@ import java.util.List;
  * @param calls NCCL's functions; null if something is missing
  * @param gpus the GPUs that this process sees
  * @param missing the reason why NCCL cannot be used; empty if it can
- * @param hostId the value by which NCCL tells this process's host from others; empty if NCCL finds that out by itself
+ * @param variables what NCCL itself is told about ranks that have the same GPU
  * @param process identifies this process among those of its machine
  */
-record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, String hostId, String process) {
-    private static final String HOST_ID = "NCCL_HOSTID";
-
+record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, NcclVariables variables, String process) {
     private static NcclPresence presence;
 
-    /** The presence in this process, without a NCCL_HOSTID. */
+    /** The presence in this process, in which none of NCCL's variables is set. */
     NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing) {
-        this(calls, gpus, missing, "", Long.toString(ProcessHandle.current().pid()));
+        this(
+                calls,
+                gpus,
+                missing,
+                NcclVariables.NONE,
+                Long.toString(ProcessHandle.current().pid()));
     }
 
-    NcclPresence withHostId(String id) {
-        return new NcclPresence(calls, gpus, missing, id, process);
+    NcclPresence with(NcclVariables set) {
+        return new NcclPresence(calls, gpus, missing, set, process);
     }
 
     NcclPresence withProcess(String id) {
-        return new NcclPresence(calls, gpus, missing, hostId, id);
+        return new NcclPresence(calls, gpus, missing, variables, id);
     }
 
     static synchronized NcclPresence ofThisProcess() {
         if (presence == null) {
-            presence = look(CudaPresence.ofThisProcess())
-                    .withHostId(System.getenv().getOrDefault(HOST_ID, ""));
+            presence = look(CudaPresence.ofThisProcess()).with(NcclVariables.of(System.getenv()));
         }
         return presence;
     }

@@ -154,7 +154,8 @@ public final class NcclProvider implements BackendProvider {
         String ways = config.gpu().across() + " with HVD_GPU_STAGE_BYTES="
                 + config.gpu().stageBytes();
         if (nccl.gpus().isEmpty()) {
-            return new NcclFacts(machine, nccl.hostId(), nccl.process(), List.of(), "", nccl.missing(), "", ways, "");
+            return new NcclFacts(
+                    machine, nccl.variables(), nccl.process(), List.of(), "", nccl.missing(), "", ways, "");
         }
         try {
             found.devices = assignment.apply(topology, config);
@@ -162,10 +163,12 @@ public final class NcclProvider implements BackendProvider {
             List<String> pciIds = found.devices.stream()
                     .map(device -> pciId(nccl.gpus(), device))
                     .toList();
-            return new NcclFacts(machine, nccl.hostId(), nccl.process(), pciIds, version, nccl.missing(), "", ways, "");
+            return new NcclFacts(
+                    machine, nccl.variables(), nccl.process(), pciIds, version, nccl.missing(), "", ways, "");
         } catch (RuntimeException e) {
             // The other ranks wait for these facts. They get the error in them, and throw the same exception.
-            return new NcclFacts(machine, nccl.hostId(), nccl.process(), List.of(), "", "", "", ways, e.getMessage());
+            return new NcclFacts(
+                    machine, nccl.variables(), nccl.process(), List.of(), "", "", "", ways, e.getMessage());
         }
     }
 

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class NcclChoiceTest {
     private static NcclFacts facts(List<String> gpus, String ways) {
-        return new NcclFacts("machine", "", "7", gpus, "2.18.5", "", "", ways, "");
+        return new NcclFacts("machine", NcclVariables.NONE, "7", gpus, "2.18.5", "", "", ways, "");
     }
 
     private static void refused(ErrorId id, NcclFacts first, NcclFacts second, String... words) {
@@ -55,6 +55,42 @@ class NcclChoiceTest {
         assertThat(sharing("", "b")).isEmpty();
     }
 
+    @Test
+    void newNcclLetsRanksShareAGpuIfAllOfThemHaveItsVariable() {
+        assertThat(multiRank("2.30.7", "1", "1")).isEmpty();
+        assertThat(multiRank("2.30.0", "1", "0x2")).isEmpty();
+        assertThat(multiRank("3.0.1", "1", "1")).isEmpty();
+        assertThat(multiRank("2.30.7", "", ""))
+                .get()
+                .asString()
+                .contains("NCCL_MULTI_RANK_GPU_ENABLE=1, which ranks [0, 1] do not have", "or every rank with its own");
+        // NCCL reads a number, and every rank looks at its own variable.
+        for (String off : List.of("", "0", "true")) {
+            assertThat(multiRank("2.30.7", "1", off)).get().asString().contains("which ranks [1] do not have");
+        }
+    }
+
+    @Test
+    void olderNcclIsNamedIfItIsAskedForWhatItDoesNotKnow() {
+        assertThat(multiRank("2.28.3", "1", "1"))
+                .get()
+                .asString()
+                .contains(
+                        "NCCL 2.28.3 does not know NCCL_MULTI_RANK_GPU_ENABLE",
+                        "needs NCCL 2.30.0 or newer",
+                        "NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK");
+        assertThat(multiRank("2.28.3", "", "")).get().asString().doesNotContain("MULTI_RANK");
+    }
+
+    private static Optional<String> multiRank(String version, String first, String second) {
+        return new NcclChoice(
+                        List.of(
+                                sharing("machine", new NcclVariables("", first), version, "a"),
+                                sharing("machine", new NcclVariables("", second), version, "a")),
+                        List.of("alpha", "beta"))
+                .obstacle(true);
+    }
+
     /** GPUs of two machines often have the same PCI id. */
     @Test
     void oneHostIdOnTwoMachinesMakesTwoGpusOne() {
@@ -73,7 +109,11 @@ class NcclChoiceTest {
     }
 
     private static NcclFacts sharing(String machine, String hostId, String gpu) {
-        NcclFacts facts = new NcclFacts(machine, hostId, "7", List.of(gpu), "2.18.5", "", "", "FLAT", "");
+        return sharing(machine, new NcclVariables(hostId, ""), "2.18.5", gpu);
+    }
+
+    private static NcclFacts sharing(String machine, NcclVariables variables, String version, String gpu) {
+        NcclFacts facts = new NcclFacts(machine, variables, "7", List.of(gpu), version, "", "", "FLAT", "");
         assertThat(NcclFacts.decode(facts.encode())).isEqualTo(facts);
         return facts;
     }

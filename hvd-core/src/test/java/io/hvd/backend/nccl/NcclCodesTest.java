@@ -43,5 +43,6 @@ class NcclCodesTest {
     void aVersionReadsAsNcclWritesIt() {
         assertThat(NcclCodes.version(21805)).isEqualTo("2.18.5");
         assertThat(NcclCodes.version(22703)).isEqualTo("2.27.3");
+        assertThat(NcclCodes.code("2.30.7")).isEqualTo(23007);
     }
 }

@@ -10,8 +10,9 @@ class NcclFactsTest {
     @Test
     void aCardArrivesAsItWasAndADamagedOneIsRefused() {
         for (List<String> gpus : List.of(List.<String>of(), List.of("0000:01:00.0", "0000:02:00.0"))) {
+            var variables = new NcclVariables("host", "1");
             var facts =
-                    new NcclFacts("machine", "host", "7", gpus, "2.21", "x".repeat(70_000), "none", "ways", "error");
+                    new NcclFacts("machine", variables, "7", gpus, "2.21", "x".repeat(70_000), "none", "ways", "error");
 
             assertThat(NcclFacts.decode(facts.encode())).isEqualTo(facts);
             DamagedMessages.of(facts.encode(), NcclFacts::decode);

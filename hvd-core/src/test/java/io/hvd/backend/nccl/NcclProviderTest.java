@@ -104,9 +104,21 @@ class NcclProviderTest {
                 .allSatisfy(outcome -> assertThat(outcome).contains("without NCCL", "NCCL_HOSTID"));
         assertThat(open(
                         Map.of("HVD_SHARE_GPU", "1", "HVD_BACKEND", "nccl"),
-                        rank -> there().withHostId("rank" + rank),
+                        rank -> there().with(new NcclVariables("rank" + rank, "")),
                         rank -> List.of(Device.cuda(0))))
                 .allSatisfy(outcome -> assertThat(outcome).startsWith("nccl 2.18.5"));
+    }
+
+    @Test
+    void ranksThatMayShareAGpuAsNcclsOwnVariableSaysUseNcclIfItIsNewEnough() throws Exception {
+        NcclVariables multiRank = new NcclVariables("", "1");
+        Map<String, String> sharing = Map.of("HVD_SHARE_GPU", "1", "HVD_BACKEND", "nccl");
+
+        assertThat(open(sharing, rank -> there(23007).with(multiRank), rank -> List.of(Device.cuda(0))))
+                .allSatisfy(outcome -> assertThat(outcome).startsWith("nccl 2.30.7"));
+        assertThat(open(sharing, rank -> there().with(multiRank), rank -> List.of(Device.cuda(0))))
+                .allSatisfy(outcome -> assertThat(outcome)
+                        .contains(ErrorId.UNSUPPORTED.code(), "2.18.5 does not know", "2.30.0 or newer"));
     }
 
     /** NCCL's own refusal is a number that says nothing of the GPU. */
@@ -220,7 +232,11 @@ class NcclProviderTest {
     }
 
     private NcclPresence there() {
-        return new NcclPresence(new SimulatedNccl(new SimulatedGpu(), fabric), GPUS, "");
+        return there(21805);
+    }
+
+    private NcclPresence there(int version) {
+        return new NcclPresence(new SimulatedNccl(new SimulatedGpu(), fabric).ofVersion(version), GPUS, "");
     }
 
     /** Opens two ranks at once; for each, the back end's description or the message of what it threw. */

@@ -35,6 +35,7 @@ final class SimulatedNccl implements NcclCalls {
     private final Map<Long, Member> members = new ConcurrentHashMap<>();
     private final List<Double> factors = new ArrayList<>();
     private List<Runnable> group;
+    private int version = 21805;
     private SimulatedGpu selected;
     private SimulatedGpu groupGpu;
     private long groupStream;
@@ -117,14 +118,19 @@ final class SimulatedNccl implements NcclCalls {
 
     private record Member(Team team, int size, int rank, SimulatedGpu gpu) {}
 
+    SimulatedNccl ofVersion(int code) {
+        version = code;
+        return this;
+    }
+
     @Override
     public String version() {
-        return "2.18.5";
+        return NcclCodes.version(version);
     }
 
     @Override
     public int versionCode() {
-        return 21805;
+        return version;
     }
 
     @Override

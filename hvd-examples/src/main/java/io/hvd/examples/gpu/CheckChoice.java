@@ -36,14 +36,14 @@ final class CheckChoice {
                 .toList();
     }
 
-    List<CheckLine> run(HvdContext hvd, Extent extent) {
+    List<CheckLine> run(HvdContext hvd, Extent extent, SweepPlan sweep) {
         String shown = hvd.backend().startsWith("nccl ") ? "G2" : "G3";
         List<CheckLine> lines = new ArrayList<>();
         for (String check : named.isEmpty() ? withCollectives(shown) : named) {
             switch (check) {
                 case "G1" -> lines.add(GpuPlacement.of(hvd));
                 case "G4" -> lines.add(KernelCheck.check(hvd, extent));
-                case "G7" -> lines.add(CallTimes.check(hvd, extent));
+                case "G7" -> lines.add(CollectiveSweep.check(hvd, sweep, false));
                 default -> lines.addAll(collectives(check, shown, hvd, extent));
             }
         }

@@ -20,9 +20,10 @@ import org.apache.commons.cli.ParseException;
 
 /**
  * Checks the GPU part of hvd on a machine that has GPUs: the GPU of each rank (G1), the collectives on
- * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the time of a call (G7). Start
- * it under mpirun with as many ranks as there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd refuses
- * the job.
+ * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the times of collectives (G7).
+ * Start it under mpirun with as many ranks as there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd
+ * refuses the job, and with {@code --rank-dies} if the ranks that survive say who has died. With {@code --cpu} it
+ * measures collectives (G7) of tensors on the CPU.
  *
  * <p>Rank 0 prints the table of versions, one {@code CHECK} line per check and a {@code RESULT} line. The exit code is
  * 1 if a check failed, 2 if a check could not be run, for instance without a GPU, otherwise 0.
@@ -35,6 +36,8 @@ public final class GpuCheck implements Example {
     private static final String VERSIONS = "versions";
     private static final Set<String> FORMS = Set.of("table", "json");
     private static final String QUICK = "quick";
+    private static final String CPU = "cpu";
+    private static final String RANK_DIES = "rank-dies";
 
     @Override
     public String name() {
@@ -48,10 +51,13 @@ public final class GpuCheck implements Example {
 
     @Override
     public Options flags() {
-        return new Options()
-                .addOption(null, ONLY, true, "run only these checks, such as G1,G4")
+        Options flags = new Options();
+        SweepPlan.addTo(flags);
+        return flags.addOption(null, ONLY, true, "run only these checks, such as G1,G4")
                 .addOption(null, VERSIONS, true, "only print the table of versions, as \"table\" or \"json\"")
                 .addOption(null, EXPECT_REFUSAL, false, "pass only if hvd refuses more ranks than there are GPUs")
+                .addOption(null, CPU, false, "with --only G7: measure tensors on the CPU, which needs no GPU")
+                .addOption(null, RANK_DIES, false, "end the last rank in the middle of an allreduce")
                 .addOption(
                         null, QUICK, false, "use small tensors only, which shows whether it works but not its speed");
     }
@@ -63,9 +69,11 @@ public final class GpuCheck implements Example {
         if (form != null && !FORMS.contains(form)) {
             throw new ParseException("--" + VERSIONS + " is \"table\" or \"json\", not \"" + form + "\"");
         }
-        boolean expectRefusal = line.hasOption(EXPECT_REFUSAL);
-        Extent extent = line.hasOption(QUICK) ? Extent.QUICK : Extent.FULL;
-        return hvd -> form == null ? run(hvd, choice, expectRefusal, extent) : versions(hvd, form);
+        if (line.hasOption(CPU) && !"G7".equals(line.getOptionValue(ONLY))) {
+            throw new ParseException("--" + CPU + " goes with --" + ONLY + " G7, the other checks need a GPU");
+        }
+        SweepPlan sweep = SweepPlan.of(line, line.hasOption(QUICK));
+        return hvd -> form != null ? versions(hvd, form) : run(hvd, choice, line, sweep);
     }
 
     private static int versions(HvdContext hvd, String form) {
@@ -112,21 +120,35 @@ public final class GpuCheck implements Example {
         return count(lines, Outcome.NOT_RUN) > 0 ? NOT_RUN : 0;
     }
 
-    private static int run(HvdContext hvd, CheckChoice choice, boolean expectRefusal, Extent extent) {
+    private static int run(HvdContext hvd, CheckChoice choice, CommandLine line, SweepPlan sweep)
+            throws ParseException {
+        if (line.hasOption(CPU)) {
+            return conclude(hvd, List.of(CollectiveSweep.check(hvd, sweep, true)));
+        }
         if (hvd.rank() == 0) {
             System.out.print(GpuReport.ofThisProcess().text());
         }
+        Extent extent = line.hasOption(QUICK) ? Extent.QUICK : Extent.FULL;
         List<CheckLine> lines = new ArrayList<>();
         List<String> devices =
                 fromAllRanks(hvd, "gpu_check.device", hvd.device().toString());
         if (devices.contains("cpu")) {
             String why = "no GPU: the ranks on " + hvd.hosts() + " have " + devices + ", back end " + hvd.backend();
             lines.addAll(choice.notRun(why));
-        } else if (expectRefusal) {
+        } else if (line.hasOption(RANK_DIES)) {
+            if (hvd.size() == 1) {
+                throw new ParseException("--" + RANK_DIES + " needs 2 ranks or more, this job has 1");
+            }
+            throw DyingRank.run(hvd, extent.dyingBytes());
+        } else if (line.hasOption(EXPECT_REFUSAL)) {
             lines.add(new CheckLine("G1", Outcome.FAIL, hvd.localSize() + " ranks on this host were not refused"));
         } else {
-            lines.addAll(choice.run(hvd, extent));
+            lines.addAll(choice.run(hvd, extent, sweep));
         }
+        return conclude(hvd, lines);
+    }
+
+    private static int conclude(HvdContext hvd, List<CheckLine> lines) {
         List<CheckLine> all = worstOfAllRanks(hvd, lines);
         if (hvd.rank() == 0) {
             report(all, hvd.size());

@@ -3,7 +3,10 @@ package io.hvd.examples.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
@@ -20,23 +23,34 @@ class CallsInCTest {
     Path folder;
 
     @BeforeEach
-    void compile() {
+    void compile() throws IOException {
         Assumptions.assumeTrue(
                 Job.run(List.of("sh", "-c", "command -v cc"), Map.of()).exitCode() == 0, "there is no cc");
         Job compiler = Job.run(
-                List.of(
-                        "cc",
-                        "-O2",
-                        "-Wall",
-                        "-Wextra",
-                        "-Werror",
-                        "-I" + STUBS,
-                        "-o",
-                        program(),
-                        SOURCE.toString(),
-                        STUBS.resolve("stubs.c").toString()),
+                List.of("cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program(), SOURCE.toString(), "-ldl"),
                 Map.of());
         assertThat(compiler.exitCode()).as(compiler.output()).isZero();
+        Path stubs = folder.resolve("libcudart.so.13");
+        Job libraries = Job.run(
+                List.of(
+                        "cc",
+                        "-shared",
+                        "-fPIC",
+                        "-I" + STUBS,
+                        "-o",
+                        stubs.toString(),
+                        STUBS.resolve("stubs.c").toString()),
+                Map.of());
+        assertThat(libraries.exitCode()).as(libraries.output()).isZero();
+        Files.createSymbolicLink(folder.resolve("libnccl.so.2"), stubs.getFileName());
+    }
+
+    private Job calls(String ranks, String... variable) {
+        Map<String, String> environment = new HashMap<>(Map.of("LD_LIBRARY_PATH", folder.toString()));
+        for (int i = 0; i < variable.length; i += 2) {
+            environment.put(variable[i], variable[i + 1]);
+        }
+        return Job.run(List.of(program(), ranks), environment);
     }
 
     private String program() {
@@ -45,19 +59,19 @@ class CallsInCTest {
 
     @Test
     void itPrintsATimeForEachSizeThatHvdIsTimedWith() {
-        Job job = Job.run(List.of(program(), "1"), Map.of());
+        Job job = calls("1");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("bytes:microseconds"))
                 .singleElement()
                 .asString()
-                .matches("bytes:microseconds( \\d+:\\d+\\.\\d){14}")
-                .contains(" 4:", " 16:", " 268435456:");
+                .matches("bytes:microseconds( \\d+:\\d+\\.\\d){25}")
+                .contains(" 8:", " 16:", " 134217728:");
     }
 
     @Test
     void ranksThatOutnumberTheGpusShareThemWithAHostIdEach() {
-        Job job = Job.run(List.of(program(), "3"), Map.of("STUB_GPUS", "2"));
+        Job job = calls("3", "STUB_GPUS", "2");
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.lines("made by rank 0"))
@@ -69,15 +83,32 @@ class CallsInCTest {
     }
 
     @Test
+    void ranksThatNcclItselfLetsShareAGpuKeepTheirHost() {
+        Job job = calls("2", "NCCL_MULTI_RANK_GPU_ENABLE", "1");
+
+        assertThat(job.lines("device 0, host -, id made by rank 0")).hasSize(2);
+    }
+
+    @Test
+    void aLibraryThatIsMissingIsNamed() throws IOException {
+        Files.delete(folder.resolve("libnccl.so.2"));
+
+        Job job = calls("1");
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.output()).contains("libnccl.so.2");
+    }
+
+    @Test
     void withEnoughGpusNobodySharesOne() {
-        Job job = Job.run(List.of(program(), "2"), Map.of("STUB_GPUS", "2"));
+        Job job = calls("2", "STUB_GPUS", "2");
 
         assertThat(job.lines("host -, id made by rank 0")).hasSize(2);
     }
 
     @Test
     void aRankThatFailsEndsTheOthersThatWaitForIt() {
-        Job job = Job.run(List.of(program(), "2"), Map.of("STUB_FAILS", "1"));
+        Job job = calls("2", "STUB_FAILS", "1");
 
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(job.output()).contains("calls: ncclCommInitRank failed: stub of NCCL");

@@ -6,6 +6,7 @@ import io.hvd.examples.TrainJar;
 import io.hvd.testing.HostCuda;
 import io.hvd.testing.Job;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -58,6 +59,52 @@ class GpuCheckIT {
         assertThat(job.lines("CHECK G3.process-set pass")).hasSize(ranks - 1);
         assertThat(job.lines("CHECK G1 pass").get(0))
                 .contains("rank " + (ranks - 1) + " on ", "CPU in place of GPU " + (ranks - 1));
+    }
+
+    /** On a GPU this takes an abort of NCCL; here it takes the end of a wait for the host. */
+    @Test
+    void theRanksThatSurviveAnotherSayWhoHasDiedAndTheJobEndsSoon() {
+        Job job = TrainJar.mpirun(cuda.environment(2), 2, "gpu-check", "--quick", "--rank-dies");
+
+        assertThat(job.exitCode()).as(job.output()).isNotZero();
+        assertThat(job.lines(
+                        "CHECK G3.rank-dies pass rank 1 ended without a word in the middle of an allreduce; rank 0"))
+                .as(job.output())
+                .hasSize(1);
+    }
+
+    @Test
+    void aRankThatIsAloneIsNotMadeToDie() {
+        Job job = TrainJar.mpirun(cuda.environment(1), 1, "gpu-check", "--rank-dies");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
+        assertThat(job.output()).contains("--rank-dies needs 2 ranks or more, this job has 1");
+    }
+
+    @Test
+    void theTimesOfCollectivesAreTakenOnTensorsOfTheCpuToo() {
+        Job job = TrainJar.mpirun(
+                Map.of(), 3, "gpu-check", "--cpu", "--only", "G7", "--begin", "8", "--end", "64K", "--factor", "8");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("G7: float32, 3 ranks, tensors on the CPU, ")).hasSize(1);
+        // 8 bytes are less than an element for each of three ranks.
+        assertThat(rows(job, "allreduce")).containsExactly("8", "64", "512", "4096", "32768");
+        assertThat(rows(job, "broadcast")).containsExactly("8", "64", "512", "4096", "32768");
+        for (String divided : List.of("allgather", "reducescatter", "alltoall")) {
+            assertThat(rows(job, divided)).containsExactly("60", "504", "4092", "32760");
+        }
+        assertThat(job.lines("CHECK G7 pass 0 wrong; allreduce ").get(0)).contains("tensors on the CPU");
+    }
+
+    /** The sizes of the rows of a collective, all of which must have a time, two bandwidths and no wrong element. */
+    private static List<String> rows(Job job, String collective) {
+        List<String> rows = job.output()
+                .lines()
+                .filter(line -> line.startsWith(collective + " "))
+                .toList();
+        assertThat(rows).allMatch(row -> row.matches("\\w+ +\\d+ +\\d+\\.\\d\\d +\\d+\\.\\d\\d +\\d+\\.\\d\\d +0"));
+        return rows.stream().map(row -> row.split(" +")[1]).toList();
     }
 
     @Test

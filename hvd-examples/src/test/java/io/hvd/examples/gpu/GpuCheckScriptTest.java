@@ -2,6 +2,7 @@ package io.hvd.examples.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.testing.CppCompiler;
 import io.hvd.testing.Job;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -32,37 +33,114 @@ class GpuCheckScriptTest {
         Job job = machine.check("--out", record.toString());
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.lines("RESULT ").get(0)).startsWith("RESULT gpu_check=pass passed=7 failed=0 not_run=0 ");
+        assertThat(job.lines("RESULT ").get(0)).startsWith("RESULT gpu_check=pass passed=7 failed=0 not_run=0 left=0 ");
         assertThat(Files.readString(record))
                 .contains("# GPU record of ", ": pass\n")
                 .contains("| GPU 0 | Made Up 9000, 0000:01:00.0 |", "| hvd | made-up-1 |")
                 .contains(
                         "| pass | 1 rank: rank 0 has device 0; 2 ranks for 1 GPU(s): [HVD-107] more ranks than GPUs; 2 ranks that share it: rank 0 has device 0 |")
-                .contains("| pass | 1 rank: allreduce; fused; 2 ranks: allreduce; fused |")
+                .contains(
+                        "| pass | 1 rank: allreduce; fused; 2 ranks that share GPUs by an NCCL_HOSTID each, small tensors:"
+                                + " allreduce; fused; 2 ranks that share GPUs by an NCCL_HOSTID each: allreduce; fused;"
+                                + " a rank dies in the middle of an allreduce: rank 0 threw after 0.2 s: rank 1 is gone |")
+                .contains("| missing parts | none |")
+                .contains("Runs with more ranks than GPUs share a GPU. They show whether results are right, and say"
+                        + " nothing about speed.")
                 .contains("(ratios 0.91 and 0.85), our own copy 12; reaches the aim of 0.80 |")
                 .contains("1 rank, fp32: ranks=1 loss=0.1 accuracy=0.95; 1 rank, fp16: ")
                 .contains("| pass | G4, 1 rank: 0 errors; G2, 2 ranks: 0 errors |")
                 .contains("""
-                        | bytes | hvd, 1 rank | C, 1 rank | hvd, 2 ranks | C, 2 ranks |
+                        | bytes | hvd, 1 rank | C, 1 rank | hvd, 2 ranks on one GPU | C, 2 ranks on one GPU |
                         |---|---|---|---|---|
-                        | 4 | 11.0 | 7.0 | 11.0 | 7.0 |
-                        | 16 | 12.0 | 8.0 | 12.0 | 8.0 |
+                        | 8 | 11.00 | 7.0 | 11.00 | 7.0 |
+                        | 16 | 12.00 | 8.0 | 12.00 | 8.0 |
                         """)
                 .contains("    $ horovodrun -np 1 java -jar ")
-                .contains("    CHECK G2.fused pass 20 tensors\n");
+                .contains("    CHECK G2.fused pass 20 tensors\n")
+                .contains("    alltoall               16     19.00")
+                .contains("ranks that share a GPU take turns on it, so that their times say nothing about speed |");
+    }
+
+    /** What is cheap and what the others need comes first. */
+    @Test
+    void checksRunInTheOrderOfTheirWorth() throws IOException {
+        machine.check();
+
+        assertThat(machine.calls().stream()
+                        .filter(call -> !call.contains("rank-dies"))
+                        .map(call -> call.contains("sanitizer") ? "G6" : call.contains("cuda-mlp") ? "G5" : last(call))
+                        .distinct())
+                .containsExactly("G1", "--more-ranks-than-gpus", "G4", "G2", "G7", "G5", "G3", "G6");
+    }
+
+    private static String last(String call) {
+        return call.substring(call.lastIndexOf(' ') + 1);
     }
 
     @Test
     void ranksThatOutnumberTheGpusShareThemEachAsAHostOfItsOwnToNccl() throws IOException {
         machine.check("--only", "G2,G3");
 
-        assertThat(machine.calls()).hasSize(4);
+        String shared = "-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 bash -c NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK ";
+        assertThat(machine.calls()).hasSize(7);
         assertThat(machine.calls().get(0)).startsWith("-np 1 env HVD_BACKEND=nccl java -jar ");
-        assertThat(machine.calls().get(1))
-                .startsWith(
-                        "-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 bash -c NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK ");
-        assertThat(machine.calls().get(2)).startsWith("-np 1 java -jar ");
-        assertThat(machine.calls().get(3)).startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ");
+        assertThat(machine.calls().get(1)).startsWith(shared).endsWith(" --quick --only G2");
+        assertThat(machine.calls().get(2)).startsWith(shared).endsWith(" gpu-check --only G2");
+        assertThat(machine.calls().get(3)).startsWith(shared).endsWith(" --rank-dies");
+        assertThat(machine.calls().get(4)).startsWith("-np 1 java -jar ");
+        assertThat(machine.calls().get(5)).startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ");
+        assertThat(machine.calls().get(6))
+                .startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ")
+                .endsWith(" --rank-dies");
+    }
+
+    @Test
+    void newNcclIsAskedForBothWaysOfSharingAndTheFirstThatPassesServesTheRest() throws IOException {
+        machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
+
+        Job job = machine.check("--only", "G2,G7");
+
+        String multiRank =
+                "-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_NVLS_ENABLE=0 java ";
+        assertThat(machine.calls().get(1)).startsWith(multiRank).endsWith(" --quick --only G2");
+        assertThat(machine.calls().get(2)).contains(" bash -c NCCL_HOSTID=").endsWith(" --quick --only G2");
+        assertThat(machine.calls().get(3)).startsWith(multiRank).endsWith(" gpu-check --only G2");
+        assertThat(machine.calls().get(6)).startsWith(multiRank).endsWith(" --end 8M --only G7");
+        assertThat(job.output()).contains("env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_NVLS_ENABLE=0 ");
+    }
+
+    @Test
+    void aWayOfSharingThatFailsIsInTheRecordAndNotUsedAgainInAnotherCallEither() throws IOException {
+        machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n")
+                .answer("G2-by-multi-rank", "CHECK G2.allreduce fail ncclCommInitRank failed\n");
+        Path record = folder.resolve("record.md");
+
+        assertThat(machine.check("--only", "G2", "--out", record.toString()).exitCode())
+                .isEqualTo(1);
+        machine.forgetCalls();
+        machine.check("--only", "G7", "--out", record.toString());
+
+        assertThat(Files.readString(record))
+                .contains("by NCCL_MULTI_RANK_GPU_ENABLE=1, small tensors: G2.allreduce ncclCommInitRank failed")
+                .contains("by an NCCL_HOSTID each: allreduce; fused");
+        assertThat(machine.calls().get(1)).contains("bash -c NCCL_HOSTID=").endsWith(" --only G7");
+    }
+
+    @Test
+    void theWayOfSharingCanBeChosen() throws IOException {
+        machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
+
+        machine.check("--only", "G2", "--share", "host-id");
+
+        assertThat(machine.calls()).noneMatch(call -> call.contains("MULTI_RANK"));
+    }
+
+    @Test
+    void aJobThatEndsWellAlthoughARankHasDiedFails() throws IOException {
+        machine.code("dies-G3", 0);
+
+        assertThat(machine.check("--only", "G3").output())
+                .contains("| fail | 1 rank: ", "; a rank dies in the middle of an allreduce: exit code 0 |");
     }
 
     @Test
@@ -85,14 +163,15 @@ class GpuCheckScriptTest {
 
         assertThat(machine.calls()).noneMatch(call -> call.contains("HVD_SHARE_GPU"));
         assertThat(machine.calls().stream().map(call -> call.substring(0, 5)))
-                .containsExactly("-np 1", "-np 3", "-np 4", "-np 1", "-np 3");
+                .containsExactly("-np 1", "-np 3", "-np 4", "-np 1", "-np 3", "-np 3");
     }
 
     @Test
     void ncclIsHiddenByLeavingOutTheNativesOfItsBindingAndNothingElse() throws IOException {
         machine.check("--only", "G3");
 
-        assertThat(machine.jarsWithoutNccl()).containsExactly("cuda-1.jar", "jcuda-1.jar");
+        assertThat(machine.jarsWithoutNccl())
+                .containsExactly("cuda-1.jar", "jcuda-1.jar", "jcuda-natives-1-linux-x86_64.jar");
     }
 
     /** java takes the jars that train.jar names from beside the file that it has opened, not from beside a link to it. */
@@ -109,13 +188,13 @@ class GpuCheckScriptTest {
                 .code("G1", 1)
                 .hangs("G2");
 
-        Job job = machine.check("--limit", "2", "--only", "G1,G2,G4");
+        Job job = machine.check("--check-limit", "2", "--only", "G1,G2,G4");
 
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(job.output())
-                .contains("gpu_check=fail passed=1 failed=2 not_run=0 ")
+                .contains("gpu_check=fail passed=1 failed=2 not_run=0 left=0 ")
                 .contains("| fail | 1 rank: G1 rank 0 has device 1; 2 ranks for 1 GPU(s): ")
-                .contains("| fail | 1 rank: no end within 2 s; 2 ranks: no end within 2 s |")
+                .contains("| fail | 1 rank: no end within 2 s; ")
                 .contains("| G4 | kernels: bits, share of a copy on the device | pass |");
     }
 
@@ -129,12 +208,15 @@ class GpuCheckScriptTest {
         "memcheck-G4, '========= ERROR SUMMARY: 0 errors', 1, 'no finding, but G4 did not pass under it'",
         "G5, RESULT example=cuda-mlp loss=0.1, 0, exit code 0; last words: RESULT",
         "G5, oops, 1, exit code 1; last words: oops",
-        "G7, CHECK G7 fail the device stopped, 1, G7 the device stopped"
+        "G7, CHECK G7 fail the device stopped, 1, G7 the device stopped",
+        "dies-G3, CHECK G3.rank-dies fail the cause is missing, 86, G3.rank-dies the cause is missing"
     })
     void whatIsNotAPassIsAFailureWithItsReason(String answer, String text, int code, String reason) throws IOException {
         machine.answer(answer, text + "\n").code(answer, code);
 
-        Job job = machine.check("--only", answer.startsWith("memcheck") ? "G6" : answer, "--ranks", "1");
+        boolean dies = answer.startsWith("dies");
+        Job job = machine.check(
+                "--only", answer.startsWith("memcheck") ? "G6" : dies ? "G3" : answer, "--ranks", dies ? "2" : "1");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.lines("| fail |")).singleElement().asString().contains(reason);
@@ -160,8 +242,8 @@ class GpuCheckScriptTest {
         assertThat(job.output())
                 .contains("| G2 | collectives by NCCL | not-run | no NCCL: no libnccl.so.2 |")
                 .contains("| not-run | G4, 1 rank: 0 errors; G2: no NCCL: no libnccl.so.2 |")
-                .contains("C: not-run, no NCCL: no libnccl.so.2 |")
-                .contains("gpu_check=not-run passed=5 failed=0 not_run=2 ");
+                .contains("C: not-run, no NCCL: no libnccl.so.2; ")
+                .contains("gpu_check=not-run passed=5 failed=0 not_run=2 left=0 ");
         assertThat(machine.calls()).noneMatch(call -> call.contains("HVD_BACKEND=nccl"));
     }
 
@@ -175,8 +257,68 @@ class GpuCheckScriptTest {
         assertThat(job.output())
                 .contains("| not-run | this train.jar has no example cuda-mlp |")
                 .contains("| not-run | compute-sanitizer is neither on the PATH nor in /usr/local/cuda*/bin |")
-                .contains("did not compile calls.c: x.c: error: no |")
-                .contains("gpu_check=not-run passed=1 failed=0 not_run=2 ");
+                .contains("did not compile calls.c: x.c: error: no; ")
+                .contains("gpu_check=not-run passed=1 failed=0 not_run=2 left=0 ")
+                .contains("| missing parts | compute-sanitizer (G6) |");
+    }
+
+    @Test
+    void eachMissingLibraryIsNamedWithWhatItIsFor() throws IOException {
+        machine.removeLibrary("libcuda.so.1");
+        machine.removeLibrary("libnccl.so.2");
+        machine.removeJar("jcuda-natives-1-linux-x86_64.jar");
+        machine.removeJar("cuda-1-linux-x86_64.jar");
+
+        Job job = machine.check("--only", "G1");
+
+        assertThat(job.lines("| missing parts | "))
+                .singleElement()
+                .asString()
+                .contains(
+                        "libcuda.so.1 (the NVIDIA driver; all checks)",
+                        "libnccl.so.2 (NCCL; G2 and what else uses NCCL)",
+                        "the jar jcuda-natives (all checks)",
+                        "the jar cuda-linux-x86_64 (what uses NCCL)")
+                .doesNotContain("libcudart");
+        assertThat(job.lines("gpu-check: missing: libcuda.so.1")).hasSize(1);
+    }
+
+    @Test
+    void aLibraryThatIsThereButLacksAnotherIsNamedWithTheOneThatItLacks() throws IOException {
+        CppCompiler compiler = CppCompiler.required();
+        Path absent = folder.resolve("libabsent.so");
+        compiler.compile(List.of("-shared", "-fPIC", "-x", "c++", "/dev/null", "-o", absent.toString()));
+        compiler.compile(List.of(
+                "-shared",
+                "-fPIC",
+                "-Wl,--no-as-needed",
+                "-L" + folder,
+                "-labsent",
+                "-x",
+                "c++",
+                "/dev/null",
+                "-o",
+                folder.resolve("cuda/lib/libnccl.so.2").toString()));
+        Files.delete(absent);
+
+        assertThat(machine.check("--only", "G1").output())
+                .contains("| missing parts | libabsent.so (needed by libnccl.so.2) |");
+    }
+
+    /** Minutes on a GPU are too few to start it once more only to see why. */
+    @Test
+    void whatAFailedJobSaidLastAndWhatNcclSaidIsInTheRecord() throws IOException {
+        machine.answer(
+                        "G2",
+                        "host:1 NCCL WARN Duplicate GPU\nCHECK G2.allreduce pass all types\nlast words of a rank\n")
+                .code("G2", 1);
+
+        Job job = machine.check("--only", "G2", "--ranks", "1");
+
+        assertThat(job.output())
+                .contains("    host:1 NCCL WARN Duplicate GPU\n")
+                .contains("    (the end:)\n")
+                .contains("    last words of a rank\n");
     }
 
     @Test
@@ -240,6 +382,13 @@ class GpuCheckScriptTest {
         "--only G9, G9",
         "--ranks many, many",
         "--limit 0, --limit",
+        "--limit 9, at least 10 s",
+        "--limit 9h, 540s or 9m",
+        "--check-limit soon, --check-limit",
+        "--share both, multi-rank or host-id",
+        "--again G2, --out",
+        "--again G9 --out record, G9",
+        "--page /nowhere, --page stands first",
         "--out /nowhere/record, /nowhere/record",
         "--fast, --fast",
         "--only, needs a value"

@@ -29,17 +29,23 @@ final class MadeUpBundle {
             esac
             """;
 
-    /** An answer is named by the check, with "refusal" for more ranks than GPUs and "memcheck-" before it under compute-sanitizer. */
+    /**
+     * An answer is named by the check, with "refusal" for more ranks than GPUs, "dies-" before it for a rank that dies
+     * and "memcheck-" under compute-sanitizer; "-by-multi-rank" behind it goes first if ranks share a GPU in this way.
+     */
     private static final String HOROVODRUN = """
             #!/bin/bash
             words="$*"
             printf '%s\\n' "$words" >>"$MADE_UP/calls"
             case "$words" in
                 *--more-ranks-than-gpus) answer=refusal ;;
+                *HVD_BACKEND=nccl*--rank-dies) answer=dies-G2 ;;
+                *--rank-dies) answer=dies-G3 ;;
                 *cuda-mlp*) answer=G5 ;;
                 *) answer=${words##* } ;;
             esac
             case "$words" in *compute-sanitizer*) answer=memcheck-$answer ;; esac
+            case "$words" in *MULTI_RANK*) [ -e "$MADE_UP/$answer-by-multi-rank" ] && answer=$answer-by-multi-rank ;; esac
             case "$answer" in G3) jar=${words#*-jar }; ls "$(dirname "${jar%% *}")/lib" >"$MADE_UP/jars-of-G3" ;; esac
             cat "$MADE_UP/$answer"
             if [ -e "$MADE_UP/$answer.hangs" ]; then exec sleep 600; fi
@@ -51,7 +57,7 @@ final class MadeUpBundle {
             #!/bin/bash
             [ -e "$MADE_UP/compiler-error" ] && { cat "$MADE_UP/compiler-error" >&2; exit 1; }
             while [ "$1" != -o ]; do shift; done
-            printf '#!/bin/bash\\necho "bytes:microseconds 4:7.0 16:8.0"\\n' >"$2"
+            printf '#!/bin/bash\\necho "bytes:microseconds 8:7.0 16:8.0"\\n' >"$2"
             chmod +x "$2"
             """;
 
@@ -64,17 +70,18 @@ final class MadeUpBundle {
         folder = temporary.resolve("bundle");
         answers = Files.createDirectories(temporary.resolve("answers"));
         libraries = Files.createDirectories(temporary.resolve("cuda/lib"));
-        Path headers = Files.createDirectories(temporary.resolve("cuda/include"));
         Files.createDirectories(folder.resolve("bin"));
         Files.createDirectories(folder.resolve("lib"));
-        for (String file : List.of("train.jar", "lib/jcuda-1.jar", "lib/cuda-1.jar", "lib/cuda-1-linux-x86_64.jar")) {
+        for (String file : List.of(
+                "train.jar",
+                "lib/jcuda-1.jar",
+                "lib/cuda-1.jar",
+                "lib/cuda-1-linux-x86_64.jar",
+                "lib/jcuda-natives-1-linux-x86_64.jar")) {
             Files.createFile(folder.resolve(file));
         }
-        for (String file : List.of("libcudart.so.13", "libnccl.so.2")) {
+        for (String file : List.of("libcuda.so.1", "libcudart.so.13", "libnccl.so.2")) {
             Files.createFile(libraries.resolve(file));
-        }
-        for (String file : List.of("cuda_runtime.h", "nccl.h")) {
-            Files.createFile(headers.resolve(file));
         }
         Files.writeString(folder.resolve("version"), "made-up-1\n");
         Files.writeString(folder.resolve("env.sh"), "export PATH=" + folder.resolve("bin") + ":$PATH\n");
@@ -97,7 +104,17 @@ final class MadeUpBundle {
         answer("G5", "RESULT example=cuda-mlp ranks=1 loss=0.1 accuracy=0.95\n");
         answer("memcheck-G2", memcheck(0) + memcheck(0) + "CHECK G2.allreduce pass all types\n");
         answer("memcheck-G4", memcheck(0) + "CHECK G4 pass bits equal to the CPU's\n");
-        answer("G7", "CHECK G7 pass bytes:microseconds 4:11.0 16:12.0; nccl 2.28.3 over mpi\n");
+        answer("G7", """
+                collective           size      time   algbw   busbw  #wrong
+                allreduce               8     11.00    0.00    0.00       0
+                allreduce              16     12.00    0.00    0.00       0
+                alltoall               16     19.00    0.00    0.00       0
+                CHECK G7 pass 0 wrong; allreduce 11.0 us (8 B); nccl 2.28.3 over mpi
+                """);
+        for (String check : List.of("G2", "G3")) {
+            answer("dies-" + check, "CHECK " + check + ".rank-dies pass rank 0 threw after 0.2 s: rank 1 is gone\n");
+            code("dies-" + check, 86);
+        }
     }
 
     /** Makes train.jar and its libraries jars that a real java starts, and horovodrun a single rank of them. */
@@ -147,10 +164,37 @@ final class MadeUpBundle {
         Files.delete(folder.resolve("bin").resolve(program));
     }
 
+    void removeLibrary(String name) throws IOException {
+        Files.delete(libraries.resolve(name));
+    }
+
+    void removeJar(String name) throws IOException {
+        Files.delete(folder.resolve("lib").resolve(name));
+    }
+
     Job check(String... flags) {
-        List<String> command = new ArrayList<>(List.of(SCRIPT.toString(), folder.toString()));
+        return check(List.of(), flags);
+    }
+
+    /** @param before words before the script's own */
+    Job check(List<String> before, String... flags) {
+        List<String> command = new ArrayList<>(before);
+        command.addAll(List.of(SCRIPT.toString(), folder.toString()));
         command.addAll(List.of(flags));
         return Job.run(command, Map.of("MADE_UP", answers.toString(), "LD_LIBRARY_PATH", libraries.toString()));
+    }
+
+    /** The page that the script makes of records. */
+    Job page(Path... records) {
+        List<String> command = new ArrayList<>(List.of(SCRIPT.toString(), "--page"));
+        for (Path record : records) {
+            command.add(record.toString());
+        }
+        return Job.run(command, Map.of());
+    }
+
+    void forgetCalls() throws IOException {
+        Files.delete(answers.resolve("calls"));
     }
 
     /** Command lines after "horovodrun -np". */

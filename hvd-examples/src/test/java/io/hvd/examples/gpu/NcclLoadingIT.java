@@ -100,6 +100,18 @@ class NcclLoadingIT {
                 .contains("HVD-201", "rank 0 (", "rank 1 (", "0000:01:00.0", "NCCL_HOSTID is \"here\" on both");
     }
 
+    @Test
+    void ranksThatShareAGpuByAVariableThatNcclIsTooOldForAreToldSo() {
+        Map<String, String> environment = environment(1, CUDA_13, 22803);
+        environment.putAll(Map.of("HVD_BACKEND", "nccl", "HVD_SHARE_GPU", "1", "NCCL_MULTI_RANK_GPU_ENABLE", "1"));
+
+        Job job = TrainJar.mpirun(environment, 2, "gpu-check", "--quick", "--only", "G2");
+
+        assertThat(job.exitCode()).as(job.output()).isNotZero();
+        assertThat(job.output())
+                .contains("HVD-201", "NCCL 2.28.3 does not know NCCL_MULTI_RANK_GPU_ENABLE", "NCCL 2.30.0 or newer");
+    }
+
     private static Job versions(int driver, int nccl) {
         Job job = TrainJar.alone(environment(1, driver, nccl), "gpu-check", "--versions", "table");
         assertThat(job.exitCode()).as(job.output()).isZero();

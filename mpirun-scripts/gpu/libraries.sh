@@ -1,0 +1,98 @@
+# Which of NVIDIA's libraries there are, where they lie, and which are missing. Sourced by gpu-check.sh, which sets $folder
+# and $jar.
+# shellcheck shell=bash disable=SC2034 # gpu-check.sh and the other parts read these variables
+
+library_folders=() missing=()
+cudart='' nccl=''
+
+# Folders of NVIDIA's packages for Python, which bring CUDA's and NCCL's libraries.
+python_packages() {
+    { command -v python3 >/dev/null && python3 -c 'import nvidia; print(*nvidia.__path__, sep="\n")' 2>/dev/null; } || true
+}
+
+# Prints "FILE (how it was found)" for the first place of a library, nothing if there is none.
+find_library() {
+    local name=$1 file
+    local -a path
+    IFS=: read -r -a path <<<"${LD_LIBRARY_PATH:-}"
+    file=$(first_file "${path[@]/%//$name}")
+    if [[ -n $file ]]; then
+        printf '%s (LD_LIBRARY_PATH)\n' "$file"
+        return
+    fi
+    file=$(first_file "${library_folders[@]/%//$name}")
+    if [[ -n $file ]]; then
+        printf '%s (added to LD_LIBRARY_PATH)\n' "$file"
+        return
+    fi
+    file=$(loader_cache | sed -n "s:.*$name .*=> ::p" | head -n 1)
+    if [[ -n $file ]]; then printf '%s (ldconfig)\n' "$file"; fi
+}
+
+loader_cache() { ldconfig -p 2>/dev/null || /sbin/ldconfig -p 2>/dev/null || true; }
+
+first_file() {
+    local file
+    for file; do
+        if [[ -f $file ]]; then
+            printf '%s\n' "$file"
+            return
+        fi
+    done
+}
+
+use_library() {
+    local found=$1 place
+    if [[ $found == *' (added to LD_LIBRARY_PATH)' ]]; then
+        place=$(dirname "${found%% (*}")
+        export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$place
+    fi
+}
+
+# What a library needs that is not there: other libraries, or a newer glibc.
+needs_of() {
+    command -v ldd >/dev/null || return 0
+    ldd "${1%% (*}" 2>&1 | sed -nE "s/^[[:space:]]*([^ ]+) => not found.*/\1/p; s/.*version \`([^']+)' not found.*/\1/p" | sort -u
+}
+
+require() {
+    local name=$1 found=$2 what_for=$3 need
+    if [[ -z $found ]]; then
+        missing+=("$name ($what_for)")
+        return
+    fi
+    while read -r need; do
+        missing+=("$need (needed by $name)")
+    done < <(needs_of "$found")
+}
+
+# The first path of those that match a pattern, if there is one.
+first_of() { if (($# > 0)); then printf '%s\n' "$1"; fi; }
+
+find_sanitizer() {
+    command -v compute-sanitizer || first_file /usr/local/cuda*/bin/compute-sanitizer \
+        /usr/local/cuda*/compute-sanitizer/compute-sanitizer
+}
+
+find_libraries() {
+    local package jars
+    while read -r package; do
+        library_folders+=("$package"/*/lib)
+    done < <(python_packages)
+    library_folders+=(/usr/local/cuda*/lib64 /usr/local/cuda*/targets/x86_64-linux/lib)
+    cudart=$(find_library libcudart.so.13)
+    nccl=$(find_library libnccl.so.2)
+    use_library "$cudart"
+    use_library "$nccl"
+    jars=$(dirname "$jar")/lib
+    require libcuda.so.1 "$(find_library libcuda.so.1)" 'the NVIDIA driver; all checks'
+    require libcudart.so.13 "$cudart" 'CUDA 13; what uses NCCL'
+    require libnccl.so.2 "$nccl" 'NCCL; G2 and what else uses NCCL'
+    require 'the jar jcuda-natives' "$(first_of "$jars"/jcuda-natives-*-linux-x86_64.jar)" 'all checks'
+    require 'the jar cuda-linux-x86_64' "$(first_of "$jars"/cuda-*-linux-x86_64.jar)" 'what uses NCCL'
+    require compute-sanitizer "$(find_sanitizer)" G6
+    say "libcudart.so.13: ${cudart:-not found}; libnccl.so.2: ${nccl:-not found}"
+    if ((${#missing[@]} > 0)); then say "missing: $(missing_text)"; fi
+}
+
+missing_text() { printf '%s\n' "${missing[@]:-none}" | joined; }
