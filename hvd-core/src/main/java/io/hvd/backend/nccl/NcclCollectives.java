@@ -38,6 +38,7 @@ final class NcclCollectives implements Collectives {
     private final HierarchicalAllreduce hierarchy;
 
     private final boolean asynchronous;
+    private final DeviceTimes times;
     private Activities activities = Activities.UNHEARD;
     private Completion left;
 
@@ -51,6 +52,7 @@ final class NcclCollectives implements Collectives {
         this.nccl = nccl;
         this.hierarchy = hierarchy;
         this.asynchronous = asynchronous;
+        this.times = gpu.times();
     }
 
     /** Whether NCCL reduces the type that travels, and a kernel of hvd's can scale the result. */
@@ -99,6 +101,7 @@ final class NcclCollectives implements Collectives {
                             how.op().arithmeticOn(how.wire()),
                             operator -> nccl.allReduce(
                                     gpu.stage(0), gpu.stage(0), layout.elements(), how.wire(), operator));
+                    times.markCollective();
                     unpack(layout, outputs, how);
                 });
             }
@@ -116,6 +119,7 @@ final class NcclCollectives implements Collectives {
                             how.op().arithmeticOn(how.wire()),
                             operator -> nccl.reduce(
                                     gpu.stage(0), gpu.stage(0), layout.elements(), how.wire(), operator, root));
+                    times.markCollective();
                     if (nccl.rank() == root) {
                         unpack(layout, List.of(output), how);
                     }
@@ -153,13 +157,16 @@ final class NcclCollectives implements Collectives {
                         slice.count(rank)))
                 .toList();
         gpu.convert(in, new Conversion(type, how.wire(), how.prescale()));
+        times.mark(Activities.COPY_IN);
         nccl.with(
                 how.op().arithmeticOn(how.wire()),
                 operator -> nccl.reduceScatter(gpu.stage(0), gpu.stage(1), slice.length(), how.wire(), operator));
+        times.markCollective();
         long mine = slice.count(nccl.rank());
         if (mine > 0) {
             Segment out = new Segment(gpu.stage(1), gpu.address(output) + slice.from() * type.bytes(), mine);
             gpu.convert(List.of(out), Conversion.scaled(how.wire(), type, how.scale()));
+            times.mark(Activities.COPY_OUT);
         }
     }
 
@@ -304,20 +311,26 @@ final class NcclCollectives implements Collectives {
         long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
         for (StageLayout layout : StageLayout.of(sizes, gpu.capacity(how.wire()))) {
             gpu.pack(layout, inputs, how, gpu.stage(0));
+            times.mark(Activities.COPY_IN);
             body.accept(layout);
         }
     }
 
     private void unpack(StageLayout layout, List<Tensor> outputs, Reduction how) {
         gpu.unpack(layout, outputs, how, gpu.stage(0));
+        times.mark(Activities.COPY_OUT);
     }
 
     private void queued(String activity, Collection<Tensor> tensors, Runnable body) {
         long begun = activities.begin();
         gpu.begin(tensors);
+        times.begin(activity, activities.later());
         body.run();
+        times.end();
         gpu.end(tensors);
-        activities.end(activity, begun);
+        if (begun != 0) {
+            activities.end("ENQUEUE_" + activity, begun);
+        }
         left = asynchronous ? null : new EventCompletion(gpu.recordEvent(), this);
     }
 
@@ -326,6 +339,7 @@ final class NcclCollectives implements Collectives {
         @Override
         public boolean isDone() {
             boolean done = event.isReached();
+            owner.times.look();
             if (done) {
                 event.close();
             } else {
