@@ -76,7 +76,7 @@ public final class CallsOnHost {
         return read.get(BYTES - 1);
     }
 
-    /** The same stream waits a while between two events. */
+    /** Two events on one stream, with a pause between them. */
     private void times() {
         long stream = cuda.createStream();
         long before = cuda.createTimedEvent();
