@@ -122,6 +122,11 @@ final class InstalledNccl implements NcclCalls {
 
     @Override
     public void recordAfterAllWork(long context, long event) {
+        recordAll(context, event);
+    }
+
+    /** Needs JavaCPP's binding and the CUDA runtime, but not NCCL itself. */
+    static void recordAll(long context, long event) {
         DriverCode.check(
                 "cuCtxRecordEvent",
                 cuCtxRecordEvent(new CUctx_st(new Address(context)), new CUevent_st(new Address(event))));
