@@ -129,8 +129,8 @@ final class BlockPool {
         }
         if (!blocks.isEmpty()) {
             resting.add(new Resting(afterAllWork.get(), blocks));
-            endRests();
         }
+        endRests();
     }
 
     /** Makes those blocks free whose last work has ended. */

@@ -1,7 +1,8 @@
-package io.hvd.backend.nccl;
+package io.hvd.examples.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.hvd.backend.nccl.AllWorkOnHost;
 import io.hvd.testing.HostCuda;
 import io.hvd.testing.Job;
 import java.nio.file.Files;
