@@ -14,6 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class BlockPoolTest {
     private static final long MOST_BYTES = 64 << 10;
+    private static final int[] SIZES = {600, 3_000, 9_000, 20_000};
 
     private final SimulatedGpu gpu = new SimulatedGpu();
     private final CudaDevice device = gpu.device();
@@ -83,10 +85,12 @@ class BlockPoolTest {
         pool.giveBack(block);
         pool.collect();
         gpu.awaitStream(0);
-        assertThat(pool.take(1_000)).isNotSameAs(block);
-        assertThat(pool.counts().freeBytes()).isZero();
-
+        DeviceStage other = pool.take(1_000);
+        long free = pool.counts().freeBytes();
         kernel.countDown();
+        assertThat(other).isNotSameAs(block);
+        assertThat(free).isZero();
+
         gpu.awaitAll();
         assertThat(pool.take(1_000)).isSameAs(block);
     }
@@ -160,16 +164,20 @@ class BlockPoolTest {
         ExecutorService collector = Executors.newSingleThreadExecutor();
         List<DeviceStage> held = new ArrayList<>();
         gpu.limit(gpu.blocks() + 40);
-        for (int step = 0; step < 3_000; step++) {
-            if (random.nextInt(5) < 2 && !held.isEmpty()) {
+        for (int step = 0; step < 2_000; step++) {
+            if (random.nextInt(20) < held.size()) {
                 DeviceStage gone = held.remove(random.nextInt(held.size()));
                 collector.execute(() -> pool.giveBack(gone));
             } else {
                 held.add(used(taken(random, held), step, streams, random));
             }
-            if (random.nextInt(3) == 0) {
+            if (random.nextInt(30) == 0) {
+                gpu.enqueue(streams[random.nextInt(streams.length)], () -> LockSupport.parkNanos(4_000_000));
+            }
+            if (random.nextBoolean()) {
                 pool.collect();
                 assertThat(pool.counts().freeBytes()).isLessThanOrEqualTo(MOST_BYTES);
+                LockSupport.parkNanos(random.nextInt(400_000)); // the streams go on
             }
         }
         collector.shutdown();
@@ -186,9 +194,9 @@ class BlockPoolTest {
     private DeviceStage taken(Random random, List<DeviceStage> held) {
         while (true) {
             try {
-                return pool.take(1 + random.nextInt(12_000));
+                return pool.take(SIZES[random.nextInt(SIZES.length)] + random.nextInt(50));
             } catch (HvdException full) {
-                if (!pool.empty()) {
+                if (!pool.empty() && !held.isEmpty()) {
                     pool.giveBack(held.remove(0));
                 }
             }
