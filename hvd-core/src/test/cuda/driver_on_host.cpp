@@ -12,6 +12,7 @@
 #include "module_on_host.h"
 #include "stream_on_host.h"
 
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -62,10 +63,34 @@ struct Device {
     std::shared_ptr<Stream> defaultStream;
 };
 
-/** The place in a stream that an event was recorded at; none before that. */
-struct Event {
+/** A place in a stream. */
+struct Place {
     std::shared_ptr<Stream> stream;
-    uint64_t amount = 0;
+    uint64_t amount;
+};
+
+typedef std::chrono::steady_clock Clock;
+
+/** The places that an event was recorded at; none before that, and several for an event of a whole context. */
+struct Event {
+    bool timed = false;
+    std::vector<Place> places;
+    /** The time at which the place of a timed event was reached. */
+    std::shared_ptr<Clock::time_point> time;
+
+    bool isReached() const {
+        bool all = true;
+        for (const Place& place : places) {
+            all &= place.stream->hasDone(place.amount);
+        }
+        return all;
+    }
+
+    void await() const {
+        for (const Place& place : places) {
+            place.stream->await(place.amount);
+        }
+    }
 };
 
 struct Module {
@@ -448,10 +473,14 @@ extern "C" int cuStreamSynchronize(void* handle) {
     return code;
 }
 
-extern "C" int cuEventCreate(void** handle, unsigned) {
+static const unsigned DISABLE_TIMING = 2;
+
+extern "C" int cuEventCreate(void** handle, unsigned flags) {
+    Event event;
+    event.timed = !(flags & DISABLE_TIMING);
     Alone alone(driver.lock);
     *handle = new char;
-    driver.events[*handle] = Event();
+    driver.events[*handle] = event;
     return SUCCESS;
 }
 
@@ -484,9 +513,48 @@ extern "C" int cuEventRecord(void* handle, void* streamHandle) {
     if (stream == nullptr || !eventOf(handle, "cuEventRecord", &event)) {
         return INVALID_HANDLE;
     }
-    uint64_t amount = stream->queued();
+    if (event.timed) {
+        auto time = std::make_shared<Clock::time_point>();
+        stream->queue([time] { *time = Clock::now(); });
+        event.time = time;
+    }
+    event.places = {{stream, stream->queued()}};
     Alone alone(driver.lock);
-    driver.events[handle] = {stream, amount};
+    driver.events[handle] = event;
+    return SUCCESS;
+}
+
+/** Since CUDA 12.5: the event comes after what all streams of the context have now. */
+extern "C" int cuCtxRecordEvent(void* context, void* handle) {
+    Event event;
+    if (!eventOf(handle, "cuCtxRecordEvent", &event)) {
+        return INVALID_HANDLE;
+    }
+    if (current == nullptr || context != current) {
+        return refused(INVALID_CONTEXT, "cuCtxRecordEvent: %p is not the current context", context);
+    }
+    event.places.clear();
+    for (auto& stream : streamsOf(current->index)) {
+        event.places.push_back({stream, stream->queued()});
+    }
+    Alone alone(driver.lock);
+    driver.events[handle] = event;
+    return SUCCESS;
+}
+
+extern "C" int cuEventElapsedTime(float* millis, void* earlier, void* later) {
+    Event from;
+    Event to;
+    if (!eventOf(earlier, "cuEventElapsedTime", &from) || !eventOf(later, "cuEventElapsedTime", &to)) {
+        return INVALID_HANDLE;
+    }
+    if (from.time == nullptr || to.time == nullptr) {
+        return refused(INVALID_HANDLE, "cuEventElapsedTime of an event that notes no time or was not recorded");
+    }
+    if (!from.isReached() || !to.isReached()) {
+        return NOT_READY;
+    }
+    *millis = std::chrono::duration<float, std::milli>(*to.time - *from.time).count();
     return SUCCESS;
 }
 
@@ -497,9 +565,7 @@ extern "C" int cuStreamWaitEvent(void* streamHandle, void* handle, unsigned) {
     if (stream == nullptr || !eventOf(handle, "cuStreamWaitEvent", &event)) {
         return INVALID_HANDLE;
     }
-    if (event.stream != nullptr) {
-        stream->queue([=] { event.stream->await(event.amount); });
-    }
+    stream->queue([=] { event.await(); });
     return SUCCESS;
 }
 
@@ -508,9 +574,7 @@ extern "C" int cuEventSynchronize(void* handle) {
     if (!eventOf(handle, "cuEventSynchronize", &event)) {
         return INVALID_HANDLE;
     }
-    if (event.stream != nullptr) {
-        event.stream->await(event.amount);
-    }
+    event.await();
     return SUCCESS;
 }
 
@@ -519,7 +583,7 @@ extern "C" int cuEventQuery(void* handle) {
     if (!eventOf(handle, "cuEventQuery", &event)) {
         return INVALID_HANDLE;
     }
-    return event.stream == nullptr || event.stream->hasDone(event.amount) ? SUCCESS : NOT_READY;
+    return event.isReached() ? SUCCESS : NOT_READY;
 }
 
 // ---- modules and launches ----

@@ -9,11 +9,18 @@ import java.util.List;
  * @param perRank GPUs of each rank
  * @param share whether ranks may have the same one
  * @param stageBytes that a batch of small tensors is packed into; as many pinned on the host where there is no NCCL
+ * @param resultBytes that are kept of the memory of results that have been garbage-collected
  * @param asyncCompletion whether an operation between GPUs is done for the host as soon as it is queued
  * @param across how allreduces get from node to node
  */
 public record GpuSettings(
-        boolean pin, int perRank, boolean share, int stageBytes, boolean asyncCompletion, AcrossNodes across) {
+        boolean pin,
+        int perRank,
+        boolean share,
+        int stageBytes,
+        long resultBytes,
+        boolean asyncCompletion,
+        AcrossNodes across) {
     private static final int SMALLEST_STAGE = 4096;
     private static final int MOST_PER_RANK = 64;
 
@@ -33,12 +40,13 @@ public record GpuSettings(
                 reader.between(Setting.GPUS_PER_RANK, 1, MOST_PER_RANK),
                 reader.flag(Setting.SHARE_GPU),
                 Math.toIntExact(Math.min(reader.atLeast(Setting.GPU_STAGE_BYTES, SMALLEST_STAGE), 1 << 30)),
+                reader.atLeast(Setting.GPU_RESULT_BYTES, 0),
                 reader.flag(Setting.ASYNC_COMPLETION),
                 across(reader, notes));
     }
 
     GpuSettings withPerRank(int gpus) {
-        return new GpuSettings(pin, gpus, share, stageBytes, asyncCompletion, across);
+        return new GpuSettings(pin, gpus, share, stageBytes, resultBytes, asyncCompletion, across);
     }
 
     private static AcrossNodes across(SettingReader reader, List<String> notes) {

@@ -77,6 +77,12 @@ public enum Setting {
             "67108864",
             JOB,
             "bytes of GPU memory into which a batch of small tensors is packed; without NCCL also of pinned host memory"),
+    GPU_RESULT_BYTES(
+            "HVD_GPU_RESULT_BYTES",
+            "268435456",
+            JOB,
+            "bytes of GPU memory that are kept for later results when results have been garbage-collected; 0 frees such"
+                    + " memory at once, which waits for all work of the GPU"),
     HIERARCHICAL_ALLREDUCE(
             "HOROVOD_HIERARCHICAL_ALLREDUCE",
             "0",

@@ -14,6 +14,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
@@ -36,7 +37,7 @@ final class CommunicationLoop {
     private final HeldPlan plan;
     private final StepFollower steps;
     private final Shortcut shortcut;
-    private final Unfinished unfinished = new Unfinished(this::broken);
+    private final Unfinished unfinished;
     private final PlanRun run;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final AtomicBoolean givenUp = new AtomicBoolean();
@@ -47,18 +48,25 @@ final class CommunicationLoop {
     private boolean closingAnnounced;
     private boolean failureAnnounced;
 
-    /** The parameters are those of {@link Engine}'s constructor, with the queue that program threads fill. */
+    /**
+     * The other parameters are those of {@link Engine}'s constructor.
+     *
+     * @param queue the one that program threads fill
+     * @param programWaits whether a program thread waits for a result
+     */
     CommunicationLoop(
             Backend backend,
             List<List<Integer>> processSets,
             EngineSettings settings,
             FlightRecorder recorder,
             Consumer<String> onFailure,
-            TensorQueue queue) {
+            TensorQueue queue,
+            BooleanSupplier programWaits) {
         this.backend = backend;
         this.settings = settings;
         this.rank = backend.topology().rank();
         this.queue = queue;
+        this.unfinished = new Unfinished(this::broken, programWaits);
         int size = backend.topology().size();
         this.coordinator = line(size, processSets);
         this.recorder = recorder;

@@ -3,6 +3,7 @@ package io.hvd.engine;
 import io.hvd.spi.Activities;
 import io.hvd.trace.Call;
 import io.hvd.trace.FlightRecorder;
+import io.hvd.trace.TraceListener.OnDevice;
 import java.util.List;
 
 /**
@@ -54,5 +55,13 @@ final class DataLog implements Activities {
         if (begun != 0 && batch != null) {
             recorder.activity(batch, name, begun);
         }
+    }
+
+    @Override
+    public Later later() {
+        Call worked = batch;
+        return recorder.isHeard() && worked != null
+                ? (device, name, from, to) -> recorder.onDevice(worked, new OnDevice(device, name, from, to))
+                : null;
     }
 }

@@ -49,7 +49,7 @@ public final class Engine {
         this.strict = settings.strict();
         this.recorder = recorder;
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
-        this.loop = new CommunicationLoop(backend, processSets, settings, recorder, onFailure, queue);
+        this.loop = new CommunicationLoop(backend, processSets, settings, recorder, onFailure, queue, this::isAwaited);
         this.plan = loop.plan();
         this.shortcut = loop.shortcut();
     }

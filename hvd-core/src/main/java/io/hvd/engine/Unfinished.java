@@ -1,9 +1,11 @@
 package io.hvd.engine;
 
 import io.hvd.spi.Collectives.Completion;
+import io.hvd.spi.DeviceWait;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
@@ -11,22 +13,27 @@ import java.util.function.Consumer;
  * meanwhile, and so hears of a rank that dies. One thread at a time uses this class.
  */
 final class Unfinished {
-    /**
-     * Time until the next look, which costs less than a microsecond; a message of another rank wakes the thread anyway.
-     */
-    private static final long LOOK_AGAIN_NANOS = 20_000;
-
     private final Queue<Work> works = new ArrayDeque<>();
     private final Consumer<Throwable> broken;
+    private final BooleanSupplier programWaits;
+    private final DeviceWait wait;
+    private long nanosUntilNextLook;
 
     private record Work(Execution execution, Completion completion) {}
 
     /**
      * @param broken hears of an exception that ends the job before the threads that wait for the operations do; called
      *     on any thread that carries one out
+     * @param programWaits whether a thread of the program waits for a result
      */
-    Unfinished(Consumer<Throwable> broken) {
+    Unfinished(Consumer<Throwable> broken, BooleanSupplier programWaits) {
+        this(broken, programWaits, new DeviceWait());
+    }
+
+    Unfinished(Consumer<Throwable> broken, BooleanSupplier programWaits, DeviceWait wait) {
         this.broken = broken;
+        this.programWaits = programWaits;
+        this.wait = wait;
     }
 
     /** Makes the execution of an agreed batch, to be carried out and then settled here. */
@@ -44,10 +51,15 @@ final class Unfinished {
         }
     }
 
-    /** Completes the operations that devices have finished by now, in order. */
+    /**
+     * Completes the operations that devices have finished by now, in order. If others are left, this may give way to
+     * threads that want the core.
+     */
     void look() {
+        nanosUntilNextLook = 0;
         for (Work first = works.peek(); first != null; first = works.peek()) {
             if (!first.execution().isDone(first.completion())) {
+                nanosUntilNextLook = wait.nanosUntilNextLook(programWaits.getAsBoolean());
                 return;
             }
             works.remove();
@@ -59,8 +71,9 @@ final class Unfinished {
         return works.isEmpty();
     }
 
+    /** Time until the next look; a message of another rank wakes the thread anyway. */
     long nanosUntilDue() {
-        return works.isEmpty() ? Long.MAX_VALUE : LOOK_AGAIN_NANOS;
+        return works.isEmpty() ? Long.MAX_VALUE : nanosUntilNextLook;
     }
 
     void fail(Throwable cause) {

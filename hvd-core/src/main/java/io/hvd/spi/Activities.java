@@ -16,6 +16,11 @@ public interface Activities {
         public void end(String name, long begun) {
             // Nothing is recorded.
         }
+
+        @Override
+        public Later later() {
+            return null;
+        }
     };
 
     /** The copy of a batch's elements, scaled and converted, to the place from which the collective takes them. */
@@ -36,4 +41,17 @@ public interface Activities {
      * @param begun the value that {@link #begin} has returned
      */
     void end(String name, long begun);
+
+    /** Remembers the batch for activities whose times are not known yet; null while nothing is recorded. */
+    Later later();
+
+    /** Receives the activities of a device for the batch for which it was made. */
+    interface Later {
+        /**
+         * Records an activity by times of {@link System#nanoTime()}.
+         *
+         * @param device such as {@code cuda:0}
+         */
+        void happened(String device, String name, long from, long to);
+    }
 }

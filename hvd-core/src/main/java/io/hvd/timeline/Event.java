@@ -44,6 +44,8 @@ record Event(Kind kind, long from, long to, int number, String name, String what
         STARTED,
         /** what: its name. */
         ACTIVITY,
+        /** Work of a GPU on a batch; what: its name; text: the GPU. */
+        ON_DEVICE,
         /** what: the error, or empty; text: type and shape. */
         ENDED,
         /** text: the thread that waited. */

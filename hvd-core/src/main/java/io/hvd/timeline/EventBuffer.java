@@ -70,6 +70,19 @@ final class EventBuffer implements TraceListener {
     }
 
     @Override
+    public void onDevice(Call batch, OnDevice work) {
+        Call.Operation operation = batch.operation();
+        add(new Event(
+                Kind.ON_DEVICE,
+                work.fromNanos(),
+                work.toNanos(),
+                operation.processSet(),
+                operation.name(),
+                work.name(),
+                work.device()));
+    }
+
+    @Override
     public void ended(Call call) {
         add(of(
                 Kind.ENDED,

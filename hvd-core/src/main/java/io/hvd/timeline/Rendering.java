@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
  * <p>Each rank is shown as a process, and each tensor as a thread of it. Horovod makes every tensor a process, which is
  * enough for the one rank that it shows; with four ranks and sixty tensors that would be 240 groups.
  * Here there are four groups, one below the other. A group has the steps first, then the threads
- * that wait, then the tensors in the order in which the rank used them. If a batch has several
+ * that wait, then the GPUs, then the tensors in the order in which the rank used them. If a batch has several
  * tensors, the line of the first one shows the activities of the data plane, and the other lines name this tensor.
  *
  * <pre>
@@ -24,6 +24,7 @@ import java.util.stream.IntStream;
  * WAIT_FOR_OTHER_TENSOR_DATA     instead, in a static plan: until the rest of the batch is there
  * ALLREDUCE                      with MEMCPY_IN_FUSION_BUFFER, MPI_ALLREDUCE and so on inside
  * SYNCHRONIZE                    on the line of the thread that waited
+ * NCCL_ALLREDUCE and so on       on the line of a GPU: from its start to its end on the device
  * </pre>
  */
 final class Rendering {
@@ -33,7 +34,8 @@ final class Rendering {
     private static final String NEGOTIATE = "NEGOTIATE_";
     private static final int STEPS = 0;
     private static final int WAITING_THREADS = 1;
-    private static final int TENSORS = 2;
+    private static final int GPUS = 2;
+    private static final int TENSORS = 3;
 
     private final long start;
     private final List<String> out = new ArrayList<>();
@@ -105,6 +107,7 @@ final class Rendering {
             case READY -> ready(tensor(rank, event), event, nanos);
             case STARTED -> started(tensor(rank, event), event, nanos);
             case ACTIVITY -> tensor(rank, event).slice(event.what(), nanos, event.to() - start, null);
+            case ON_DEVICE -> onDevice(rank, event, nanos);
             case ENDED -> ended(tensor(rank, event), event, nanos);
             case WAITED ->
                 track(rank, event.text(), "synchronize in " + event.text(), WAITING_THREADS)
@@ -116,6 +119,12 @@ final class Rendering {
             case CYCLE -> out.add(cycle(rank, nanos).toString());
             case STEP -> {} // shown when all of its parts are known
         }
+    }
+
+    private void onDevice(int rank, Event event, long nanos) {
+        JsonObject args = TraceJson.object().put("in_batch_of", event.name());
+        track(rank, new Gpu(event.text()), "on " + event.text(), GPUS)
+                .slice(event.what(), nanos, event.to() - start, args);
     }
 
     private static void announced(Track track, Event event, long nanos) {
@@ -174,6 +183,8 @@ final class Rendering {
     }
 
     private record Tensor(int set, String name) {}
+
+    private record Gpu(String name) {}
 
     private Track tensor(int rank, Event event) {
         String name = event.number() == 0 ? event.name() : event.name() + " (process set " + event.number() + ")";

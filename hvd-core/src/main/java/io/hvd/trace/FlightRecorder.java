@@ -135,6 +135,14 @@ public final class FlightRecorder {
         }
     }
 
+    /** A device has done a piece of work on a batch. */
+    public void onDevice(Call batch, TraceListener.OnDevice work) {
+        TraceListener heard = listener;
+        if (heard != null) {
+            heard.onDevice(batch, work);
+        }
+    }
+
     /** @param error why it failed, or empty */
     public void ended(Call call, String error) {
         long now = System.nanoTime();

@@ -28,6 +28,9 @@ public interface TraceListener {
     /** A piece of the data plane's work on a batch is over, such as {@code MPI_ALLREDUCE}. */
     void activity(Call batch, String name, long fromNanos, long toNanos);
 
+    /** A device has done a piece of work on a batch; told some time afterwards. */
+    void onDevice(Call batch, OnDevice work);
+
     /** A call has ended; its time and error are set. */
     void ended(Call call);
 
@@ -47,4 +50,12 @@ public interface TraceListener {
      * @param rank global
      */
     record Arrival(int processSet, String kind, String name, int rank) {}
+
+    /**
+     * A piece of work of a device.
+     *
+     * @param device such as {@code cuda:0}
+     * @param name such as {@code NCCL_ALLREDUCE}
+     */
+    record OnDevice(String device, String name, long fromNanos, long toNanos) {}
 }

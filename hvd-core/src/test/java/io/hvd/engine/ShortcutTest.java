@@ -58,8 +58,8 @@ class ShortcutTest {
     private StepFollower follower() {
         SetMember set =
                 new SetMember(0, List.of(0, 1), 0, dataPlane(), Requests.settings(1 << 20, 0), new DataLog(recorder));
-        StepFollower follower =
-                new StepFollower(turn, set, plan, queue, new DataLog(recorder), new Unfinished(broken::add), null);
+        Unfinished unfinished = new Unfinished(broken::add, () -> false);
+        StepFollower follower = new StepFollower(turn, set, plan, queue, new DataLog(recorder), unfinished, null);
         List<PendingOp> ops = List.of(op("a"), op("b"));
         queue.submit(ops, false, false);
         set.arrived(new Plan(0, List.of(batch("a"), batch("b")), List.of(), false, ""), queue);

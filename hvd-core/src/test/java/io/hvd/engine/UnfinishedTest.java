@@ -32,6 +32,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A device that is still at work when the collective has returned. It is made up, and proves nothing about a GPU. */
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
@@ -210,6 +212,35 @@ class UnfinishedTest {
             TimeUnit.MILLISECONDS.sleep(1);
         }
         assertThat(failures).allMatch(why -> why.contains("the device is broken") || why.contains("rank "));
+    }
+
+    /** A millisecond would be lost in every step that ends with a wait for a GPU. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aDeviceIsLookedAtAgainSoon(boolean programWaits) {
+        Unfinished unfinished = new Unfinished(failure -> {}, () -> programWaits);
+        Tensor tensor = Tensor.of(1f);
+        Request request =
+                Request.reduction("w", OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1), 0);
+        PendingOp op = PendingOp.standIn((Reducing.Allreduce) request);
+        SetMember set = new SetMember(
+                0,
+                List.of(0),
+                0,
+                new DeviceLike(0, backends.get(0).collectives()).proxy(),
+                Requests.settings(1 << 20, 0),
+                new DataLog(new FlightRecorder(1)));
+        assertThat(unfinished.nanosUntilDue()).isEqualTo(Long.MAX_VALUE);
+
+        unfinished.settle(unfinished.begin(set, List.of(op), new Batch.Barrier("w")));
+        unfinished.look();
+        assertThat(op.isDone()).isFalse();
+        assertThat(unfinished.nanosUntilDue()).isLessThanOrEqualTo(25_000);
+
+        worksDone.set(1);
+        unfinished.look();
+        assertThat(op.isDone()).isTrue();
+        assertThat(unfinished.isEmpty()).isTrue();
     }
 
     /** The communication thread does not sit in the device's work, so it hears of it. */

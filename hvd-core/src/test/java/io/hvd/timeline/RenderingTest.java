@@ -185,6 +185,30 @@ class RenderingTest {
                 .containsExactly("ig", "ip");
     }
 
+    /** The GPU works on the batch of one tensor while the next one is queued. */
+    @Test
+    void aGpuHasALineOfItsOwnAboveTheTensors() {
+        rendering.add(1, negotiated("w"));
+        rendering.add(
+                1,
+                List.of(
+                        during(Kind.ON_DEVICE, 42, 60, "w", "MEMCPY_IN_FUSION_BUFFER", "cuda:1"),
+                        during(Kind.ON_DEVICE, 60, 90, "w", "NCCL_ALLREDUCE", "cuda:1")));
+
+        TraceFile file = rendered();
+        assertThat(file.named("thread_name").map(RenderingTest::argument)).containsExactly("w", "on cuda:1");
+        assertThat(file.named("thread_sort_index")
+                        .map(event ->
+                                event.getAsJsonObject("args").get("sort_index").getAsInt()))
+                .containsExactly(3, 2);
+        JsonObject work = file.named("NCCL_ALLREDUCE").findFirst().orElseThrow();
+        assertThat(TraceFile.micros(work, "ts")).isEqualTo(60);
+        assertThat(TraceFile.micros(work, "dur")).isEqualTo(30);
+        assertThat(work.getAsJsonObject("args").get("in_batch_of").getAsString())
+                .isEqualTo("w");
+        assertThat(file.nesting()).doesNotContain("NCCL_ALLREDUCE in ALLREDUCE");
+    }
+
     @Test
     void aNameOfAnyCharactersFitsIntoABlock() {
         String wild = Stream.of("\"\\\u0001\u2028\ud83d\ude00")

@@ -45,7 +45,11 @@ interface CudaCalls {
     /** Blocks until all work that is queued on the stream is done. */
     void awaitStream(long stream);
 
+    /** Makes an event that notes no time. */
     long createEvent();
+
+    /** Makes an event that notes the time at which the GPU reaches it. */
+    long createTimedEvent();
 
     void destroyEvent(long event);
 
@@ -59,6 +63,12 @@ interface CudaCalls {
 
     /** Whether the GPU has reached the event. */
     boolean isReached(long event);
+
+    /** The time between two timed events that the GPU has reached. */
+    float millisBetween(long earlier, long later);
+
+    /** The handle of the GPU's context. */
+    long context();
 
     /** Compiles PTX for this GPU. */
     long loadModule(String ptx);

@@ -70,6 +70,26 @@ public final class CudaDevice implements AutoCloseable {
         return new PinnedStage(cuda, bytes);
     }
 
+    /** Records an event by a function of CUDA that JCuda does not have. */
+    @FunctionalInterface
+    public interface Recorder {
+        /**
+         * @param context handle of the GPU's context
+         * @param event handle of the event
+         */
+        void record(long context, long event);
+    }
+
+    /** Makes an event and has it recorded. */
+    public CudaEvent recordEvent(Recorder recorder) {
+        return CudaEvent.by(recorder, cuda);
+    }
+
+    /** The CUDA version that the driver is made for, such as 12040. */
+    public int driverVersion() {
+        return cuda.driverVersion();
+    }
+
     /** Makes a stream that waits for no other stream, unless it is told to follow one. */
     public CudaStream createStream() {
         return new CudaStream(cuda);

@@ -9,6 +9,7 @@ import static jcuda.driver.JCudaDriver.cuDevicePrimaryCtxRetain;
 import static jcuda.driver.JCudaDriver.cuDriverGetVersion;
 import static jcuda.driver.JCudaDriver.cuEventCreate;
 import static jcuda.driver.JCudaDriver.cuEventDestroy;
+import static jcuda.driver.JCudaDriver.cuEventElapsedTime;
 import static jcuda.driver.JCudaDriver.cuEventQuery;
 import static jcuda.driver.JCudaDriver.cuEventRecord;
 import static jcuda.driver.JCudaDriver.cuEventSynchronize;
@@ -164,8 +165,17 @@ final class InstalledCuda implements CudaCalls {
 
     @Override
     public long createEvent() {
+        return createEvent(CUevent_flags.CU_EVENT_DISABLE_TIMING);
+    }
+
+    @Override
+    public long createTimedEvent() {
+        return createEvent(CUevent_flags.CU_EVENT_DEFAULT);
+    }
+
+    private long createEvent(int flags) {
         CUevent event = new CUevent();
-        check("cuEventCreate", () -> cuEventCreate(event, CUevent_flags.CU_EVENT_DISABLE_TIMING));
+        check("cuEventCreate", () -> cuEventCreate(event, flags));
         return handles.number(event);
     }
 
@@ -196,6 +206,18 @@ final class InstalledCuda implements CudaCalls {
             check("cuEventQuery", code);
         }
         return code == CUresult.CUDA_SUCCESS;
+    }
+
+    @Override
+    public float millisBetween(long earlier, long later) {
+        float[] millis = new float[1];
+        check("cuEventElapsedTime", () -> cuEventElapsedTime(millis, event(earlier), event(later)));
+        return millis[0];
+    }
+
+    @Override
+    public long context() {
+        return handles.number(context);
     }
 
     @Override

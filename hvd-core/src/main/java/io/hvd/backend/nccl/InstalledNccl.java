@@ -1,5 +1,6 @@
 package io.hvd.backend.nccl;
 
+import static org.bytedeco.cuda.global.cudart.cuCtxRecordEvent;
 import static org.bytedeco.cuda.global.cudart.cudaDriverGetVersion;
 import static org.bytedeco.cuda.global.cudart.cudaGetErrorString;
 import static org.bytedeco.cuda.global.cudart.cudaRuntimeGetVersion;
@@ -23,6 +24,7 @@ import static org.bytedeco.cuda.global.nccl.ncclReduce;
 import static org.bytedeco.cuda.global.nccl.ncclReduceScatter;
 import static org.bytedeco.cuda.global.nccl.ncclSend;
 
+import io.hvd.backend.cuda.DriverCode;
 import io.hvd.backend.cuda.LibraryCache;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -30,6 +32,8 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import org.bytedeco.cuda.cudart.CUctx_st;
+import org.bytedeco.cuda.cudart.CUevent_st;
 import org.bytedeco.cuda.cudart.CUstream_st;
 import org.bytedeco.cuda.global.cudart;
 import org.bytedeco.cuda.global.nccl;
@@ -114,6 +118,18 @@ final class InstalledNccl implements NcclCalls {
     @Override
     public void selectDevice(int index) {
         checkCuda("cudaSetDevice(" + index + ")", cudaSetDevice(index));
+    }
+
+    @Override
+    public void recordAfterAllWork(long context, long event) {
+        recordAll(context, event);
+    }
+
+    /** Needs JavaCPP's binding and the CUDA runtime, but not NCCL itself. */
+    static void recordAll(long context, long event) {
+        DriverCode.check(
+                "cuCtxRecordEvent",
+                cuCtxRecordEvent(new CUctx_st(new Address(context)), new CUevent_st(new Address(event))));
     }
 
     @Override

@@ -4,13 +4,14 @@ import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Collectives;
+import io.hvd.spi.DeviceWait;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteOrder;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The part of a hierarchical allreduce between nodes: reduces a rank's chunk with the chunks of the ranks at the same
@@ -85,14 +86,13 @@ sealed interface InterNodeAllreduce {
 
     /** Reduces through pinned memory and the host's data plane, while the device works on the next chunk. */
     final class ThroughHost implements InterNodeAllreduce {
-        private static final long LOOK_MICROS = 20;
-
         private final RankGpu gpu;
         private final Collectives host;
         /** The communicator of the node's ranks, whose work comes before the copy. */
         private final NcclCommunicator inside;
 
         private final Runnable progress;
+        private final DeviceWait wait = new DeviceWait();
         private final CudaEvent[] arrived = new CudaEvent[2];
         private Activities activities = Activities.UNHEARD;
 
@@ -134,18 +134,13 @@ sealed interface InterNodeAllreduce {
             pinned.copyToDevice(0, chunk.address(), chunk.bytes(how), gpu.stream());
         }
 
-        /** Waits for the copy, but not for ever if another rank of the node fails. */
+        /** Waits for the copy, but not for ever if another rank of the node fails. The other nodes' ranks wait too. */
         private void await(CudaEvent event) {
             long begun = activities.begin();
-            try {
-                while (!event.isReached()) {
-                    inside.requireSound();
-                    progress.run();
-                    TimeUnit.MICROSECONDS.sleep(LOOK_MICROS);
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                event.await();
+            while (!event.isReached()) {
+                inside.requireSound();
+                progress.run();
+                LockSupport.parkNanos(wait.nanosUntilNextLook(true));
             }
             event.close();
             activities.end("WAIT_FOR_DATA", begun);

@@ -4,13 +4,16 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
 
 /**
- * The functions of NCCL and of the CUDA runtime that the back end needs. Handles and device addresses are plain
+ * The functions of NCCL, and of CUDA through JavaCPP, that the back end needs. Handles and device addresses are plain
  * numbers. A call that fails throws {@link io.hvd.error.HvdException}.
  *
  * <p>NCCL 2.18 has all of these functions. That matters because symbols are bound at the first call, and a symbol that
  * the installed library lacks would end the JVM.
  */
 interface NcclCalls {
+    /** The oldest CUDA version of a driver with {@link #recordAfterAllWork}. */
+    int OLDEST_DRIVER_FOR_ALL_WORK = 12050;
+
     /** NCCL's version as NCCL writes it, such as {@code 2.18.5}. */
     String version();
 
@@ -18,6 +21,12 @@ interface NcclCalls {
     int versionCode();
 
     void selectDevice(int index);
+
+    /**
+     * Records an event after all work that is queued now on any stream of a context, whoever made the stream. It
+     * belongs to the driver, but JCuda does not have it.
+     */
+    void recordAfterAllWork(long context, long event);
 
     /** Makes the id that the ranks of a communicator must share; one of them calls this. */
     byte[] uniqueId();

@@ -39,6 +39,7 @@ final class NcclCollectives implements Collectives {
 
     private final LaunchMeeting meeting;
     private final boolean asynchronous;
+    private final DeviceTimes times;
     private Activities activities = Activities.UNHEARD;
     private Completion left;
 
@@ -59,6 +60,7 @@ final class NcclCollectives implements Collectives {
         this.hierarchy = hierarchy;
         this.meeting = meeting;
         this.asynchronous = asynchronous;
+        this.times = gpu.times();
     }
 
     /** Whether NCCL reduces the type that travels, and a kernel of hvd's can scale the result. */
@@ -130,6 +132,7 @@ final class NcclCollectives implements Collectives {
             nccl.with(
                     how.op().arithmeticOn(how.wire()),
                     operator -> nccl.allReduce(gpu.stage(0), gpu.stage(0), layout.elements(), how.wire(), operator));
+            times.markCollective();
             unpack(layout, outputs, how);
         });
     }
@@ -145,6 +148,7 @@ final class NcclCollectives implements Collectives {
                             how.op().arithmeticOn(how.wire()),
                             operator -> nccl.reduce(
                                     gpu.stage(0), gpu.stage(0), layout.elements(), how.wire(), operator, root));
+                    times.markCollective();
                     if (nccl.rank() == root) {
                         unpack(layout, List.of(output), how);
                     }
@@ -182,13 +186,16 @@ final class NcclCollectives implements Collectives {
                         slice.count(rank)))
                 .toList();
         gpu.convert(in, new Conversion(type, how.wire(), how.prescale()));
+        times.mark(Activities.COPY_IN);
         nccl.with(
                 how.op().arithmeticOn(how.wire()),
                 operator -> nccl.reduceScatter(gpu.stage(0), gpu.stage(1), slice.length(), how.wire(), operator));
+        times.markCollective();
         long mine = slice.count(nccl.rank());
         if (mine > 0) {
             Segment out = new Segment(gpu.stage(1), gpu.address(output) + slice.from() * type.bytes(), mine);
             gpu.convert(List.of(out), Conversion.scaled(how.wire(), type, how.scale()));
+            times.mark(Activities.COPY_OUT);
         }
     }
 
@@ -342,12 +349,14 @@ final class NcclCollectives implements Collectives {
         long[] sizes = inputs.stream().mapToLong(Tensor::elements).toArray();
         for (StageLayout layout : StageLayout.of(sizes, gpu.capacity(how.wire()))) {
             gpu.pack(layout, inputs, how, gpu.stage(0));
+            times.mark(Activities.COPY_IN);
             body.accept(layout);
         }
     }
 
     private void unpack(StageLayout layout, List<Tensor> outputs, Reduction how) {
         gpu.unpack(layout, outputs, how, gpu.stage(0));
+        times.mark(Activities.COPY_OUT);
     }
 
     private void queued(String activity, Collection<Tensor> tensors, Runnable body) {
@@ -358,9 +367,13 @@ final class NcclCollectives implements Collectives {
         long begun = activities.begin();
         gpu.begin(tensors);
         meet.run();
+        times.begin(activity, activities.later());
         body.run();
+        times.end();
         gpu.end(tensors);
-        activities.end(activity, begun);
+        if (begun != 0) {
+            activities.end("ENQUEUE_" + activity, begun);
+        }
         left = asynchronous ? null : new EventCompletion(gpu.recordEvent(), this);
     }
 
@@ -369,6 +382,7 @@ final class NcclCollectives implements Collectives {
         @Override
         public boolean isDone() {
             boolean done = event.isReached();
+            owner.times.look();
             if (done) {
                 event.close();
             } else {

@@ -83,7 +83,8 @@ public final class NcclProvider implements BackendProvider {
         NcclPresence nccl = presence.get();
         Found found = new Found();
         NcclFacts mine = facts(opened.topology(), config, nccl, found);
-        String closed = choice(opened, mine).whyNotOpened(config.gpu()).orElseGet(() -> unreached(found, config));
+        String closed =
+                choice(opened, mine).whyNotOpened(config.gpu()).orElseGet(() -> unreached(found, nccl.calls(), config));
         NcclChoice choice = choice(opened, mine.withUnreached(closed));
         boolean insisted = config.backend() == BackendChoice.NCCL;
         boolean sharing = config.gpu().share() || !(config.gpu().pin() || insisted);
@@ -173,11 +174,13 @@ public final class NcclProvider implements BackendProvider {
     }
 
     /** Opens the GPUs; returns the reason if one of them cannot be opened. */
-    private String unreached(Found found, HvdConfig config) {
+    private String unreached(Found found, NcclCalls nccl, HvdConfig config) {
         try {
             for (Device device : found.devices) {
                 CudaDevice cuda = opener.apply(device.index());
-                found.gpus.add(new RankGpu(cuda, device, config.gpu().stageBytes()));
+                boolean recordsAllWork = nccl != null && cuda.driverVersion() >= NcclCalls.OLDEST_DRIVER_FOR_ALL_WORK;
+                found.gpus.add(
+                        new RankGpu(cuda, device, config.gpu(), recordsAllWork ? nccl::recordAfterAllWork : null));
             }
             return "";
         } catch (HvdException e) {

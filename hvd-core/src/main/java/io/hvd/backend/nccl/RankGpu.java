@@ -7,6 +7,7 @@ import io.hvd.backend.cuda.CudaStream;
 import io.hvd.backend.cuda.DeviceStage;
 import io.hvd.backend.cuda.PinnedStage;
 import io.hvd.backend.cuda.Segment;
+import io.hvd.config.GpuSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.spi.DataPlane;
@@ -21,10 +22,10 @@ import java.lang.ref.Cleaner;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.LongStream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One of this rank's GPUs as collectives use it: one stream on which all of them are queued, two stages, and
@@ -35,6 +36,7 @@ import java.util.stream.LongStream;
  * class.
  */
 final class RankGpu implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(RankGpu.class);
     private static final Cleaner CLEANER = Cleaner.create();
     private static final long DEFAULT_STREAM = 0;
     /** The number of garbage collections after which GPU memory counts as really full. */
@@ -49,20 +51,29 @@ final class RankGpu implements AutoCloseable {
     private final Device device;
     private final int stageBytes;
     private final CudaStream stream;
-    /** Memory of results that have been garbage-collected. */
-    private final Queue<DeviceStage> garbage = new ConcurrentLinkedQueue<>();
+    private final BlockPool results;
+    private final DeviceTimes times;
     /** The stages, which are made when they are needed. */
     private final List<DeviceStage> stages = new ArrayList<>();
 
     private final List<PinnedStage> pinned = new ArrayList<>();
     private boolean closed;
 
-    /** @param stageBytes size of a stage on the device, and of one on the host */
-    RankGpu(CudaDevice cuda, Device device, int stageBytes) {
+    /**
+     * @param settings with the sizes of a stage, on the device and on the host, and of the memory that is kept for
+     *     results
+     * @param afterAllWork records an event after all work that the GPU's context has; null if that is not possible
+     */
+    RankGpu(CudaDevice cuda, Device device, GpuSettings settings, CudaDevice.Recorder afterAllWork) {
         this.cuda = cuda;
         this.device = device;
-        this.stageBytes = stageBytes;
+        this.stageBytes = settings.stageBytes();
         this.stream = cuda.createStream();
+        this.results = new BlockPool(
+                cuda::allocate,
+                afterAllWork == null ? null : () -> cuda.recordEvent(afterAllWork),
+                settings.resultBytes());
+        this.times = new DeviceTimes(stream, device);
     }
 
     Device device() {
@@ -119,16 +130,18 @@ final class RankGpu implements AutoCloseable {
         return stageBytes;
     }
 
-    /** Makes a tensor in hvd's own memory, which is freed when the tensor has been garbage-collected. */
+    /** Makes a tensor in hvd's own memory, which is used again when the tensor has been garbage-collected. */
     Tensor output(DType type, Shape shape) {
         long bytes = Math.multiplyExact(shape.elements(), (long) type.bytes());
         if (bytes == 0) {
             return Tensor.onDevice(0, device, DEFAULT_STREAM, type, shape);
         }
         enter();
+        results.collect();
         DeviceStage memory = allocate(bytes);
         Object owner = new Object();
-        CLEANER.register(owner, () -> garbage.add(memory));
+        BlockPool pool = results;
+        CLEANER.register(owner, () -> pool.giveBack(memory));
         return Tensor.onDevice(memory.address(), device, DEFAULT_STREAM, type, shape)
                 .keeping(owner);
     }
@@ -162,28 +175,31 @@ final class RankGpu implements AutoCloseable {
     }
 
     /**
-     * Allocates memory, and runs the garbage collector if the GPU is full: results take little of Java's heap, so the
-     * heap alone would not cause a collection.
+     * Allocates memory. If the GPU is full, it frees what is kept for other results, and then runs the garbage
+     * collector: results take little of Java's heap, so the heap alone would not cause a collection.
      */
     private DeviceStage allocate(long bytes) {
-        for (int collections = 0; ; collections++) {
+        int collections = 0;
+        while (true) {
             try {
-                return cuda.allocate(bytes);
+                return results.take(bytes);
             } catch (HvdException full) {
+                if (results.empty()) {
+                    continue;
+                }
                 if (collections == MOST_COLLECTIONS) {
                     throw full;
                 }
+                collections++;
                 System.gc();
                 LockSupport.parkNanos(CLEANING_NANOS);
-                freeGarbage();
             }
         }
     }
 
-    private void freeGarbage() {
-        for (DeviceStage gone = garbage.poll(); gone != null; gone = garbage.poll()) {
-            gone.close();
-        }
+    /** What has happened to the memory of results so far. */
+    BlockPool.Counts results() {
+        return results.counts();
     }
 
     /** The address of a tensor's first element. */
@@ -201,7 +217,7 @@ final class RankGpu implements AutoCloseable {
     /** Work that hvd queues from now on starts after the work that is now queued on these tensors' streams. */
     void begin(Collection<Tensor> tensors) {
         enter();
-        freeGarbage();
+        results.collect();
         for (long user : streams(tensors)) {
             stream.follow(user);
         }
@@ -224,6 +240,11 @@ final class RankGpu implements AutoCloseable {
     /** An event after all work that is queued now. */
     CudaEvent recordEvent() {
         return stream.recordEvent();
+    }
+
+    /** The times of the work on the stream. */
+    DeviceTimes times() {
+        return times;
     }
 
     /** Queues the packing of these tensors' parts onto a stage, converted to the type that travels. */
@@ -268,7 +289,9 @@ final class RankGpu implements AutoCloseable {
         closed = true;
         enter();
         stream.await();
-        garbage.forEach(DeviceStage::close);
+        times.close();
+        results.empty();
+        LOG.debug("memory of results on {}: {}", device, results.counts());
         stages.forEach(DeviceStage::close);
         pinned.forEach(PinnedStage::close);
         stream.close();

@@ -2,6 +2,7 @@ package io.hvd.backend.cuda;
 
 import io.hvd.error.HvdException;
 import java.nio.ByteBuffer;
+import java.util.concurrent.locks.LockSupport;
 import jcuda.driver.JCudaDriver;
 
 /** Calls to the driver that runs on the CPU, right ones and wrong ones, in a process of their own. */
@@ -20,6 +21,7 @@ public final class CallsOnHost {
         calls.copies();
         calls.memory();
         calls.order();
+        calls.times();
         calls.launches();
         calls.callsOfAProgramThatLetsJCudaThrow();
     }
@@ -74,6 +76,27 @@ public final class CallsOnHost {
         return read.get(BYTES - 1);
     }
 
+    /** Two events on one stream, with a pause between them. */
+    private void times() {
+        long stream = cuda.createStream();
+        long before = cuda.createTimedEvent();
+        long after = cuda.createTimedEvent();
+        long timeless = cuda.createEvent();
+        cuda.recordEvent(before, stream);
+        cuda.awaitEvent(before);
+        say("time of an event that is not recorded", () -> cuda.millisBetween(before, after));
+        long begun = System.nanoTime();
+        LockSupport.parkNanos(5_000_000);
+        long parked = System.nanoTime() - begun;
+        cuda.recordEvent(after, stream);
+        cuda.recordEvent(timeless, stream);
+        say("time of an event that is not reached", () -> cuda.millisBetween(before, after));
+        cuda.awaitEvent(timeless);
+        float millis = cuda.millisBetween(before, after);
+        say("time between " + (millis >= parked / 1e6f && millis < 10_000), () -> {});
+        say("time of an event that notes none", () -> cuda.millisBetween(before, timeless));
+    }
+
     private void launches() {
         long module = cuda.loadModule(SegmentKernels.ptx());
         long function = cuda.function(module, "hvd_copy_1");
@@ -90,7 +113,7 @@ public final class CallsOnHost {
         try {
             long stream = cuda.createStream();
             cuda.clear(cuda.allocate(BYTES), BYTES, stream);
-            CudaEvent event = new CudaEvent(cuda, stream);
+            CudaEvent event = CudaEvent.on(stream, cuda);
             say("throwing, an event ahead is reached: " + event.isReached(), () -> {});
             cuda.awaitStream(stream);
             say("throwing, an event behind is reached: " + event.isReached(), () -> {});

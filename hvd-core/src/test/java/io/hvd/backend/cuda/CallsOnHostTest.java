@@ -47,6 +47,14 @@ class CallsOnHostTest {
     }
 
     @Test
+    void eventsTellTheTimeBetweenThem() {
+        assertThat(answer("time between true")).isEqualTo("done");
+        assertThat(answer("time of an event that is not reached")).contains("failed: CUDA_ERROR_NOT_READY");
+        assertThat(answer("time of an event that is not recorded")).contains("failed: CUDA_ERROR_INVALID_HANDLE");
+        assertThat(answer("time of an event that notes none")).contains("failed: CUDA_ERROR_INVALID_HANDLE");
+    }
+
+    @Test
     void aMissingEventShows() {
         assertThat(answer("without an event 0")).isEqualTo("done");
         assertThat(answer("with an event 7")).isEqualTo("done");

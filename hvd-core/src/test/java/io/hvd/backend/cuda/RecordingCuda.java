@@ -177,6 +177,24 @@ final class RecordingCuda implements CudaCalls {
     }
 
     @Override
+    public long createTimedEvent() {
+        nextHandle++;
+        calls.add("create timed event " + hex(nextHandle));
+        return nextHandle;
+    }
+
+    @Override
+    public float millisBetween(long earlier, long later) {
+        calls.add("ask for the time from " + hex(earlier) + " to " + hex(later));
+        return 1;
+    }
+
+    @Override
+    public long context() {
+        return 0xC0;
+    }
+
+    @Override
     public long loadModule(String ptx) {
         calls.add("load module");
         return 0xA0;

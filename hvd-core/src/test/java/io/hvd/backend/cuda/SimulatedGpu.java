@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -35,7 +36,11 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     private final TreeMap<Long, ByteBuffer> memory = new TreeMap<>();
     private final Map<Long, ExecutorService> streams = new ConcurrentHashMap<>();
-    private final Map<Long, CompletableFuture<Void>> events = new ConcurrentHashMap<>();
+    /** Each with the time at which it is reached. */
+    private final Map<Long, CompletableFuture<Long>> events = new ConcurrentHashMap<>();
+
+    private final Set<Long> living = ConcurrentHashMap.newKeySet();
+    private final Set<Long> timed = ConcurrentHashMap.newKeySet();
     private final Map<Long, String> functions = new ConcurrentHashMap<>();
     private final AtomicLong handles = new AtomicLong(1);
     private long nextAddress = 1L << 40;
@@ -190,9 +195,11 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
         return address;
     }
 
+    /** Waits for all work of the GPU first, as CUDA does. */
     @Override
     public void free(long address) {
         requireCurrent();
+        awaitAll();
         awaitProcess();
         release(address);
     }
@@ -269,26 +276,77 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     @Override
     public long createEvent() {
         requireCurrent();
-        return handles.getAndIncrement();
+        long event = handles.getAndIncrement();
+        living.add(event);
+        return event;
+    }
+
+    @Override
+    public long createTimedEvent() {
+        long event = createEvent();
+        timed.add(event);
+        return event;
     }
 
     @Override
     public void destroyEvent(long event) {
+        if (!living.remove(event)) {
+            throw new IllegalStateException("there is no event " + event);
+        }
         events.remove(event);
+        timed.remove(event);
+    }
+
+    /** Events that nobody has destroyed. */
+    public int livingEvents() {
+        return living.size();
     }
 
     @Override
     public void recordEvent(long event, long stream) {
         requireCurrent();
-        CompletableFuture<Void> reached = new CompletableFuture<>();
+        CompletableFuture<Long> reached = new CompletableFuture<>();
         events.put(event, reached);
-        enqueue(stream, () -> reached.complete(null));
+        enqueue(stream, () -> reached.complete(System.nanoTime()));
+    }
+
+    /** Is reached when every stream has done what it has now, as cuCtxRecordEvent has it. */
+    public void recordAfterAllWork(long context, long event) {
+        requireCurrent();
+        if (context != context()) {
+            throw new IllegalStateException(context + " is not the context of this GPU");
+        }
+        CompletableFuture<Long> reached = new CompletableFuture<>();
+        events.put(event, reached);
+        List<CompletableFuture<Void>> ends = new ArrayList<>();
+        for (long stream : streams.keySet()) {
+            CompletableFuture<Void> end = new CompletableFuture<>();
+            ends.add(end);
+            enqueue(stream, () -> end.complete(null));
+        }
+        CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0]))
+                .thenRun(() -> reached.complete(System.nanoTime()));
+    }
+
+    @Override
+    public float millisBetween(long earlier, long later) {
+        for (long event : new long[] {earlier, later}) {
+            if (!timed.contains(event) || !events.get(event).isDone()) {
+                throw new IllegalStateException("event " + event + " notes no time, or is not reached");
+            }
+        }
+        return (events.get(later).join() - events.get(earlier).join()) / 1e6f;
+    }
+
+    @Override
+    public long context() {
+        return System.identityHashCode(this);
     }
 
     @Override
     public void holdUntil(long stream, long event) {
         requireCurrent();
-        CompletableFuture<Void> reached = events.get(event);
+        CompletableFuture<Long> reached = events.get(event);
         enqueue(stream, reached::join);
     }
 

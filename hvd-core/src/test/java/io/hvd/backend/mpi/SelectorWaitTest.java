@@ -100,16 +100,16 @@ class SelectorWaitTest {
         assertThat(selector.looks).isEqualTo(1 + (nanos + LATE_NANOS - 1) / LATE_NANOS);
     }
 
-    /** A device's work is looked at 50 times in a millisecond, as {@code Unfinished} asks, and not once. */
+    /** A device's work is looked at 40 times in a millisecond, as {@code DeviceWait} asks, and not once. */
     @Test
-    void whoLooksAgainEvery20MicrosecondsLooks50TimesInAMillisecond() throws IOException {
+    void whoLooksAgainEvery25MicrosecondsLooks40TimesInAMillisecond() throws IOException {
         long end = clock.now + 1_000_000;
         int looksAtTheDevice = 0;
         while (clock.now - end < 0) {
-            wait.select(20_000);
+            wait.select(25_000);
             looksAtTheDevice++;
         }
-        assertThat(looksAtTheDevice).isEqualTo(50);
+        assertThat(looksAtTheDevice).isEqualTo(40);
     }
 
     @ParameterizedTest

@@ -17,7 +17,10 @@ import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
+import io.hvd.trace.TraceListener;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -58,6 +61,46 @@ class GpuEngineTest {
             engine.fail("the test is over", 500);
         });
         assertThat(failures).allMatch(why -> why.contains("the test is over"));
+    }
+
+    /** Before the batch ends for the program, in negotiated steps and in those of a static plan. */
+    @Test
+    void theTimelineHearsWhenTheGpuHasWorkedOnEachBatch() throws Exception {
+        CyclicBarrier end = new CyclicBarrier(SIZE);
+        SimulatedRanks.runToFailure(SIZE, "nccl", Map.of(), rank -> {
+            List<String> heard = Collections.synchronizedList(new ArrayList<>());
+            FlightRecorder recorder = new FlightRecorder(16);
+            recorder.listen(listener(heard));
+            HvdConfig settings = HvdConfig.from(Map.of("HVD_STATIC_PLAN_STEPS", "3"));
+            Engine engine = new Engine(rank.backend(), List.of(), settings.engine(), recorder, why -> {});
+            Thread thread = new Thread(engine::run, "gpu-engine-test");
+            thread.setDaemon(true);
+            thread.start();
+            for (int step = 0; step < 8; step++) {
+                step(rank, engine, step);
+                // The first batch that ends has been worked on before.
+                assertThat(heard).contains("NCCL_ALLREDUCE on cuda:0");
+                assertThat(heard.indexOf("NCCL_ALLREDUCE on cuda:0")).isLessThan(heard.indexOf("end"));
+                assertThat(heard).filteredOn("end"::equals).hasSize(3);
+                heard.clear();
+            }
+            end.await(20, TimeUnit.SECONDS);
+            engine.fail("the test is over", 500);
+        });
+    }
+
+    private static TraceListener listener(List<String> heard) {
+        return (TraceListener) Proxy.newProxyInstance(
+                TraceListener.class.getClassLoader(), new Class<?>[] {TraceListener.class}, (proxy, method, given) -> {
+                    if (method.getName().equals("onDevice")) {
+                        TraceListener.OnDevice work = (TraceListener.OnDevice) given[1];
+                        assertThat(work.fromNanos()).isLessThanOrEqualTo(work.toNanos());
+                        heard.add(work.name() + " on " + work.device());
+                    } else if (method.getName().equals("ended")) {
+                        heard.add("end");
+                    }
+                    return null;
+                });
     }
 
     @Test

@@ -139,6 +139,13 @@ final class SimulatedNccl implements NcclCalls {
     }
 
     @Override
+    public void recordAfterAllWork(long context, long event) {
+        gpus.values().stream()
+                .filter(gpu -> gpu.context() == context)
+                .forEach(gpu -> gpu.recordAfterAllWork(context, event));
+    }
+
+    @Override
     public byte[] uniqueId() {
         byte[] id = new byte[128];
         ByteBuffer.wrap(id).putLong(0, fabric.ids.incrementAndGet());

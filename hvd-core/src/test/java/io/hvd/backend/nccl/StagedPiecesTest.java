@@ -3,6 +3,8 @@ package io.hvd.backend.nccl;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.backend.cuda.SimulatedGpu;
+import io.hvd.config.GpuSettings;
+import io.hvd.config.HvdConfig;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.DType;
@@ -11,6 +13,7 @@ import io.hvd.tensor.Tensor;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -23,7 +26,9 @@ class StagedPiecesTest {
     @Test
     void anAllreduceThatFitsOntoAStageGoesThroughTheHostInPieces() {
         SimulatedGpu simulated = new SimulatedGpu();
-        try (RankGpu gpu = new RankGpu(simulated.device(), SimulatedRanks.GPU, 16 * MIB)) {
+        GpuSettings settings = HvdConfig.from(Map.of("HVD_GPU_STAGE_BYTES", String.valueOf(16 * MIB)))
+                .gpu();
+        try (RankGpu gpu = new RankGpu(simulated.device(), SimulatedRanks.GPU, settings, null)) {
             List<Long> bytes = new ArrayList<>();
             StagedCollectives staged = new StagedCollectives(gpu, alone(bytes));
             float[] values = new float[10 * MIB / 4];

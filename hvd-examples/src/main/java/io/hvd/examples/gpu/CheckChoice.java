@@ -43,7 +43,7 @@ final class CheckChoice {
             switch (check) {
                 case "G1" -> lines.add(GpuPlacement.of(hvd));
                 case "G4" -> lines.add(KernelCheck.check(hvd, extent));
-                case "G7" -> lines.add(CollectiveSweep.check(hvd, sweep, false));
+                case "G7" -> lines.add(WakeUpTimes.addedTo(CollectiveSweep.check(hvd, sweep, false), hvd));
                 default -> lines.addAll(collectives(check, shown, hvd, extent));
             }
         }

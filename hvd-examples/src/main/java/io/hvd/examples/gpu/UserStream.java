@@ -2,8 +2,10 @@ package io.hvd.examples.gpu;
 
 import static io.hvd.backend.cuda.DriverCode.check;
 
+import io.hvd.backend.cuda.DriverCode;
 import jcuda.driver.CUevent;
 import jcuda.driver.CUevent_flags;
+import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
@@ -32,6 +34,19 @@ public final class UserStream implements AutoCloseable {
     public void follow(UserStream other) {
         check("cuEventRecord", JCudaDriver.cuEventRecord(event, other.queue));
         check("cuStreamWaitEvent", JCudaDriver.cuStreamWaitEvent(queue, event, 0));
+    }
+
+    /** Looks without a pause until all queued work is done; returns the time of {@link System#nanoTime()}. */
+    long nanosWhenDone() {
+        check("cuEventRecord", JCudaDriver.cuEventRecord(event, queue));
+        int code = CUresult.CUDA_ERROR_NOT_READY;
+        while (code == CUresult.CUDA_ERROR_NOT_READY) {
+            Thread.onSpinWait();
+            code = DriverCode.of(() -> JCudaDriver.cuEventQuery(event));
+        }
+        long now = System.nanoTime();
+        check("cuEventQuery", code);
+        return now;
     }
 
     /** Blocks until all queued work is done. */

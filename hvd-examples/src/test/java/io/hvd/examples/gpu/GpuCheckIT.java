@@ -55,6 +55,8 @@ class GpuCheckIT {
                 "G7")) {
             assertThat(job.lines("CHECK " + check + " pass")).as(job.output()).hasSize(1);
         }
+        assertThat(job.lines("CHECK G7 pass").get(0))
+                .containsPattern("a waiting thread goes on -?[0-9.]+ us after the GPU \\(median\\)");
         assertThat(job.lines("CHECK G3.send-receive pass")).hasSize(ranks - 1);
         assertThat(job.lines("CHECK G3.process-set pass")).hasSize(ranks - 1);
         assertThat(job.lines("CHECK G1 pass").get(0))
