@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class GpuReportTest {
     private static final String MODULE =
             "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024";
-    private static final BindingVersions BINDINGS = new BindingVersions("12.6.0", "13.1-9.19-1.5.13");
+    private static final BindingVersions BINDINGS = new BindingVersions("12.6.0", "13.3-9.25-1.5.14");
     private static final Library DRIVER = new Library(13000, "/usr/lib/libcuda.so.580.65.06", "");
     private static final Library RUNTIME = new Library(13010, "/opt/cuda/lib64/libcudart.so.13", "");
     private static final Library NCCL = new Library(22803, "/opt/nccl/lib/libnccl.so.2", "");
@@ -46,7 +46,7 @@ class GpuReportTest {
                         CUDA runtime          13.1, /opt/cuda/lib64/libcudart.so.13
                         NCCL                  2.28.3, /opt/nccl/lib/libnccl.so.2
                         JCuda                 12.6.0
-                        JavaCPP cuda          13.1-9.19-1.5.13
+                        JavaCPP cuda          13.3-9.25-1.5.14
                         GPU 0                 Card A, 0000:01:00.0, compute capability 9.0, 80.0 GiB
                         GPU 1                 Card B, 0000:65:00.0, capability and memory unknown: cuInit failed: 999
                         hvd's kernels need    driver for CUDA 10.0, compute capability 7.5, or newer

@@ -11,10 +11,9 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
-import org.knowm.xchart.BitmapEncoder;
-import org.knowm.xchart.BitmapEncoder.BitmapFormat;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
+import org.knowm.xchart.ChartEncoder;
 import org.knowm.xchart.XYChart;
 import org.knowm.xchart.XYChartBuilder;
 import org.knowm.xchart.internal.chartpart.Chart;
@@ -134,7 +133,7 @@ final class Plot {
     /** Saves a chart as PNG; an SVG file would be ten times as large. */
     private static String save(Chart<?, ?> chart, String name, Path folder) throws IOException {
         chart.getStyler().setChartBackgroundColor(Color.WHITE);
-        BitmapEncoder.saveBitmap(chart, folder.resolve(name).toString(), BitmapFormat.PNG);
+        ChartEncoder.saveChart(chart, folder.resolve(name).toString(), "PNG");
         return name + ".png";
     }
 }

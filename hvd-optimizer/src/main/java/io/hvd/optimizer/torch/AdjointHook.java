@@ -6,10 +6,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.PointerScope;
-import org.bytedeco.pytorch.FunctionPreHook;
 import org.bytedeco.pytorch.GradMode;
 import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorBase;
+import org.bytedeco.pytorch.TensorTensorHook;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -17,45 +18,37 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 /**
  * Gives tensors that were computed outside LibTorch a place in its graph, with a gradient in Java.
  *
- * <p>JavaCPP lets no Java class be a node of the graph, but it lets one be a node's pre-hook, which may
- * replace the gradients that the node gets. So the inputs are concatenated, only for the node that LibTorch
- * makes of it, and this node is declared to have made the outputs:
+ * <p>JavaCPP lets no Java class be a node of the graph, but it lets one look at the gradient of a tensor, and
+ * replace it by another of the same shape. So the inputs are concatenated, only for the node that LibTorch makes of it.
+ * This node is declared to have made the outputs too, to which nothing is then added: an empty part of the
+ * concatenation, at no place. By this the concatenation has a gradient, of zeros, whenever an output has one:
  * <pre>
- *   inputs, flat ──┐
- *                  ├── cat ── outputs         gradients of the outputs ── adjoint ── cat's gradient
- *   witness ───────┘
+ *                      ┌── outputs ───────────────── scatter_add ── outputs
+ *   inputs, flat ── cat                                   │
+ *                      └── concatenation ── nothing ──────┘
  * </pre>
- * LibTorch calls the hook once per pass, on the thread that runs backward, with the sums over all uses of the
- * outputs in that pass. Nothing is kept from one pass to the next.
+ * Before LibTorch runs the node backward it calls the hooks of all these tensors in the order in which they were
+ * registered, one after the other on one thread, with the sums over all uses of the outputs in that pass. Those of the outputs
+ * ({@link OutputHook}) only note what they see; this one comes last and puts the adjoint in the place of the zeros. Nothing is
+ * kept from one pass to the next, and a pass that goes no further than the outputs does not come here.
  *
- * <p>Native code holds the hook weakly, so {@link #LIVING} keeps it as long as its graph can run. How
+ * <p>Native code holds hooks weakly, so {@link #LIVING} keeps them as long as their graph can run. How
  * long that is the witness tells: an empty leaf that, besides the hook, only the graph refers to.
  */
-final class AdjointHook extends FunctionPreHook {
+final class AdjointHook extends TensorTensorHook {
     /** What native code may call: the graphs belong to the process, not to a context. */
     private static final List<AdjointHook> LIVING = new ArrayList<>();
     /** What a hook returned last on this thread: LibTorch takes its own references after the hook has ended. */
-    private static final ThreadLocal<TensorVector> DELIVERED = new ThreadLocal<>();
+    private static final ThreadLocal<Tensor> DELIVERED = new ThreadLocal<>();
 
-    private final List<Expected> outputs;
+    private final List<OutputHook> outputs;
     private final UnaryOperator<List<Tensor>> adjoint;
     private final Tensor witness;
 
-    private AdjointHook(List<Expected> outputs, UnaryOperator<List<Tensor>> adjoint, Tensor witness) {
+    private AdjointHook(List<OutputHook> outputs, UnaryOperator<List<Tensor>> adjoint, Tensor witness) {
         this.outputs = outputs;
         this.adjoint = adjoint;
         this.witness = witness;
-    }
-
-    /**
-     * An output's shape and type, for the zeros of one that a loss does not use.
-     *
-     * @param connected false where the type has no gradients
-     */
-    private record Expected(long[] shape, ScalarType type, boolean connected) {
-        static Expected of(Tensor output) {
-            return new Expected(output.sizes().vec().get(), output.scalar_type().intern(), output.is_floating_point());
-        }
     }
 
     /**
@@ -74,48 +67,55 @@ final class AdjointHook extends FunctionPreHook {
             witness.requires_grad_(true);
             List<Tensor> joined = new ArrayList<>(inputs);
             joined.add(witness);
-            Node node = flat(joined).grad_fn();
-            node.clear_input_metadata();
-            outputs.stream()
-                    .filter(Tensor::is_floating_point)
-                    .forEach(output -> torch.create_gradient_edge(output, node));
-            var hook = new AdjointHook(outputs.stream().map(Expected::of).toList(), adjoint, witness);
+            Tensor concatenation = flat(joined);
+            var hook = new AdjointHook(outputs.stream().map(OutputHook::new).toList(), adjoint, witness);
             keep(hook);
-            node.add_pre_hook(hook); // from here on the node owns the hook's native side
+            hook.register(concatenation, outputs);
+            addNothing(concatenation, outputs);
         }
+    }
+
+    private void register(Tensor concatenation, List<Tensor> connected) {
+        Node cat = concatenation.grad_fn();
+        for (int i = 0; i < connected.size(); i++) {
+            if (connected.get(i).is_floating_point()) {
+                torch.create_gradient_edge(connected.get(i), cat);
+                connected.get(i).register_hook(outputs.get(i));
+            }
+        }
+        concatenation.register_hook(this);
+    }
+
+    private static void addNothing(Tensor concatenation, List<Tensor> outputs) {
+        Tensor nothing = concatenation.narrow(0, 0, 0);
+        Tensor nowhere = nothing.detach().to(ScalarType.Long);
+        outputs.stream()
+                .filter(Tensor::is_floating_point)
+                .forEach(output -> output.scatter_add_(0, nowhere, nothing.to(output.scalar_type())));
     }
 
     @Override
-    public TensorVector apply(TensorVector gradients) {
+    public TensorBase call(TensorBase zeros) {
+        List<Tensor> gradients =
+                outputs.stream().map(output -> output.taken(witness)).toList();
         try (PointerScope scope = new PointerScope()) {
-            return deliver(new TensorVector(flat(adjoint.apply(complete(gradients)))));
+            return deliver(flat(adjoint.apply(gradients)));
         } catch (HvdException e) {
             throw HookFailures.remembered(e);
+        } finally {
+            gradients.forEach(Tensor::close);
+            zeros.close();
         }
     }
 
-    private List<Tensor> complete(TensorVector gradients) {
-        List<Tensor> all = new ArrayList<>();
-        int next = 0;
-        for (Expected output : outputs) {
-            Tensor gradient = output.connected() ? gradients.get(next++) : null;
-            all.add(gradient != null && gradient.defined() ? gradient : zeros(output));
-        }
-        return all;
-    }
-
-    private Tensor zeros(Expected output) {
-        return witness.new_zeros(output.shape()).to(output.type());
-    }
-
-    private static TensorVector deliver(TensorVector gradient) {
+    private static Tensor deliver(Tensor gradient) {
         release();
         DELIVERED.set(gradient.retainReference());
         return gradient;
     }
 
     private static void release() {
-        TensorVector taken = DELIVERED.get();
+        Tensor taken = DELIVERED.get();
         if (taken != null) {
             DELIVERED.remove();
             taken.releaseReference();
@@ -131,12 +131,14 @@ final class AdjointHook extends FunctionPreHook {
                 tensors.stream().map(tensor -> tensor.reshape(-1)).toArray(Tensor[]::new)));
     }
 
+    /** No scope of the caller's may take away what the list holds. */
     private static void keep(AdjointHook hook) {
         release();
+        hook.witness.retainReference();
+        hook.outputs.forEach(OutputHook::retainReference);
         synchronized (LIVING) {
             LIVING.removeIf(AdjointHook::outlivedItsGraph);
-            hook.witness.retainReference();
-            LIVING.add(hook);
+            LIVING.add(hook.retainReference());
         }
     }
 

@@ -6,6 +6,7 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -72,6 +73,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         this.inner = inner;
         this.sparseAsDense = sparseAsDense;
         addSlots(namedParameters.items(), exchange);
+        Reference.reachabilityFence(namedParameters); // which owns the items, and may be the program's last reference
         requireSameAs(inner);
         this.rates = new GroupRates(inner);
         this.state = new TorchState(inner, parameters);

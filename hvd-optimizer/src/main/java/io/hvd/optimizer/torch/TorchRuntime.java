@@ -29,6 +29,8 @@ import org.slf4j.LoggerFactory;
 public final class TorchRuntime {
     private static final Logger LOG = LoggerFactory.getLogger(TorchRuntime.class);
     private static final List<String> LIBRARIES = List.of("javacpp", "openblas", "pytorch");
+    /** Read by JavaCPP when it is first used; without it, what JavaCPP remarks goes to the standard error of every rank. */
+    private static final String LOGGER = "org.bytedeco.javacpp.logger";
     /** What follows the platform in the folders of the builds for GPUs. */
     private static final String CUDA_BUILD = "-gpu";
 
@@ -38,11 +40,15 @@ public final class TorchRuntime {
 
     private TorchRuntime() {}
 
-    /** Unpacks LibTorch's native libraries into JavaCPP's cache unless they are there; safe to call at any time. */
+    /**
+     * Unpacks LibTorch's native libraries into JavaCPP's cache unless they are there; safe to call at any time. From the first
+     * call on JavaCPP logs through SLF4J, unless the program has chosen otherwise ({@code -Dorg.bytedeco.javacpp.logger}).
+     */
     public static synchronized void prepare() {
         if (prepared) {
             return;
         }
+        System.getProperties().putIfAbsent(LOGGER, "slf4j");
         try {
             Path cache = Loader.getCacheDir().toPath();
             prepare(cache);

@@ -5,6 +5,7 @@ import io.hvd.tensor.Tensor;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.pytorch.BackendOptional;
 import org.bytedeco.pytorch.BoolVector;
+import org.bytedeco.pytorch.LongVector;
 import org.bytedeco.pytorch.ProcessGroup;
 import org.bytedeco.pytorch.ProcessGroupGloo;
 import org.bytedeco.pytorch.Reducer;
@@ -66,7 +67,8 @@ final class DdpReducer implements AutoCloseable {
                     new SizeTStringMap(),
                     FIRST_BUCKET_BYTES,
                     false,
-                    false);
+                    false,
+                    new LongVector(FIRST_BUCKET_BYTES, BUCKET_BYTES));
         }
     }
 

@@ -5,12 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.AllreduceOptions;
 import io.hvd.Hvd;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.pytorch.BoolOptional;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorArrayRefOptional;
+import org.bytedeco.pytorch.TensorBase;
+import org.bytedeco.pytorch.TensorTensorHook;
+import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.BeforeAll;
@@ -125,6 +131,60 @@ class TorchAutogradTest {
     }
 
     @Test
+    void theGradientOfAnOutputAloneCallsNoCollectiveAndLeavesNothingBehind() {
+        Hvd.spawn(2, hvd -> {
+            List<Tensor> xs = List.of(leaf(1, 2), leaf(3));
+            List<Tensor> ys = new TorchCollectives(hvd).groupedAllreduce("group", xs, SUM);
+            if (hvd.rank() == 1) {
+                Tensor alone = gradient(ys.get(0).mul(new Scalar(7)).sum(), ys.get(0));
+                assertThat(floats(alone)).containsExactly(7, 7);
+            }
+            ys.get(1).sum().backward();
+            assertThat(floats(xs.get(0).grad())).containsExactly(0, 0);
+            assertThat(floats(xs.get(1).grad())).containsExactly(2);
+            return null;
+        });
+    }
+
+    @Test
+    void inputsAndOutputsMayBeChangedInPlaceAfterwards() {
+        Hvd.spawn(2, hvd -> {
+            Tensor x = leaf(1, 2);
+            Tensor input = x.mul(new Scalar(3));
+            Tensor y = new TorchCollectives(hvd).allreduce("x", input, SUM);
+            input.zero_();
+            assertThat(floats(y.mul_(new Scalar(5)).detach())).containsExactly(30, 60);
+            y.sum().backward();
+            assertThat(floats(x.grad())).containsExactly(2 * 5 * 3, 2 * 5 * 3);
+            return null;
+        });
+    }
+
+    @Test
+    void anOutputMayHaveHooksOfTheProgram() {
+        Hvd.spawn(2, hvd -> {
+            Tensor x = leaf(1, 2);
+            Tensor y = new TorchCollectives(hvd).allgather("x", x);
+            List<String> seen = new ArrayList<>();
+            var doubled = new TensorTensorHook() {
+                @Override
+                public TensorBase call(TensorBase gradient) {
+                    seen.add(Arrays.toString(floats(new Tensor(gradient).contiguous())));
+                    return new Tensor(gradient).mul(new Scalar(2)); // freed by the garbage collector
+                }
+            };
+            y.register_hook(doubled);
+            y.retain_grad();
+            y.sum().backward();
+            Reference.reachabilityFence(doubled);
+            assertThat(seen).containsExactly("[1.0, 1.0, 1.0, 1.0]");
+            assertThat(floats(y.grad())).containsExactly(2, 2, 2, 2);
+            assertThat(floats(x.grad())).containsExactly(2, 2);
+            return null;
+        });
+    }
+
+    @Test
     void theMembersOfAGroupMayBeOfDifferentTypes() {
         Hvd.spawn(2, hvd -> {
             Tensor whole = Models.tensor(4).to(ScalarType.Int);
@@ -189,6 +249,10 @@ class TorchAutogradTest {
             assertThat(floats(b.grad())).containsExactly(1);
             return null;
         });
+    }
+
+    private static Tensor gradient(Tensor loss, Tensor of) {
+        return torch.grad(new TensorVector(loss), new TensorVector(of)).get(0);
     }
 
     private static Tensor leaf(float... values) {

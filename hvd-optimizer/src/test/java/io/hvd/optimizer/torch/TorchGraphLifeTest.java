@@ -12,8 +12,13 @@ import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.tensor.ReduceOp;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.BoolOptional;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -86,6 +91,34 @@ class TorchGraphLifeTest {
         try (PointerScope scope = new PointerScope()) {
             return new TorchCollectives(hvd).allgather("x", x).sum().retainReference();
         }
+    }
+
+    @Test
+    void threadsMayRunOneGraphBackwardAtTheSameTime() {
+        Hvd.spawn(1, hvd -> {
+            Tensor x = leaf(1, 2);
+            Tensor y = new TorchCollectives(hvd).allreduce(null, x);
+            IntStream.rangeClosed(1, 4).parallel().forEach(factor -> {
+                for (int round = 0; round < 100; round++) {
+                    try (PointerScope scope = new PointerScope()) {
+                        Tensor loss = y.mul(new Scalar(factor)).sum();
+                        assertThat(floats(retaining(loss, x))).containsExactly(factor, factor);
+                    }
+                }
+            });
+            return null;
+        });
+    }
+
+    private static Tensor retaining(Tensor loss, Tensor x) {
+        return torch.grad(
+                        new TensorVector(loss),
+                        new TensorVector(x),
+                        new TensorVector(),
+                        new BoolOptional(true),
+                        false,
+                        false)
+                .get(0);
     }
 
     @Test

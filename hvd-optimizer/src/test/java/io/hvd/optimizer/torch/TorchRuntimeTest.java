@@ -3,6 +3,8 @@ package io.hvd.optimizer.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.config.Processors;
+import org.bytedeco.javacpp.tools.Logger;
+import org.bytedeco.javacpp.tools.Slf4jLogger;
 import org.junit.jupiter.api.Test;
 
 class TorchRuntimeTest {
@@ -25,6 +27,12 @@ class TorchRuntimeTest {
                 .contains("HVD_THREADS_PER_RANK", "OMP_NUM_THREADS");
         assertThat(TorchRuntime.reason(new Processors(4, false, true), 4))
                 .startsWith("4 processor(s) of this rank's own");
+    }
+
+    @Test
+    void whatJavaCppRemarksGoesWhereHvdLogs() {
+        TorchRuntime.prepare();
+        assertThat(Logger.create(TorchRuntimeTest.class)).isInstanceOf(Slf4jLogger.class);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.hvd.benchmarks.rank;
 
 import org.bytedeco.pytorch.BoolVector;
+import org.bytedeco.pytorch.LongVector;
 import org.bytedeco.pytorch.ProcessGroup;
 import org.bytedeco.pytorch.Reducer;
 import org.bytedeco.pytorch.SizeTStringMap;
@@ -33,7 +34,8 @@ final class DdpReducer implements AutoCloseable {
                     new SizeTStringMap(),
                     FIRST_BUCKET_BYTES,
                     false,
-                    false);
+                    false,
+                    new LongVector(FIRST_BUCKET_BYTES, BUCKET_BYTES));
         }
     }
 
