@@ -418,6 +418,6 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     @Override
     public void close() {
-        streams.values().forEach(ExecutorService::shutdownNow);
+        streams.values().forEach(ExecutorService::shutdown); // another thread may be waiting for what is queued
     }
 }
