@@ -174,11 +174,17 @@ check='' label='' code=0 deadline=0 own_deadline=0 running='' run_outcome='' end
 wrapper=() tool=() ran=() left=()
 
 find_libraries
-timeout -k 5 "$versions_limit" java -jar "$jar" gpu-check --versions table >"$work/versions" 2>"$work/err" \
-    </dev/null || code=$?
+read_versions() {
+    code=0
+    timeout -k 5 "$versions_limit" java -jar "$jar" gpu-check --versions table >"$work/versions" 2>"$work/err" \
+        </dev/null || code=$?
+    gpus=$(grep -cE '^GPU [0-9]+ ' "$work/versions" || true)
+    no_gpu=$(sed -nE 's/^GPU  +missing: /no GPU: /p' "$work/versions")
+}
+read_versions
+# The first start on a machine may take longer than that, since it unpacks the native libraries.
+if [[ $gpus == 0 && -z $no_gpu ]]; then read_versions; fi
 cat "$work/versions" >&2
-gpus=$(grep -cE '^GPU [0-9]+ ' "$work/versions" || true)
-no_gpu=$(sed -nE 's/^GPU  +missing: /no GPU: /p' "$work/versions")
 no_nccl=$(sed -nE 's/^NCCL  +missing: /no NCCL: /p' "$work/versions")
 nccl_code=$(sed -nE 's/^NCCL  +([0-9]+)\.([0-9]+)\.([0-9]+).*/\1 \2 \3/p' "$work/versions" \
     | awk '{ print $1 * 10000 + $2 * 100 + $3 }')
@@ -187,7 +193,7 @@ share=$(share_ways | head -n 1)
 unread='' stand_in=''
 if [[ $gpus == 0 && -z $no_gpu ]]; then
     unread="the table of versions could not be read (exit code $code): $(tail -n 1 "$work/err")"
-elif ((gpus > 0)) && grep -q '^NVIDIA driver  *missing' "$work/versions" && [[ ! -e /dev/dxg ]]; then
+elif ((gpus > 0)) && grep -q '^NVIDIA driver  *missing' "$work/versions" && [[ ! -e /dev/dxg && ! -e /dev/nvidiactl ]]; then
     stand_in='**Not a record of a GPU**: no NVIDIA kernel module is loaded, so the library of the driver is a stand-in.'
     say "$stand_in"
 fi

@@ -33,6 +33,7 @@ ExplorerTest         random programs with threads for 18 minutes instead of 10 s
 FaultsIT             other numbers of ranks and other culprits than those of every day
 FullSharedMemoryIT   a /dev/shm with little room (root)
 GpuCheckIT           gpu-check with one rank
+GpuCheckRehearsalIT  the whole of gpu-check.sh on a CUDA driver that runs on the CPU
 HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT

@@ -2,6 +2,8 @@ package io.hvd.monitor;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -96,15 +98,37 @@ record NcclRas(String host, int port, Path maps) {
 
         @Override
         public void run() {
-            try (Socket connected = new Socket()) {
-                if (begins(connected)) {
-                    connected.connect(new InetSocketAddress(host, port), limitMillis);
-                    connected.setSoTimeout(limitMillis);
-                    talk(connected);
+            try {
+                for (InetAddress address : InetAddress.getAllByName(host)) {
+                    if (asked(address)) {
+                        return;
+                    }
                 }
             } catch (IOException | RuntimeException e) {
                 // Nothing answers, or it has stopped; the report of the hang goes out without it.
                 return;
+            }
+        }
+
+        /**
+         * Asks at one of the host's addresses. NCCL listens at the first that the system gives for a name such as
+         * localhost, which may be the one of IPv6.
+         *
+         * @return false if nobody listens there
+         */
+        private boolean asked(InetAddress address) throws IOException {
+            try (Socket connected = new Socket()) {
+                if (!begins(connected)) {
+                    return true;
+                }
+                try {
+                    connected.connect(new InetSocketAddress(address, port), limitMillis);
+                } catch (ConnectException e) {
+                    return false;
+                }
+                connected.setSoTimeout(limitMillis);
+                talk(connected);
+                return true;
             }
         }
 

@@ -128,7 +128,12 @@ final class BlockPool {
             }
         }
         if (!blocks.isEmpty()) {
-            resting.add(new Resting(afterAllWork.get(), blocks));
+            try {
+                resting.add(new Resting(afterAllWork.get(), blocks));
+            } catch (RuntimeException e) {
+                returned.addAll(blocks); // for the next time
+                throw e;
+            }
         }
         endRests();
     }

@@ -19,7 +19,7 @@ final class DeviceClock {
 
     /** An event that was reached at a time by the device's clock, and between two times by the host's. */
     void reached(long deviceNanos, long notBefore, long notAfter) {
-        long drift = isBounded ? (notAfter - boundedAt) / 1_000_000 * MOST_MILLIONTHS : 0;
+        long drift = isBounded ? (notAfter - boundedAt) * MOST_MILLIONTHS / 1_000_000 : 0;
         long low = Math.max(notBefore - deviceNanos, least - drift);
         long high = Math.min(notAfter - deviceNanos, most + drift);
         boolean contradiction = !isBounded || low > high;

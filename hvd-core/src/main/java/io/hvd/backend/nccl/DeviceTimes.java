@@ -80,6 +80,7 @@ final class DeviceTimes {
     /** What has been queued since the last mark has this name. */
     void mark(String part) {
         if (queued != null) {
+            queued.notBefore = System.nanoTime(); // before the event is there, so it cannot have been reached
             queued.marks.add(new Mark(part, stream.recordTimedEvent()));
         }
     }
@@ -92,7 +93,6 @@ final class DeviceTimes {
         if (queued.marks.isEmpty()) {
             markCollective();
         }
-        queued.notBefore = System.nanoTime();
         unfinished.add(queued);
         queued = null;
     }
@@ -101,8 +101,9 @@ final class DeviceTimes {
     void look() {
         while (!unfinished.isEmpty()) {
             Span first = unfinished.peek();
+            long asked = System.nanoTime();
             if (!first.end().isReached()) {
-                first.notBefore = System.nanoTime();
+                first.notBefore = asked;
                 return;
             }
             unfinished.remove();

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.DisabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
  * minutes on a GPU are not spent on mistakes of the script. What needs NCCL or compute-sanitizer does not run here.
  */
 @DisabledIf("driverIsLoaded")
+@Tag("long")
 class GpuCheckRehearsalIT {
     private static final Path SCRIPT = Path.of("..", "mpirun-scripts", "gpu-check.sh");
     private static final HostCuda.Kernels MLP = new HostCuda.Kernels(
