@@ -9,7 +9,7 @@ import java.util.List;
  * @param perRank GPUs of each rank
  * @param share whether ranks may have the same one
  * @param stageBytes that a batch of small tensors is packed into; as many pinned on the host where there is no NCCL
- * @param resultBytes that are kept of the memory of results that have been garbage-collected
+ * @param resultBytes bytes of garbage-collected results that are kept for later ones
  * @param asyncCompletion whether an operation between GPUs is done for the host as soon as it is queued
  * @param across how allreduces get from node to node
  */

@@ -169,7 +169,7 @@ public record RankFacts(SortedMap<String, String> values) {
         }
     }
 
-    /** Is read once: a process may join many jobs, and its classes stay the same. */
+    /** The digest is computed once: a process may join many jobs, and its classes stay the same. */
     private static final class OwnCode {
         static final String DIGEST = code();
     }

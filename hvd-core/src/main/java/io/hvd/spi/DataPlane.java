@@ -36,7 +36,7 @@ public interface DataPlane extends Collectives, VetoableAllreduce {
      */
     Tensor filled(Device device, Tensor element, Shape shape);
 
-    /** Whether the element that {@link #filled} gets is zero, of which memory can be made fast. */
+    /** Whether the element that {@link #filled} gets is zero; memory can be set to zero by one fast call. */
     static boolean isZero(Tensor element) {
         return element.toFloatArray()[0] == 0;
     }

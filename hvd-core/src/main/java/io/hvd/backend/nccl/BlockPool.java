@@ -29,7 +29,7 @@ import java.util.function.Supplier;
  * waits for this event.
  *
  * <p>Sizes are rounded up by an eighth at most, so that blocks fit again. Only the communication thread uses this
- * class, but for {@link #giveBack}.
+ * class, except for {@link #giveBack}.
  */
 final class BlockPool {
     /** The step between sizes: the smallest block, and a multiple of the alignment that CUDA gives. */

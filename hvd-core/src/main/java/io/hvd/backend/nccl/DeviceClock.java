@@ -2,12 +2,12 @@ package io.hvd.backend.nccl;
 
 /**
  * Converts times by a device's clock to those of {@link System#nanoTime()}. CUDA tells how much later one event was
- * than another, but not when. Of each event it is known between which two looks it was reached, so the difference of
+ * than another, but not when. The host knows between which two looks each event was reached, so the difference of
  * the two clocks lies between two bounds. The bounds of many events together leave little room, which grows again as
  * the clocks drift apart.
  */
 final class DeviceClock {
-    /** The most by which two clocks drift apart; crystals are good for a few dozen millionths. */
+    /** The most by which two clocks drift apart. The drift of a crystal is a few dozen millionths. */
     private static final long MOST_MILLIONTHS = 200;
 
     /** The bounds of the host's time minus the device's. */

@@ -61,7 +61,7 @@ final class DeviceTimes {
     }
 
     /**
-     * Work of an operation is going to be queued, all of which is waited for already.
+     * Work of an operation is going to be queued; everything that it waits for is queued already.
      *
      * @param report where the times go; null if nobody wants them
      */
@@ -77,7 +77,7 @@ final class DeviceTimes {
         }
     }
 
-    /** What has been queued since the last mark has this name. */
+    /** Gives a name to what has been queued since the last mark. */
     void mark(String part) {
         if (queued != null) {
             queued.notBefore = System.nanoTime(); // before the event is there, so it cannot have been reached

@@ -178,7 +178,7 @@ record NcclChoice(List<NcclFacts> all, List<String> hosts) {
                 + "; start " + ownId;
     }
 
-    /** The ranks whose variables of NCCL are such. */
+    /** The ranks whose variables of NCCL satisfy the condition. */
     private List<Integer> withVariables(Predicate<NcclVariables> such) {
         return IntStream.range(0, all.size())
                 .filter(rank -> such.test(all.get(rank).variables()))

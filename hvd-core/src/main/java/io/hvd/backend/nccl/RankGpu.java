@@ -118,7 +118,7 @@ final class RankGpu implements AutoCloseable {
         return pinned.get(number);
     }
 
-    /** Allocates what operations need, so that none of it is allocated when they are queued. @param segments the most of one */
+    /** Allocates what operations need, so that none of it is allocated when they are queued. @param segments the most segments of one operation */
     void reserve(int segments) {
         enter();
         stage(0);
@@ -161,7 +161,7 @@ final class RankGpu implements AutoCloseable {
         return filled;
     }
 
-    /** Copies the element to the GPU, and then all that is there as often as it takes. */
+    /** Copies the element to the GPU, and then doubles the filled part until all is filled. */
     private void fill(Tensor element, long address, long elements) {
         DType type = element.dtype();
         stream.await(); // the stage on the host may still be in use

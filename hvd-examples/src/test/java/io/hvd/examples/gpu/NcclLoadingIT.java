@@ -39,7 +39,7 @@ class NcclLoadingIT {
 
     @BeforeAll
     static void prepare() {
-        runtime = Stream.of("cuda", "cuda-13.0", "cuda-13.1", "cuda-13.2")
+        runtime = Stream.of("cuda", "cuda-13.0", "cuda-13.1", "cuda-13.2", "cuda-13.3")
                 .map(version -> Path.of("/usr/local", version, "lib64"))
                 .filter(folder -> Files.exists(folder.resolve(RUNTIME)))
                 .findFirst()

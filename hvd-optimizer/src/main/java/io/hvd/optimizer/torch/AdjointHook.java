@@ -19,9 +19,10 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * Gives tensors that were computed outside LibTorch a place in its graph, with a gradient in Java.
  *
  * <p>JavaCPP lets no Java class be a node of the graph, but it lets one look at the gradient of a tensor, and
- * replace it by another of the same shape. So the inputs are concatenated, only for the node that LibTorch makes of it.
- * This node is declared to have made the outputs too, to which nothing is then added: an empty part of the
- * concatenation, at no place. By this the concatenation has a gradient, of zeros, whenever an output has one:
+ * replace it by another of the same shape. The inputs are therefore concatenated, because LibTorch makes a node of the
+ * concatenation. This node is declared to have made the outputs too. Then an empty part of the concatenation is added
+ * to the outputs, which changes none of their elements, but gives the concatenation a gradient of zeros whenever an
+ * output has a gradient:
  * <pre>
  *                      ┌── outputs ───────────────── scatter_add ── outputs
  *   inputs, flat ── cat                                   │
@@ -32,8 +33,8 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * ({@link OutputHook}) only note what they see; this one comes last and puts the adjoint in the place of the zeros. Nothing is
  * kept from one pass to the next, and a pass that goes no further than the outputs does not come here.
  *
- * <p>Native code holds hooks weakly, so {@link #LIVING} keeps them as long as their graph can run. How
- * long that is the witness tells: an empty leaf that, besides the hook, only the graph refers to.
+ * <p>Native code holds hooks weakly, so {@link #LIVING} keeps them as long as their graph can run. The witness tells
+ * when that ends: it is an empty leaf to which only the hook and the graph refer.
  */
 final class AdjointHook extends TensorTensorHook {
     /** What native code may call: the graphs belong to the process, not to a context. */
