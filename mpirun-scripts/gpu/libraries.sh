@@ -67,8 +67,6 @@ require() {
 }
 
 # The first path of those that match a pattern, if there is one.
-first_of() { if (($# > 0)); then printf '%s\n' "$1"; fi; }
-
 find_sanitizer() {
     command -v compute-sanitizer || first_file /usr/local/cuda*/bin/compute-sanitizer \
         /usr/local/cuda*/compute-sanitizer/compute-sanitizer
@@ -88,8 +86,8 @@ find_libraries() {
     require libcuda.so.1 "$(find_library libcuda.so.1)" 'the NVIDIA driver; all checks'
     require libcudart.so.13 "$cudart" 'CUDA 13; what uses NCCL'
     require libnccl.so.2 "$nccl" 'NCCL; G2 and what else uses NCCL'
-    require 'the jar jcuda-natives' "$(first_of "$jars"/jcuda-natives-*-linux-x86_64.jar)" 'all checks'
-    require 'the jar cuda-linux-x86_64' "$(first_of "$jars"/cuda-*-linux-x86_64.jar)" 'what uses NCCL'
+    require 'the jar jcuda-natives' "$(first_file "$jars"/jcuda-natives-*-linux-x86_64.jar)" 'all checks'
+    require 'the jar cuda-linux-x86_64' "$(first_file "$jars"/cuda-*-linux-x86_64.jar)" 'what uses NCCL'
     require compute-sanitizer "$(find_sanitizer)" G6
     say "libcudart.so.13: ${cudart:-not found}; libnccl.so.2: ${nccl:-not found}"
     if ((${#missing[@]} > 0)); then say "missing: $(missing_text)"; fi
