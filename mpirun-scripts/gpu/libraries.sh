@@ -66,7 +66,6 @@ require() {
     done < <(needs_of "$found")
 }
 
-# The first path of those that match a pattern, if there is one.
 find_sanitizer() {
     command -v compute-sanitizer || first_file /usr/local/cuda*/bin/compute-sanitizer \
         /usr/local/cuda*/compute-sanitizer/compute-sanitizer
