@@ -14,8 +14,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A job that hangs ends non-zero, and says in one sentence which rank has not made which call and where it is instead.
@@ -168,68 +166,6 @@ class HangIT {
         Job job = hang("throw", 1, Map.of("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "8"));
 
         assertThat(job.lines("hvd: rank 1 on ")).singleElement().asString().contains("because of an exception");
-    }
-
-    @ParameterizedTest
-    @Execution(ExecutionMode.CONCURRENT)
-    @ValueSource(strings = {"negotiating", "settled"})
-    void knownLongWorkIsNoHang(String steps) {
-        Map<String, String> settings = Map.of(
-                "HOROVOD_STALL_CHECK_TIME_SECONDS", "3",
-                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "4");
-
-        Job job = Job.horovodrun(2, settings, HangProgram.class, "phase", "1", steps);
-
-        assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.seconds()).isGreaterThan(10);
-        assertThat(job.output()).doesNotContain("HANG", "have waited for");
-    }
-
-    /** The transfer ends at once, and the ranks that it has tied together wait for the third one afterwards. */
-    @ParameterizedTest
-    @Execution(ExecutionMode.CONCURRENT)
-    @ValueSource(strings = {"0", "1"})
-    void knownLongWorkOfAThirdRankIsNoHangForTwoThatTransfer(String sharedMemory) {
-        Map<String, String> settings = Map.of(
-                "HVD_SHARED_MEMORY", sharedMemory,
-                "HOROVOD_STALL_CHECK_TIME_SECONDS", "3",
-                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "4");
-
-        Job job = Job.horovodrun(3, settings, HangProgram.class, "transfer", "2", "settled");
-
-        assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.lines("TRANSFERRED")).hasSize(2);
-        assertThat(job.output()).doesNotContain("HANG", "have waited for");
-    }
-
-    @Test
-    @Execution(ExecutionMode.CONCURRENT)
-    void withoutTheStallCheckALateRankIsNeitherNamedNorTheEndOfTheJob() {
-        Map<String, String> settings = Map.of(
-                "HOROVOD_STALL_CHECK_TIME_SECONDS", "1",
-                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "2",
-                "HOROVOD_STALL_CHECK_DISABLE", "1");
-
-        Job job = Job.horovodrun(2, settings, HangProgram.class, "late", "1");
-
-        assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.seconds()).isGreaterThan(4);
-        assertThat(job.output()).doesNotContain("HANG", "have waited for");
-    }
-
-    /** It has joined, and is neither missing in what the others do nor hanging as long as they do something. */
-    @Test
-    @Execution(ExecutionMode.CONCURRENT)
-    void aRankThatHasRunOutOfDataWaitsLongerThanTheLimit() {
-        Map<String, String> settings = Map.of(
-                "HOROVOD_STALL_CHECK_TIME_SECONDS", "3",
-                "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "4");
-
-        Job job = Job.horovodrun(2, settings, HangProgram.class, "uneven", "1");
-
-        assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.seconds()).isGreaterThan(10);
-        assertThat(job.output()).doesNotContain("HANG", "have waited for");
     }
 
     @Test
