@@ -7,8 +7,8 @@ import org.junit.jupiter.api.Test;
 
 class RankProcessesTest {
     /** Ranks 0 and 2 are threads of one process, as are 1 and 3; rank 4 has a process for itself. */
-    private final RankProcesses processes = RankProcesses.of(List.of(
-            rank("m", "10"), rank("m", "11"), rank("m", "10"), rank("m", "11"), rank("other machine", "10")));
+    private final RankProcesses processes = RankProcesses.of(
+            List.of(rank("m", "10"), rank("m", "11"), rank("m", "10"), rank("m", "11"), rank("other machine", "10")));
 
     private static NcclFacts rank(String machine, String process) {
         return new NcclFacts(machine, NcclVariables.NONE, process, List.of(), "2.18.5", "", "", "FLAT", "");
