@@ -165,7 +165,9 @@ final class InstalledNccl implements NcclCalls {
 
     @Override
     public long shrinkAfterAbort(long communicator, int[] lost) {
-        requireShrink();
+        withoutShrink().ifPresent(why -> {
+            throw new HvdException(ErrorId.UNSUPPORTED, why);
+        });
         ncclComm smaller = new ncclComm();
         check(
                 "ncclCommShrink",

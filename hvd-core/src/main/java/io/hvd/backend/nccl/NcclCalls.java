@@ -1,13 +1,12 @@
 package io.hvd.backend.nccl;
 
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.ReduceOp;
+import java.util.Optional;
 
 /**
  * The functions of NCCL, and of CUDA through JavaCPP, that the back end needs. Handles and device addresses are plain
- * numbers. A call that fails throws {@link HvdException}.
+ * numbers. A call that fails throws {@link io.hvd.error.HvdException}.
  *
  * <p>NCCL 2.18 has all of these functions but {@link #shrinkAfterAbort}. That matters because symbols are bound at the
  * first call, and a symbol that the installed library lacks would end the JVM.
@@ -53,14 +52,12 @@ interface NcclCalls {
      */
     long shrinkAfterAbort(long communicator, int[] lost);
 
-    /** Throws if this version of NCCL lacks {@link #shrinkAfterAbort}, which must not be called then. */
-    default void requireShrink() {
-        if (versionCode() < FIRST_WITH_SHRINK) {
-            throw new HvdException(
-                    ErrorId.UNSUPPORTED,
-                    "NCCL " + version() + " has no ncclCommShrink, " + NcclCodes.version(FIRST_WITH_SHRINK)
-                            + " and newer versions have it");
-        }
+    /** Says that this version of NCCL lacks {@link #shrinkAfterAbort}, which must not be called then; empty if it has it. */
+    default Optional<String> withoutShrink() {
+        return versionCode() >= FIRST_WITH_SHRINK
+                ? Optional.empty()
+                : Optional.of("NCCL " + version() + " has no ncclCommShrink, " + NcclCodes.version(FIRST_WITH_SHRINK)
+                        + " and newer versions have it");
     }
 
     /** Throws if an error has happened on the device or the network since the communicator was made. */

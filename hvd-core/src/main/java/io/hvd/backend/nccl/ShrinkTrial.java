@@ -5,12 +5,11 @@ import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.CudaStream;
 import io.hvd.backend.cuda.DeviceStage;
 import io.hvd.backend.cuda.PinnedStage;
-import io.hvd.error.ErrorId;
-import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import java.nio.FloatBuffer;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -39,19 +38,22 @@ public final class ShrinkTrial implements AutoCloseable {
     private final PinnedStage pinned;
     private final int elements;
 
+    /** The reason why there can be no trial in this process; empty if there can. */
+    public static Optional<String> obstacle() {
+        NcclPresence presence = NcclPresence.ofThisProcess();
+        return presence.calls() == null
+                ? Optional.of("NCCL cannot be used: " + presence.missing())
+                : presence.calls().withoutShrink();
+    }
+
     /**
-     * Opens the GPU.
+     * Opens the GPU, if there is no {@link #obstacle}.
      *
      * @param elements number of the float32 elements that are reduced
-     * @throws HvdException if NCCL cannot be used, or has no {@code ncclCommShrink}
      */
     public static ShrinkTrial open(Device device, int elements) {
-        NcclPresence presence = NcclPresence.ofThisProcess();
-        if (presence.calls() == null) {
-            throw new HvdException(ErrorId.UNSUPPORTED, "NCCL cannot be used: " + presence.missing());
-        }
-        presence.calls().requireShrink();
-        return new ShrinkTrial(presence.calls(), CudaDevice.open(device.index()), device.index(), elements);
+        NcclCalls nccl = NcclPresence.ofThisProcess().calls();
+        return new ShrinkTrial(nccl, CudaDevice.open(device.index()), device.index(), elements);
     }
 
     ShrinkTrial(NcclCalls nccl, CudaDevice cuda, int index, int elements) {
@@ -88,12 +90,16 @@ public final class ShrinkTrial implements AutoCloseable {
         cuda.enter();
         nccl.selectDevice(index);
         NcclCommunicator all = new NcclCommunicator(nccl, uniqueId, size, rank, stream.handle());
-        String wrong = sum(all);
-        Seen seen = rank == size - 1 ? new Seen(wrong, 0) : goOnWithoutLast(all, wrong);
-        // The lost rank's end of the communicator must stay as it is until the others have no use for it.
-        meet.run();
-        all.abortHere();
-        return seen;
+        try {
+            String wrong = sum(all);
+            Seen seen = rank == size - 1 ? new Seen(wrong, 0) : goOnWithoutLast(all, wrong);
+            // The lost rank's end of the communicator must stay as it is until the others have no use for it.
+            meet.run();
+            return seen;
+        } finally {
+            // Memory cannot be freed while a kernel waits for another rank.
+            all.abortHere();
+        }
     }
 
     private Seen goOnWithoutLast(NcclCommunicator all, String before) {
