@@ -4,7 +4,7 @@
 # bundle it builds nothing and downloads nothing.
 #
 #   gpu-check.sh [FOLDER] [--out FILE] [--limit TIME] [--ranks N] [--only G2,G4] [--again G4] [--check-limit TIME]
-#                [--share multi-rank|host-id] [--any-host] [--quick]
+#                [--share multi-rank|host-id|multi-rank-host-id] [--any-host] [--quick]
 #   gpu-check.sh --page [RECORD ...]
 #
 #   FOLDER             what bundle.sh made, or a checkout that is built; without it, the one in which this script lies
@@ -15,8 +15,9 @@
 #   --only ...         only these checks, of G1 to G7
 #   --again ...        repeats these checks although they are in the record; "failed" stands for those that have failed
 #   --check-limit TIME time for each check instead of its own limit
-#   --share WAY        how NCCL lets ranks share a GPU, by NCCL_MULTI_RANK_GPU_ENABLE (multi-rank) or by an NCCL_HOSTID
-#                      for each (host-id); without it, what the version of NCCL has and G2 has found to work
+#   --share WAY        how NCCL lets ranks share a GPU, by NCCL_MULTI_RANK_GPU_ENABLE (multi-rank), by an NCCL_HOSTID
+#                      for each (host-id) or by both (multi-rank-host-id); without it, what the version of NCCL has and
+#                      G2 has found to work
 #   --any-host         goes on with a record of another host if nothing else differs
 #   --quick            small tensors only: shows whether everything works, but not how fast
 #   --page RECORD ...  prints what the records have seen as a section of docs/gpu.md, and runs nothing
@@ -39,7 +40,7 @@ refuse() {
 }
 
 # Seconds for each check, all runs of it together.
-declare -A limit=([G1]=50 [G2]=120 [G3]=70 [G4]=40 [G5]=100 [G6]=60 [G7]=90)
+declare -A limit=([G1]=50 [G2]=150 [G3]=70 [G4]=40 [G5]=100 [G6]=60 [G7]=90)
 declare -A title=(
     [G1]='ranks and their GPUs'
     [G2]='collectives by NCCL'
@@ -133,7 +134,10 @@ if [[ -n $check_time ]]; then
     [[ -n $seconds ]] || refuse "--check-limit is a time such as 60, 60s or 1m, not \"$check_time\""
     for each in "${all_checks[@]}"; do limit[$each]=$seconds; done
 fi
-case $forced_share in '' | multi-rank | host-id) ;; *) refuse "--share is multi-rank or host-id, not \"$forced_share\"" ;; esac
+case $forced_share in
+    '' | multi-rank | host-id | multi-rank-host-id) ;;
+    *) refuse "--share is multi-rank, host-id or multi-rank-host-id, not \"$forced_share\"" ;;
+esac
 require_checks --only "${chosen[@]}"
 if [[ ${again[*]} != '' && ${again[*]} != failed ]]; then require_checks --again "${again[@]}"; fi
 if [[ -n ${again[*]} && -z $record ]]; then refuse '--again repeats checks of a record; name it with --out'; fi
@@ -170,7 +174,7 @@ trap 'rm -rf "$work"' EXIT
 # --- what is there --------------------------------------------------------------------------------------------------------
 
 declare -A outcome notes
-check='' label='' code=0 deadline=0 own_deadline=0 running='' run_outcome='' end=$((total - reserve))
+check='' label='' code=0 deadline=0 own_deadline=0 allowed=0 running='' run_outcome='' end=$((total - reserve))
 wrapper=() tool=() ran=() left=()
 
 find_libraries
@@ -256,7 +260,8 @@ interrupted() {
 
 run_check() {
     check_began=$SECONDS
-    own_deadline=$((SECONDS + limit[$check]))
+    allowed=${limit[$check]}
+    own_deadline=$((SECONDS + allowed))
     deadline=$((own_deadline < end ? own_deadline : end))
     label=$check
     : >"$work/log"

@@ -34,18 +34,30 @@ check_G2() {
     fi
     by_nccl "$ranks"
     rank_dies G2
+    shrinks
 }
 
-# Tries each way in which NCCL lets ranks share a GPU, with small tensors; the first that passes is the one of all later
-# runs.
+# Tries each way in which NCCL lets ranks share a GPU, with small tensors, for a part of the check's time; the first that
+# passes is the one of all later runs. A way that NCCL refuses, or in which it hangs, tells something about the machine: it
+# fails G2 only if no other way passes. Wrong results fail G2 in any way.
 choose_share() {
-    local way works=''
+    local way works='' before noted refused=() results=() i
     for way in $(share_ways); do
         share=$way
         by_nccl "$ranks"
         label="$(plural "$ranks") that share GPUs by $(share_words), small tensors"
-        if job "$ranks" gpu-check --quick --only G2; then judge G2; fi
-        if [[ $run_outcome == pass && -z $works ]]; then works=$way; fi
+        before=${outcome[$check]:-} noted=${notes[$check]:-}
+        try_share
+        if [[ $run_outcome == pass ]]; then
+            works=${works:-$way}
+        elif [[ $run_outcome != left ]] && ! grep -qaE '^CHECK G2\.[a-z-]+ fail ' "$work/out"; then
+            results+=("$run_outcome")
+            refused+=("${notes[$check]:${#noted}}")
+            outcome[$check]=$before notes[$check]=$noted
+        fi
+    done
+    for i in "${!refused[@]}"; do
+        if [[ -n $works ]]; then notes[$check]+="; not used: ${refused[$i]#; }"; else note "${results[$i]}" "${refused[$i]#; }"; fi
     done
     share=${works:-$(share_ways | head -n 1)}
     if [[ -n $works ]] && ((${#quick[@]} == 0)); then
@@ -55,11 +67,19 @@ choose_share() {
     fi
 }
 
+# A way that hangs must leave time for the next one.
+try_share() {
+    local allowed=$((limit[$check] / 4 > least ? limit[$check] / 4 : least))
+    local own_deadline=$((SECONDS + allowed < own_deadline ? SECONDS + allowed : own_deadline))
+    local deadline=$((own_deadline < deadline ? own_deadline : deadline))
+    if job "$ranks" gpu-check --quick --only G2; then judge G2; fi
+}
+
 share_ways() {
     if [[ -n $forced_share ]]; then
         echo "$forced_share"
     elif ((nccl_code >= 23000)); then
-        printf '%s\n' multi-rank host-id
+        printf '%s\n' multi-rank host-id multi-rank-host-id
     else
         echo host-id
     fi
@@ -73,6 +93,20 @@ rank_dies() {
         judge "$name" any-code
         if ((code == 0)); then note fail "$label: exit code 0"; fi
     fi
+}
+
+# All ranks but the last abort an allreduce for which that one does not come, and go on without it.
+shrinks() {
+    local count=$ranks
+    if ((nccl_code < 22700)); then
+        notes[G2]+='; abort and shrink: not-run, NCCL has ncclCommShrink from 2.27.0 on'
+        return
+    fi
+    # Of two ranks only one would be left, which has nobody to exchange data with.
+    if ((count == 2 && gpus != 2)); then count=3; fi
+    by_nccl "$count"
+    label="abort and shrink, $(plural "$count") of which the last is lost"
+    if job "$count" gpu-check "${quick[@]}" --shrink; then judge G2; fi
 }
 
 # JavaCPP looks for NCCL in folders of its own, too, so that no LD_LIBRARY_PATH hides it for certain. Without the natives
@@ -198,7 +232,7 @@ check_G7() {
             # Large tensors of such ranks take long and tell nothing.
             label+=' on one GPU'
             if ((${#quick[@]} == 0)); then sizes=(--end 8M); fi
-            if [[ $share == multi-rank ]]; then in_c=(env "${multi_rank[@]}" "${in_c[@]}"); fi
+            if [[ $share == multi-rank* ]]; then in_c=(env "${multi_rank[@]}" "${in_c[@]}"); fi
         fi
         if job "$count" gpu-check "${quick[@]}" "${sizes[@]}" --only G7; then judge G7; fi
         sweep_rows

@@ -40,7 +40,7 @@ attempt() {
         if ((deadline < own_deadline)); then
             note left "$label: cut off by --limit"
         else
-            note fail "$label: no end within ${limit[$check]} s"
+            note fail "$label: no end within $allowed s"
         fi
         return 1
     fi
@@ -97,19 +97,22 @@ last_words() {
 # the ranks for ranks of different hosts.
 by_nccl() {
     wrapper=(env "HVD_BACKEND=nccl")
-    if (($1 <= gpus)); then
-        return
-    elif [[ $share == multi-rank ]]; then
-        wrapper+=("HVD_SHARE_GPU=1" "${multi_rank[@]}")
-    else
-        # shellcheck disable=SC2016 # expands in each rank
-        wrapper+=("HVD_SHARE_GPU=1" bash -c 'NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK exec "$@"' rank)
-    fi
+    if (($1 <= gpus)); then return; fi
+    wrapper+=("HVD_SHARE_GPU=1")
+    if [[ $share == multi-rank* ]]; then wrapper+=("${multi_rank[@]}"); fi
+    # shellcheck disable=SC2016 # expands in each rank
+    if [[ $share == *host-id ]]; then wrapper+=(bash -c 'NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK exec "$@"' rank); fi
 }
 
 multi_rank=("NCCL_MULTI_RANK_GPU_ENABLE=1" "NCCL_NVLS_ENABLE=0")
 
-share_words() { if [[ $share == multi-rank ]]; then echo 'NCCL_MULTI_RANK_GPU_ENABLE=1'; else echo 'an NCCL_HOSTID each'; fi; }
+share_words() {
+    case $share in
+        multi-rank) echo 'NCCL_MULTI_RANK_GPU_ENABLE=1' ;;
+        host-id) echo 'an NCCL_HOSTID each' ;;
+        *) echo 'NCCL_MULTI_RANK_GPU_ENABLE=1 and an NCCL_HOSTID each' ;;
+    esac
+}
 
 through_host() {
     wrapper=()

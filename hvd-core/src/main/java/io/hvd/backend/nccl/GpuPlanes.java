@@ -6,12 +6,14 @@ import io.hvd.spi.Backend;
 import io.hvd.spi.Collectives;
 import io.hvd.spi.DataPlane;
 import io.hvd.spi.NodeGroups;
+import io.hvd.spi.PointToPoint;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -28,12 +30,13 @@ final class GpuPlanes {
 
     private final GpuSettings settings;
     private final Set<Integer> withoutGpu;
-    private final Set<Integer> sameProcess;
+    /** Null without NCCL. */
+    private final RankProcesses processes;
 
     /**
      * @param gpus the GPUs of this rank, at least one; all ranks that have GPUs have the same number
      * @param withoutGpu the ranks that have no GPU
-     * @param sameProcess with NCCL, this rank and the others that are threads of its process
+     * @param processes with NCCL, which ranks are threads of one process
      */
     GpuPlanes(
             Backend host,
@@ -41,9 +44,9 @@ final class GpuPlanes {
             NcclCalls nccl,
             GpuSettings settings,
             Set<Integer> withoutGpu,
-            Set<Integer> sameProcess) {
+            RankProcesses processes) {
         this.withoutGpu = withoutGpu;
-        this.sameProcess = sameProcess;
+        this.processes = processes;
         this.host = host;
         this.gpus = gpus;
         this.nccl = nccl;
@@ -90,22 +93,24 @@ final class GpuPlanes {
         nccl.selectDevice(gpu.device().index());
         NcclCommunicator everybody = join(gpu, ofHost, members, members);
         HierarchicalAllreduce hierarchy = hierarchy(gpu, ofHost, members);
-        LaunchMeeting meeting = meeting(gpu, members);
+        LaunchMeeting meeting = meeting(gpu, ofHost, members);
         return DeviceCollectives.PerGpu.byNccl(
                 gpu, new NcclCollectives(gpu, everybody, hierarchy, meeting, settings.asyncCompletion()), staged);
     }
 
-    /** The meeting of those members that are threads of this process. */
-    private LaunchMeeting meeting(RankGpu gpu, List<Integer> members) {
-        List<Integer> here = members.stream().filter(sameProcess::contains).toList();
-        return here.size() < 2
-                ? LaunchMeeting.NOBODY
-                : new LaunchMeeting.OfThreads(
-                        gpu,
-                        host.collectives(here),
-                        here.stream().map(members::indexOf).toList(),
-                        here.indexOf(host.topology().rank()),
-                        members.size());
+    /** The meeting of the members before a launch; its data plane is apart from that of the members' tensors. */
+    private LaunchMeeting meeting(RankGpu gpu, PointToPoint ofHost, List<Integer> members) {
+        if (members.stream().noneMatch(processes::isShared)) {
+            return LaunchMeeting.NOBODY;
+        }
+        int rank = host.topology().rank();
+        List<Integer> meeting = processes.meeting(rank, members);
+        Set<Integer> peers = members.stream()
+                .filter(peer -> peer != rank && (processes.isShared(rank) || processes.isShared(peer)))
+                .map(members::indexOf)
+                .collect(Collectors.toSet());
+        return new LaunchMeeting.OfThreads(
+                gpu, meeting.isEmpty() ? null : host.collectives(meeting), ofHost, peers, members.size());
     }
 
     /** The allreduce in two levels; null if allreduces use one communicator of all members. */

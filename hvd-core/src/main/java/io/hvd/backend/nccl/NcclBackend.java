@@ -33,11 +33,11 @@ final class NcclBackend implements Backend {
     /**
      * A back end with NCCL; all ranks call this together, each with its own GPUs.
      *
-     * @param sameProcess this rank, and the others that are threads of its process
+     * @param processes which ranks are threads of one process
      */
     static NcclBackend joined(
-            Backend host, NcclCalls nccl, List<RankGpu> gpus, GpuSettings settings, Set<Integer> sameProcess) {
-        GpuPlanes planes = new GpuPlanes(host, gpus, nccl, settings, Set.of(), sameProcess);
+            Backend host, NcclCalls nccl, List<RankGpu> gpus, GpuSettings settings, RankProcesses processes) {
+        GpuPlanes planes = new GpuPlanes(host, gpus, nccl, settings, Set.of(), processes);
         String description = "nccl " + nccl.version() + planes.wayAcrossNodes() + " over " + host.description();
         return new NcclBackend(host, description, gpus, planes);
     }
@@ -51,7 +51,7 @@ final class NcclBackend implements Backend {
     static NcclBackend throughHost(
             Backend host, List<RankGpu> gpus, GpuSettings settings, Set<Integer> withoutGpu, String why) {
         String description = host.description() + ", GPU tensors through the host without NCCL (" + why + ")";
-        GpuPlanes planes = gpus.isEmpty() ? null : new GpuPlanes(host, gpus, null, settings, withoutGpu, Set.of());
+        GpuPlanes planes = gpus.isEmpty() ? null : new GpuPlanes(host, gpus, null, settings, withoutGpu, null);
         return new NcclBackend(host, description, gpus, planes);
     }
 

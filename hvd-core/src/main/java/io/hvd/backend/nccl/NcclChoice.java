@@ -36,14 +36,9 @@ record NcclChoice(List<NcclFacts> all, List<String> hosts) {
                 .collect(Collectors.toSet());
     }
 
-    /** The ranks that are threads of this rank's process, and this rank. */
-    Set<Integer> sameProcess(int rank) {
-        NcclFacts mine = all.get(rank);
-        return IntStream.range(0, all.size())
-                .filter(other -> all.get(other).machine().equals(mine.machine())
-                        && all.get(other).process().equals(mine.process()))
-                .boxed()
-                .collect(Collectors.toSet());
+    /** Tells which ranks are threads of one process. */
+    RankProcesses processes() {
+        return RankProcesses.of(all);
     }
 
     /** Throws if a rank cannot go on, or if two ranks got the same GPU without having been allowed to. */

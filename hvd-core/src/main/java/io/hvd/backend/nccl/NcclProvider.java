@@ -90,12 +90,7 @@ public final class NcclProvider implements BackendProvider {
         boolean sharing = config.gpu().share() || !(config.gpu().pin() || insisted);
         Optional<String> obstacle = obstacle(opened, choice, insisted, sharing);
         if (obstacle.isEmpty()) {
-            return NcclBackend.joined(
-                    opened,
-                    nccl.calls(),
-                    found.gpus,
-                    config.gpu(),
-                    choice.sameProcess(opened.topology().rank()));
+            return NcclBackend.joined(opened, nccl.calls(), found.gpus, config.gpu(), choice.processes());
         }
         if (!choice.hasGpus()) {
             return opened;

@@ -11,6 +11,7 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +26,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * NCCL between {@link SimulatedGpu}s, one object per rank. Like the real one it queues on streams, runs
  * groups as one and meets the other ranks on the device. It proves nothing about NCCL.
  */
-final class SimulatedNccl implements NcclCalls {
+class SimulatedNccl implements NcclCalls {
     private static final int AVERAGE = 100;
     private static final int SCALED = 1000;
     private static final long LIMIT_SECONDS = 20;
@@ -55,6 +56,8 @@ final class SimulatedNccl implements NcclCalls {
     static final class Fabric {
         private final AtomicLong ids = new AtomicLong();
         private final Map<Long, Team> teams = new ConcurrentHashMap<>();
+        /** The ids of what communicators were shrunk to, by their own. */
+        private final Map<Long, Long> smaller = new ConcurrentHashMap<>();
     }
 
     private static final class Team {
@@ -62,6 +65,9 @@ final class SimulatedNccl implements NcclCalls {
         private final List<ByteBuffer> posted;
         private final Map<Long, BlockingQueue<byte[]>> mail = new ConcurrentHashMap<>();
         private final Set<Integer> aborted = new HashSet<>();
+        /** Those whose work was ended by a shrink; only their abort may follow. */
+        private final Set<Integer> shrunk = new HashSet<>();
+
         private int there;
         private long round;
 
@@ -80,6 +86,9 @@ final class SimulatedNccl implements NcclCalls {
             notifyAll();
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
             while (round == mine) {
+                if (shrunk.contains(rank)) {
+                    throw new Ended();
+                }
                 if (aborted.contains(rank)) {
                     throw new IllegalStateException("the simulated communicator was aborted");
                 }
@@ -106,6 +115,17 @@ final class SimulatedNccl implements NcclCalls {
             }
         }
 
+        synchronized void shrink(int rank) {
+            shrunk.add(rank);
+            notifyAll();
+        }
+
+        synchronized void requireWhole(int rank) {
+            if (shrunk.contains(rank)) {
+                throw new IllegalStateException("a communicator after a shrink can only be aborted");
+            }
+        }
+
         synchronized void abort(int rank) {
             aborted.add(rank);
             notifyAll();
@@ -114,6 +134,11 @@ final class SimulatedNccl implements NcclCalls {
         BlockingQueue<byte[]> mail(int from, int to) {
             return mail.computeIfAbsent(((long) from << 32) | to, key -> new LinkedBlockingQueue<>());
         }
+    }
+
+    /** Ends a kernel that a shrink has aborted; what it was to write is undefined. */
+    private static final class Ended extends RuntimeException {
+        private static final long serialVersionUID = 1;
     }
 
     private record Member(Team team, int size, int rank, SimulatedGpu gpu) {}
@@ -175,6 +200,23 @@ final class SimulatedNccl implements NcclCalls {
         member.gpu().awaitAll();
     }
 
+    @Override
+    public long shrinkAfterAbort(long communicator, int[] lost) {
+        Member member = members.get(communicator);
+        if (Arrays.stream(lost).anyMatch(rank -> rank == member.rank())) {
+            throw new IllegalStateException("rank " + member.rank() + " shrinks itself away");
+        }
+        member.team().shrink(member.rank());
+        member.gpu().awaitAll();
+        long id = fabric.smaller.computeIfAbsent(communicator, key -> fabric.ids.incrementAndGet());
+        int rank = member.rank()
+                - (int) Arrays.stream(lost).filter(gone -> gone < member.rank()).count();
+        Team team = fabric.teams.computeIfAbsent(id, key -> new Team(member.size() - lost.length));
+        team.meet(rank);
+        members.put(id, new Member(team, member.size() - lost.length, rank, member.gpu()));
+        return id;
+    }
+
     /** Blocks until some rank is in a kernel of this rank's only communicator and waits there for others. */
     void awaitArrival() {
         members.values().iterator().next().team().awaitArrival();
@@ -202,11 +244,20 @@ final class SimulatedNccl implements NcclCalls {
         }
     }
 
-    private void queue(long communicator, long stream, boolean first, Runnable work) {
+    private void queue(long communicator, long stream, boolean first, Runnable kernel) {
+        Member member = members.get(communicator);
+        member.team().requireWhole(member.rank());
+        Runnable work = () -> {
+            try {
+                kernel.run();
+            } catch (Ended e) {
+                // The stream goes on.
+            }
+        };
         if (group == null) {
-            members.get(communicator).gpu().enqueue(stream, work);
+            member.gpu().enqueue(stream, work);
         } else {
-            groupGpu = members.get(communicator).gpu();
+            groupGpu = member.gpu();
             groupStream = stream;
             // Sends must not wait for receives that come after them in the group.
             group.add(first ? 0 : group.size(), work);

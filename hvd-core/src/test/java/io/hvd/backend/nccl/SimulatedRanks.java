@@ -103,8 +103,25 @@ final class SimulatedRanks {
 
     /** Ranks that are threads of one process to hvd too, in which a call that allocates waits for all GPUs. */
     static void runThreads(int size, Map<String, String> settings, Body body) throws Exception {
-        runAll(Layout.oneNode(size), "nccl", settings, new CopyOnWriteArrayList<>(), body, SimulatedRanks::close);
+        runThreads(Layout.oneNode(size), Collections.nCopies(size, "one process"), settings, body);
     }
+
+    /**
+     * Ranks that are threads of several processes. A call that allocates waits for all GPUs of its own process.
+     *
+     * @param processes by rank, the name of its process
+     */
+    static void runThreads(Layout layout, List<String> processes, Map<String, String> settings, Body body)
+            throws Exception {
+        Map<String, Collection<SimulatedGpu>> byName = new HashMap<>();
+        List<Process> all = processes.stream()
+                .map(name -> new Process(name, byName.computeIfAbsent(name, key -> new CopyOnWriteArrayList<>())))
+                .toList();
+        runAll(layout, "nccl", settings, all, body, SimulatedRanks::close);
+    }
+
+    /** A process with several ranks. @param gpus those of its ranks that have begun */
+    private record Process(String name, Collection<SimulatedGpu> gpus) {}
 
     /** The body sees its job fail: as in a real one nobody closes anything, and no stream stays stuck. */
     static void runToFailure(int size, String way, Map<String, String> settings, Body body) throws Exception {
@@ -123,13 +140,13 @@ final class SimulatedRanks {
     /**
      * Stages are small, so that batches take several.
      *
-     * @param process all GPUs of the one process; null where each rank is a process of its own
+     * @param processes that of each rank; null where each rank has one of its own
      */
     private static void runAll(
             Layout layout,
             String way,
             Map<String, String> settings,
-            Collection<SimulatedGpu> process,
+            List<Process> processes,
             Body body,
             Consumer<Rank> ending)
             throws Exception {
@@ -142,6 +159,7 @@ final class SimulatedRanks {
         for (int i = 0; i < team.size(); i++) {
             int rank = i;
             BackendProvider host = OnNodes.of(team.get(i), rank, layout.nodes());
+            Process process = processes == null ? null : processes.get(rank);
             ranks.add(CompletableFuture.runAsync(
                     () -> live(host, layout.devices(rank), fabric, config, process, body, ending),
                     task -> new Thread(task, "gpu-rank").start()));
@@ -156,17 +174,17 @@ final class SimulatedRanks {
             List<Device> devices,
             SimulatedNccl.Fabric fabric,
             HvdConfig config,
-            Collection<SimulatedGpu> process,
+            Process process,
             Body body,
             Consumer<Rank> ending) {
         Map<Integer, SimulatedGpu> gpus = new TreeMap<>();
         List<Gpu> cards = new ArrayList<>();
-        String own = process == null ? "process of " + Thread.currentThread().getId() : "one process";
+        String own = process == null ? "process of " + Thread.currentThread().getId() : process.name();
         for (Device device : devices) {
             gpus.put(device.index(), new SimulatedGpu());
             if (process != null) {
-                process.add(gpus.get(device.index()));
-                gpus.get(device.index()).allocateWith(process);
+                process.gpus().add(gpus.get(device.index()));
+                gpus.get(device.index()).allocateWith(process.gpus());
             }
             cards.add(new Gpu(
                     device.index(),

@@ -42,7 +42,9 @@ class GpuCheckScriptTest {
                 .contains(
                         "| pass | 1 rank: allreduce; fused; 2 ranks that share GPUs by an NCCL_HOSTID each, small tensors:"
                                 + " allreduce; fused; 2 ranks that share GPUs by an NCCL_HOSTID each: allreduce; fused;"
-                                + " a rank dies in the middle of an allreduce: rank 0 threw after 0.2 s: rank 1 is gone |")
+                                + " a rank dies in the middle of an allreduce: rank 0 threw after 0.2 s: rank 1 is gone;"
+                                + " abort and shrink, 3 ranks of which the last is lost: rank 2 did not come to an"
+                                + " allreduce |")
                 .contains("| missing parts | none |")
                 .contains("Runs with more ranks than GPUs share a GPU. They show whether results are right, and say"
                         + " nothing about speed.")
@@ -67,7 +69,7 @@ class GpuCheckScriptTest {
         machine.check();
 
         assertThat(machine.calls().stream()
-                        .filter(call -> !call.contains("rank-dies"))
+                        .filter(call -> !call.contains("rank-dies") && !call.contains("shrink"))
                         .map(call -> call.contains("sanitizer") ? "G6" : call.contains("cuda-mlp") ? "G5" : last(call))
                         .distinct())
                 .containsExactly("G1", "--more-ranks-than-gpus", "G4", "G2", "G7", "G5", "G3", "G6");
@@ -82,20 +84,23 @@ class GpuCheckScriptTest {
         machine.check("--only", "G2,G3");
 
         String shared = "-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 bash -c NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK ";
-        assertThat(machine.calls()).hasSize(7);
+        assertThat(machine.calls()).hasSize(8);
         assertThat(machine.calls().get(0)).startsWith("-np 1 env HVD_BACKEND=nccl java -jar ");
         assertThat(machine.calls().get(1)).startsWith(shared).endsWith(" --quick --only G2");
         assertThat(machine.calls().get(2)).startsWith(shared).endsWith(" gpu-check --only G2");
         assertThat(machine.calls().get(3)).startsWith(shared).endsWith(" --rank-dies");
-        assertThat(machine.calls().get(4)).startsWith("-np 1 java -jar ");
-        assertThat(machine.calls().get(5)).startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ");
-        assertThat(machine.calls().get(6))
+        assertThat(machine.calls().get(4))
+                .startsWith(shared.replace("-np 2", "-np 3"))
+                .endsWith(" --shrink");
+        assertThat(machine.calls().get(5)).startsWith("-np 1 java -jar ");
+        assertThat(machine.calls().get(6)).startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ");
+        assertThat(machine.calls().get(7))
                 .startsWith("-np 2 env HVD_SHARE_GPU=1 java -jar ")
                 .endsWith(" --rank-dies");
     }
 
     @Test
-    void newNcclIsAskedForBothWaysOfSharingAndTheFirstThatPassesServesTheRest() throws IOException {
+    void newNcclIsAskedForEachWayOfSharingAndTheFirstThatPassesServesTheRest() throws IOException {
         machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
 
         Job job = machine.check("--only", "G2,G7");
@@ -104,26 +109,86 @@ class GpuCheckScriptTest {
                 "-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_NVLS_ENABLE=0 java ";
         assertThat(machine.calls().get(1)).startsWith(multiRank).endsWith(" --quick --only G2");
         assertThat(machine.calls().get(2)).contains(" bash -c NCCL_HOSTID=").endsWith(" --quick --only G2");
-        assertThat(machine.calls().get(3)).startsWith(multiRank).endsWith(" gpu-check --only G2");
-        assertThat(machine.calls().get(6)).startsWith(multiRank).endsWith(" --end 8M --only G7");
+        assertThat(machine.calls().get(3))
+                .startsWith(multiRank.replace("java ", "bash -c NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK "))
+                .endsWith(" --quick --only G2");
+        assertThat(machine.calls().get(4)).startsWith(multiRank).endsWith(" gpu-check --only G2");
+        assertThat(machine.calls().get(6))
+                .startsWith(multiRank.replace("-np 2", "-np 3"))
+                .endsWith(" --shrink");
+        assertThat(machine.calls().get(8)).startsWith(multiRank).endsWith(" --end 8M --only G7");
         assertThat(job.output()).contains("env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_NVLS_ENABLE=0 ");
     }
 
     @Test
-    void aWayOfSharingThatFailsIsInTheRecordAndNotUsedAgainInAnotherCallEither() throws IOException {
+    void aWayOfSharingThatNcclRefusesIsInTheRecordAndNotUsedAgainInAnotherCallEither() throws IOException {
         machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n")
-                .answer("G2-by-multi-rank", "CHECK G2.allreduce fail ncclCommInitRank failed\n");
+                .answer("G2-by-multi-rank", "CHECK G2 fail ncclCommInitRank failed\n")
+                .code("G2-by-multi-rank", 1)
+                .answer("G2-by-both", "CHECK G2 fail ncclCommInitRank failed again\n");
         Path record = folder.resolve("record.md");
 
         assertThat(machine.check("--only", "G2", "--out", record.toString()).exitCode())
-                .isEqualTo(1);
+                .isZero();
         machine.forgetCalls();
         machine.check("--only", "G7", "--out", record.toString());
 
         assertThat(Files.readString(record))
-                .contains("by NCCL_MULTI_RANK_GPU_ENABLE=1, small tensors: G2.allreduce ncclCommInitRank failed")
+                .contains("; not used: 2 ranks that share GPUs by NCCL_MULTI_RANK_GPU_ENABLE=1, small tensors: G2"
+                        + " ncclCommInitRank failed; not used: 2 ranks that share GPUs by NCCL_MULTI_RANK_GPU_ENABLE=1"
+                        + " and an NCCL_HOSTID each, small tensors: G2 ncclCommInitRank failed again;")
                 .contains("by an NCCL_HOSTID each: allreduce; fused");
         assertThat(machine.calls().get(1)).contains("bash -c NCCL_HOSTID=").endsWith(" --only G7");
+    }
+
+    @Test
+    void aLaterWayThatHangsLeavesTheCheckAsTheFirstWayHasIt() throws IOException {
+        machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n")
+                .answer("G2-by-host-id", "")
+                .hangs("G2-by-host-id");
+
+        Job job = machine.check("--only", "G2", "--check-limit", "30");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.output())
+                .contains("not used: 2 ranks that share GPUs by an NCCL_HOSTID each, small tensors: no end within 7 s")
+                .contains("and an NCCL_HOSTID each, small tensors: allreduce; fused;");
+    }
+
+    @Test
+    void wrongResultsFailInAnyWayOfSharing() throws IOException {
+        machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n")
+                .answer("G2-by-host-id", "CHECK G2.allreduce fail 3 elements differ\n");
+
+        Job job = machine.check("--only", "G2");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.lines("| fail |")).singleElement().asString().contains("G2.allreduce 3 elements differ");
+        assertThat(job.output()).doesNotContain("not used");
+    }
+
+    @Test
+    void aMachineOnWhichNoWayOfSharingPassesFails() throws IOException {
+        machine.answer("G2-by-host-id", "CHECK G2 fail ncclCommInitRank failed\n");
+
+        Job job = machine.check("--only", "G2");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
+        assertThat(job.lines("| fail |"))
+                .singleElement()
+                .asString()
+                .contains("by an NCCL_HOSTID each, small tensors: G2 ncclCommInitRank failed");
+    }
+
+    @Test
+    void anNcclWithoutShrinkIsNotAskedForIt() throws IOException {
+        machine.answer("versions", "NCCL   2.26.5, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
+
+        Job job = machine.check("--only", "G2");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.output()).contains("abort and shrink: not-run, NCCL has ncclCommShrink from 2.27.0 on");
+        assertThat(machine.calls()).noneMatch(call -> call.contains("--shrink"));
     }
 
     @Test
@@ -163,7 +228,7 @@ class GpuCheckScriptTest {
 
         assertThat(machine.calls()).noneMatch(call -> call.contains("HVD_SHARE_GPU"));
         assertThat(machine.calls().stream().map(call -> call.substring(0, 5)))
-                .containsExactly("-np 1", "-np 3", "-np 4", "-np 1", "-np 3", "-np 3");
+                .containsExactly("-np 1", "-np 3", "-np 4", "-np 1", "-np 3", "-np 3", "-np 3");
     }
 
     @Test
@@ -209,14 +274,16 @@ class GpuCheckScriptTest {
         "G5, RESULT example=cuda-mlp loss=0.1, 0, exit code 0; last words: RESULT",
         "G5, oops, 1, exit code 1; last words: oops",
         "G7, CHECK G7 fail the device stopped, 1, G7 the device stopped",
+        "shrink, CHECK G2.shrink fail rank 0: element 1 differs, 1, G2.shrink rank 0: element 1 differs",
         "dies-G3, CHECK G3.rank-dies fail the cause is missing, 86, G3.rank-dies the cause is missing"
     })
     void whatIsNotAPassIsAFailureWithItsReason(String answer, String text, int code, String reason) throws IOException {
         machine.answer(answer, text + "\n").code(answer, code);
 
         boolean dies = answer.startsWith("dies");
-        Job job = machine.check(
-                "--only", answer.startsWith("memcheck") ? "G6" : dies ? "G3" : answer, "--ranks", dies ? "2" : "1");
+        boolean shrinks = answer.equals("shrink");
+        String check = answer.startsWith("memcheck") ? "G6" : dies ? "G3" : shrinks ? "G2" : answer;
+        Job job = machine.check("--only", check, "--ranks", dies || shrinks ? "2" : "1");
 
         assertThat(job.exitCode()).as(job.output()).isEqualTo(1);
         assertThat(job.lines("| fail |")).singleElement().asString().contains(reason);
@@ -385,7 +452,7 @@ class GpuCheckScriptTest {
         "--limit 9, at least 10 s",
         "--limit 9h, 540s or 9m",
         "--check-limit soon, --check-limit",
-        "--share both, multi-rank or host-id",
+        "--share both, 'multi-rank, host-id or multi-rank-host-id'",
         "--again G2, --out",
         "--again G9 --out record, G9",
         "--page /nowhere, --page stands first",

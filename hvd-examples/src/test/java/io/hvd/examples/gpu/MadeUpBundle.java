@@ -31,7 +31,8 @@ final class MadeUpBundle {
 
     /**
      * An answer is named by the check, with "refusal" for more ranks than GPUs, "dies-" before it for a rank that dies
-     * and "memcheck-" under compute-sanitizer; "-by-multi-rank" behind it goes first if ranks share a GPU in this way.
+     * and "memcheck-" under compute-sanitizer; "-by-multi-rank" or "-by-host-id" behind it goes first if ranks share a
+     * GPU in this way alone, "-by-both" if they do so in both ways.
      */
     private static final String HOROVODRUN = """
             #!/bin/bash
@@ -41,11 +42,17 @@ final class MadeUpBundle {
                 *--more-ranks-than-gpus) answer=refusal ;;
                 *HVD_BACKEND=nccl*--rank-dies) answer=dies-G2 ;;
                 *--rank-dies) answer=dies-G3 ;;
+                *--shrink) answer=shrink ;;
                 *cuda-mlp*) answer=G5 ;;
                 *) answer=${words##* } ;;
             esac
             case "$words" in *compute-sanitizer*) answer=memcheck-$answer ;; esac
-            case "$words" in *MULTI_RANK*) [ -e "$MADE_UP/$answer-by-multi-rank" ] && answer=$answer-by-multi-rank ;; esac
+            case "$words" in
+                *MULTI_RANK*HOSTID*) way=$answer-by-both ;;
+                *MULTI_RANK*) way=$answer-by-multi-rank ;;
+                *HOSTID*) way=$answer-by-host-id ;;
+            esac
+            [ -e "$MADE_UP/${way:-none}" ] && answer=$way
             case "$answer" in G3) jar=${words#*-jar }; ls "$(dirname "${jar%% *}")/lib" >"$MADE_UP/jars-of-G3" ;; esac
             cat "$MADE_UP/$answer"
             if [ -e "$MADE_UP/$answer.hangs" ]; then exec sleep 600; fi
@@ -111,6 +118,7 @@ final class MadeUpBundle {
                 alltoall               16     19.00    0.00    0.00       0
                 CHECK G7 pass 0 wrong; allreduce 11.0 us (8 B); nccl 2.28.3 over mpi
                 """);
+        answer("shrink", "CHECK G2.shrink pass rank 2 did not come to an allreduce\n");
         for (String check : List.of("G2", "G3")) {
             answer("dies-" + check, "CHECK " + check + ".rank-dies pass rank 0 threw after 0.2 s: rank 1 is gone\n");
             code("dies-" + check, 86);

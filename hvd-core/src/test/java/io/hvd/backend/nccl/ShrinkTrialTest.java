@@ -1,0 +1,101 @@
+package io.hvd.backend.nccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.backend.cuda.SimulatedGpu;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The order of the trial's calls, with a simulated NCCL: it proves nothing about ncclCommShrink. */
+@Timeout(60)
+class ShrinkTrialTest {
+    private static final int ELEMENTS = 1000;
+    private static final int WITH_SHRINK = 22703;
+
+    private final SimulatedNccl.Fabric fabric = new SimulatedNccl.Fabric();
+
+    private static ShrinkTrial trial(SimulatedGpu gpu, NcclCalls nccl) {
+        return new ShrinkTrial(nccl, gpu.device(), 0, ELEMENTS);
+    }
+
+    private List<ShrinkTrial.Seen> run(int size) throws Exception {
+        byte[] id = new SimulatedNccl(new SimulatedGpu(), fabric).uniqueId();
+        CyclicBarrier end = new CyclicBarrier(size);
+        List<CompletableFuture<ShrinkTrial.Seen>> ranks = new ArrayList<>();
+        for (int i = 0; i < size; i++) {
+            int rank = i;
+            ranks.add(CompletableFuture.supplyAsync(
+                    () -> live(rank, size, id, end), task -> new Thread(task, "shrink-rank").start()));
+        }
+        List<ShrinkTrial.Seen> seen = new ArrayList<>();
+        for (CompletableFuture<ShrinkTrial.Seen> rank : ranks) {
+            seen.add(rank.get(50, TimeUnit.SECONDS));
+        }
+        return seen;
+    }
+
+    private ShrinkTrial.Seen live(int rank, int size, byte[] id, CyclicBarrier end) {
+        SimulatedGpu gpu = new SimulatedGpu();
+        int before = gpu.blocks();
+        try (ShrinkTrial trial = trial(gpu, new SimulatedNccl(gpu, fabric).ofVersion(WITH_SHRINK))) {
+            return trial.run(id, rank, size, () -> {
+                try {
+                    end.await(40, TimeUnit.SECONDS);
+                } catch (Exception e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+        } finally {
+            assertThat(gpu.failure()).isNull();
+            assertThat(gpu.blocks()).isEqualTo(before);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 5})
+    void theRanksThatAreLeftGoOnWithRightResultsAfterTheyHaveAborted(int size) throws Exception {
+        List<ShrinkTrial.Seen> seen = run(size);
+
+        assertThat(seen).extracting(ShrinkTrial.Seen::wrong).containsOnly("");
+        assertThat(seen.subList(0, size - 1))
+                .extracting(ShrinkTrial.Seen::millis)
+                .allMatch(millis -> millis > 0);
+        assertThat(seen.get(size - 1).millis()).isZero();
+    }
+
+    @Test
+    void anOlderNcclIsNamedSoThatTheFunctionIsNotCalled() {
+        NcclCalls nccl = new SimulatedNccl(new SimulatedGpu(), fabric).ofVersion(22602);
+        assertThat(nccl.withoutShrink())
+                .hasValue("NCCL 2.26.2 has no ncclCommShrink, 2.27.0 and newer versions have it");
+        assertThat(new SimulatedNccl(new SimulatedGpu(), fabric)
+                        .ofVersion(22700)
+                        .withoutShrink())
+                .isEmpty();
+    }
+
+    /** A communicator of one rank has nobody to wait for, so its allreduce ends. */
+    @Test
+    void anAllreduceThatDoesNotWaitForTheLostRankIsNamed() {
+        SimulatedGpu gpu = new SimulatedGpu();
+        NcclCalls deaf = new SimulatedNccl(gpu, fabric) {
+            @Override
+            public long join(byte[] uniqueId, int size, int rank) {
+                return super.join(uniqueId, 1, 0);
+            }
+        };
+        try (ShrinkTrial trial = trial(gpu, deaf)) {
+            ShrinkTrial.Seen seen = trial.run(deaf.uniqueId(), 0, 3, () -> {});
+            assertThat(seen.wrong())
+                    .contains("element 0 of an allreduce of 3 ranks is 1.0, expected 6.0")
+                    .contains("an allreduce ended to which rank 2 did not come");
+        }
+    }
+}
