@@ -4,6 +4,7 @@ import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.examples.Flags;
+import io.hvd.optimizer.torch.TorchRuntime;
 import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Option;
@@ -34,18 +35,16 @@ record TorchDevice(Device device) {
     /**
      * The device of this rank.
      *
-     * @throws HvdException if a GPU is asked for and this rank has none, or LibTorch was built without CUDA
+     * @throws HvdException if LibTorch cannot be loaded, or a GPU is asked for and this rank has none or LibTorch sees none
      */
     static TorchDevice of(HvdContext hvd, boolean cuda) {
+        TorchRuntime.load();
         if (!cuda) {
             return new TorchDevice(new Device(torch.DeviceType.CPU));
         }
-        if (!torch.hasCUDA()) {
-            throw refused(
-                    hvd,
-                    "LibTorch on the class path is built without CUDA; build train.jar with -Pgpu, which takes its"
-                            + " build for GPUs");
-        }
+        TorchRuntime.whyNoGpu().ifPresent(why -> {
+            throw refused(hvd, why);
+        });
         if (hvd.device().isCpu()) {
             throw refused(
                     hvd,
