@@ -19,16 +19,16 @@ import org.bytedeco.pytorch.global.torch;
  *
  * @param device LibTorch's name for it
  */
-record TorchDevice(Device device) {
+public record TorchDevice(Device device) {
     private static final String FLAG = "device";
     private static final String CUDA = "cuda";
 
-    static Option flag() {
+    public static Option flag() {
         return Flags.valued(FLAG, "cpu (default), or cuda for this rank's GPU, which needs LibTorch's build for GPUs");
     }
 
     /** Whether the flag asks for GPUs. */
-    static boolean isCuda(CommandLine line) throws ParseException {
+    public static boolean isCuda(CommandLine line) throws ParseException {
         return Flags.oneOf(line, FLAG, List.of("cpu", CUDA)).equals(CUDA);
     }
 
@@ -37,7 +37,7 @@ record TorchDevice(Device device) {
      *
      * @throws HvdException if LibTorch cannot be loaded, or a GPU is asked for and this rank has none or LibTorch sees none
      */
-    static TorchDevice of(HvdContext hvd, boolean cuda) {
+    public static TorchDevice of(HvdContext hvd, boolean cuda) {
         TorchRuntime.load();
         if (!cuda) {
             return new TorchDevice(new Device(torch.DeviceType.CPU));
@@ -60,13 +60,14 @@ record TorchDevice(Device device) {
                 "--device cuda on rank " + hvd.rank() + " (" + hvd.hosts().get(hvd.rank()) + "): " + why);
     }
 
-    <M extends Module> M onto(M model) {
+    /** Moves a model's parameters and buffers to the device. */
+    public <M extends Module> M onto(M model) {
         model.to(device, false);
         return model;
     }
 
     /** Moves a tensor to the device; returns the tensor itself if it is there already. */
-    Tensor onto(Tensor tensor) {
+    public Tensor onto(Tensor tensor) {
         return device.is_cpu() ? tensor : tensor.to(device, tensor.scalar_type());
     }
 }

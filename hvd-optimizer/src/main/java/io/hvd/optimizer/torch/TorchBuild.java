@@ -91,6 +91,15 @@ record TorchBuild(List<Path> folders, boolean forGpus) {
         }
     }
 
+    /** Why LibTorch cannot be loaded at all, in words that say what to do; empty if its libraries are not the reason. */
+    Optional<String> whyNotLoaded() throws IOException {
+        List<String> missing = missing();
+        return missing.isEmpty()
+                ? Optional.empty()
+                : Optional.of((forGpus ? "its build for GPUs, which needs CUDA's libraries on a CPU too," : "it")
+                        + " does not find " + listed(missing, forGpus && !loads(DRIVER)));
+    }
+
     /** Why LibTorch sees no GPU, in words that say what to do. It must have been loaded, and have said so. */
     String whyNoGpu() throws IOException {
         return forGpus
@@ -103,7 +112,8 @@ record TorchBuild(List<Path> folders, boolean forGpus) {
 
     static String whyNoGpu(List<String> missing, boolean driver) {
         if (!missing.isEmpty()) {
-            return "LibTorch's build for GPUs runs without CUDA, because the loader does not find " + listed(missing);
+            return "LibTorch's build for GPUs runs without CUDA, because the loader does not find "
+                    + listed(missing, !driver);
         }
         return driver
                 ? "LibTorch's build for GPUs and all its libraries are loaded, and it sees no GPU: the driver is too old"
@@ -112,8 +122,9 @@ record TorchBuild(List<Path> folders, boolean forGpus) {
                         + " does not find " + DRIVER;
     }
 
-    static String listed(List<String> missing) {
+    private static String listed(List<String> missing, boolean noDriver) {
         return String.join(", ", missing) + "; they belong to CUDA 13, cuDNN 9 and NCCL: install them, or put their"
-                + " folders into LD_LIBRARY_PATH";
+                + " folders into LD_LIBRARY_PATH"
+                + (noDriver ? ". There is no NVIDIA driver (" + DRIVER + ") either" : "");
     }
 }

@@ -77,16 +77,11 @@ public final class TorchRuntime {
 
     private static String whyNotLoaded(LinkageError error) {
         try {
-            TorchBuild build = TorchBuild.unpacked();
-            List<String> missing = build.missing();
-            if (!missing.isEmpty()) {
-                return (build.forGpus() ? "its build for GPUs, which needs CUDA's libraries on a CPU too," : "it")
-                        + " does not find " + TorchBuild.listed(missing);
-            }
+            return TorchBuild.unpacked().whyNotLoaded().orElseGet(() -> MissingLibrary.named(error));
         } catch (IOException | LinkageError e) {
             error.addSuppressed(e);
+            return MissingLibrary.named(error);
         }
-        return MissingLibrary.named(error);
     }
 
     /**

@@ -7,6 +7,7 @@ import io.hvd.testing.CppCompiler;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
@@ -62,9 +63,25 @@ class TorchBuildTest {
         assertThat(new TorchBuild(List.of(folder), true).missing()).containsExactly("libabsent.so");
     }
 
+    @Test
+    void whyItIsNotLoadedNamesTheLibrariesAndTheDriver() throws IOException {
+        CppCompiler compiler = CppCompiler.required();
+        shared(compiler, "libabsent.so");
+        shared(compiler, "libtorch_cpu.so", "-Wl,--no-as-needed", "-L" + folder, "-labsent");
+        Files.delete(folder.resolve("libabsent.so"));
+
+        assertThat(new TorchBuild(List.of(folder), true).whyNotLoaded())
+                .hasValueSatisfying(why -> assertThat(why)
+                        .contains(
+                                "build for GPUs",
+                                "does not find libabsent.so;",
+                                "LD_LIBRARY_PATH. There is no NVIDIA"));
+        assertThat(TorchBuild.unpacked().whyNotLoaded()).isEmpty();
+    }
+
     private void shared(CppCompiler compiler, String name, String... flags) {
         String file = folder.resolve(name).toString();
-        List<String> all = new java.util.ArrayList<>(List.of("-shared", "-fPIC", "-Wl,-soname," + name));
+        List<String> all = new ArrayList<>(List.of("-shared", "-fPIC", "-Wl,-soname," + name));
         all.addAll(List.of(flags));
         all.addAll(List.of("-x", "c++", "/dev/null", "-o", file));
         compiler.compile(all);
@@ -73,7 +90,8 @@ class TorchBuildTest {
     @Test
     void theReasonSaysWhatIsMissing() {
         assertThat(TorchBuild.whyNoGpu(List.of("libcublas.so.13", "libcudnn.so.9"), false))
-                .contains("build for GPUs", "does not find libcublas.so.13, libcudnn.so.9;", "LD_LIBRARY_PATH");
+                .contains("build for GPUs", "does not find libcublas.so.13, libcudnn.so.9;", "libcuda.so.1) either");
+        assertThat(TorchBuild.whyNoGpu(List.of("libcudnn.so.9"), true)).endsWith("LD_LIBRARY_PATH");
         assertThat(TorchBuild.whyNoGpu(List.of(), false)).contains("no NVIDIA driver", "libcuda.so.1");
         assertThat(TorchBuild.whyNoGpu(List.of(), true)).contains("too old", "CUDA_VISIBLE_DEVICES");
     }
