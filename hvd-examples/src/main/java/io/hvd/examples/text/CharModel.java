@@ -39,6 +39,9 @@ final class CharModel extends Module {
 
     /** Reads some characters after those that have led to a state; null for none. */
     Read read(Tensor characters, T_TensorTensor_T state) {
+        if (state != null && state.isNull()) {
+            throw new IllegalArgumentException("the state is closed, and LSTM would take that for none");
+        }
         Tensor embedded = embedding.forward(characters);
         T_TensorT_TensorTensor_T_T out = state == null ? lstm.forward(embedded) : lstm.forward(embedded, state);
         return new Read(scores(out.get0()), out.get1());

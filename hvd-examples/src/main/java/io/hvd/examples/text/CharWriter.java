@@ -38,14 +38,16 @@ final class CharWriter {
         return text.decode(written);
     }
 
-    private float[] scoresAfter(int character) {
+    /** Log-probabilities of what follows this character and all those before it. */
+    float[] scoresAfter(int character) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             CharModel.Read read = model.read(device.onto(Tensor.create(new long[] {character}, 1, 1)), state);
-            // A pair of our own: the model's belongs to what it has returned, and ends with the scope.
+            // A pair of our own: the model's belongs to what it has returned, and ends with the scope. To detach it
+            // from
+            // the scope would free it.
             T_TensorTensor_T next =
-                    new T_TensorTensor_T(read.state().get0(), read.state().get1());
-            scope.detach(next);
+                    new T_TensorTensor_T(read.state().get0(), read.state().get1()).retainReference();
             if (state != null) {
                 state.close();
             }
