@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes one folder that runs on an x86-64 Linux without Java, without Open MPI and without a network: a trimmed Java
 # runtime, the Open MPI of this machine, train.jar and its libraries, horovodrun, hvd-doctor. What it does not hold is
-# glibc, a shell with the usual tools, and for GPUs the NVIDIA driver with CUDA's and NCCL's libraries.
+# glibc, a shell with the usual tools, and for GPUs the NVIDIA driver with CUDA's, cuDNN's and NCCL's libraries. After
+# mvn -Pgpu -DskipTests package the bundle has LibTorch's build for GPUs.
 #
 #   mpirun-scripts/bundle.sh [--no-torch] [--no-gpu] [--check] FOLDER
 #
@@ -17,6 +18,8 @@ scripts="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" >/dev/null && pwd)"
 root=$(dirname "$scripts")
 # shellcheck source=mpirun-scripts/setup/tools.sh
 . "$scripts/setup/tools.sh"
+# shellcheck source=mpirun-scripts/bundle/jars.sh
+. "$scripts/bundle/jars.sh"
 
 # Modules that hvd, LibTorch's bindings and the decoding of JPEG files use.
 modules=java.base,java.desktop,java.logging,java.management,java.naming,java.xml,jdk.management,jdk.unsupported
@@ -86,16 +89,17 @@ copy_pmix() {
 }
 
 copy_jars() {
-    local jar name
+    local jars jar name
     mkdir -p "$folder/lib" "$folder/bin"
     cp "$root/hvd-examples/target/train.jar" "$folder/"
-    for jar in "$root"/hvd-examples/target/lib/*.jar; do
+    jars=$(jars_of "$root/hvd-examples/target/train.jar")
+    while read -r jar; do
         name=$(basename "$jar")
         case $torch:$gpu:$name in
             no:*:pytorch-* | no:*:openblas-* | *:no:cuda-* | *:no:jcuda-*) ;;
             *) cp "$jar" "$folder/lib/" ;;
         esac
-    done
+    done <<<"$jars"
     cp "$scripts/horovodrun" "$scripts/hvd-doctor" "$folder/bin/"
     if [[ $gpu == yes ]]; then copy_gpu_check; fi
     git -C "$root" describe --always --dirty >"$folder/version" 2>/dev/null || echo unknown >"$folder/version"
@@ -183,7 +187,13 @@ printf 'bundle: %s, %s; Java %s, Open MPI %s\n' "$folder" "$(du -sh "$folder" | 
     "$(jdk_version "$folder/java")" "$(openmpi_version)"
 if [[ $check == yes ]]; then
     # Without LibTorch the example that is left looks for GPUs, and says by 2 that there are none.
-    job='digits --epochs 1'
-    if [[ $torch == no ]]; then job="gpu-check || [ \$? = 2 ]"; fi
-    check_in_bare_root "horovodrun -np 2 java -jar /hvd/train.jar $job"
+    checks='horovodrun -np 2 java -jar /hvd/train.jar digits --epochs 1'
+    look_for_gpus='horovodrun -np 2 java -jar /hvd/train.jar gpu-check || [ $? = 2 ]'
+    if [[ $torch == no ]]; then
+        checks=$look_for_gpus
+    elif compgen -G "$folder/lib/pytorch-*-gpu.jar" >/dev/null; then
+        # LibTorch's build for GPUs needs CUDA's libraries, which no bundle has, and must name those that are missing.
+        checks="$look_for_gpus; ! horovodrun -np 1 java -jar /hvd/train.jar digits --device cuda"
+    fi
+    check_in_bare_root "$checks"
 fi

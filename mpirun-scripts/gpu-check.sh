@@ -12,7 +12,7 @@
 #                      the first stopped. Without it the record goes to standard output at the end
 #   --limit TIME       time for everything: 540, 540s or 9m; 9m if not given
 #   --ranks N          ranks of the checks that take several, 2 if not given; more than GPUs share them
-#   --only ...         only these checks, of G1 to G7
+#   --only ...         only these checks, of G1 to G9
 #   --again ...        repeats these checks although they are in the record; "failed" stands for those that have failed
 #   --check-limit TIME time for each check instead of its own limit
 #   --share WAY        how NCCL lets ranks share a GPU, by NCCL_MULTI_RANK_GPU_ENABLE (multi-rank), by an NCCL_HOSTID
@@ -24,7 +24,8 @@
 #
 # Checks run in the order of their worth: G1, without which no other can pass, takes seconds, and so does G4, the kernels
 # on one GPU. G2 is what hvd is for, all collectives by NCCL. G7 gives the figures. G5 trains with all of it. G3 is the way
-# without NCCL, which tests have seen on a CPU. G6 runs some of this again, slowly, under compute-sanitizer.
+# without NCCL, which tests have seen on a CPU. G8 trains with LibTorch's build for GPUs, if train.jar has that, and G9
+# measures LibTorch's own allreduce beside hvd's. G6 runs some of this again, slowly, under compute-sanitizer.
 #
 # The last line on standard output is RESULT gpu_check=pass|fail|not-run|left. Exit code 0 for pass, 1 for fail, 2 for
 # not-run, 3 if --limit has left checks to do. Needs bash, coreutils, grep, sed and awk; python3 is asked for NVIDIA's
@@ -40,7 +41,7 @@ refuse() {
 }
 
 # Seconds for each check, all runs of it together.
-declare -A limit=([G1]=50 [G2]=150 [G3]=70 [G4]=40 [G5]=100 [G6]=60 [G7]=90)
+declare -A limit=([G1]=50 [G2]=150 [G3]=70 [G4]=40 [G5]=100 [G6]=60 [G7]=90 [G8]=150 [G9]=60)
 declare -A title=(
     [G1]='ranks and their GPUs'
     [G2]='collectives by NCCL'
@@ -49,9 +50,11 @@ declare -A title=(
     [G5]='a trainer with its own CUDA kernels'
     [G6]='compute-sanitizer memcheck over G2 and G4'
     [G7]='times and bandwidths of collectives, allreduce beside C'
+    [G8]='training with LibTorch on the GPU'
+    [G9]="allreduce beside LibTorch's own NCCL"
 )
-all_checks=(G1 G2 G3 G4 G5 G6 G7)
-worth=(G1 G4 G2 G7 G5 G3 G6)
+all_checks=(G1 G2 G3 G4 G5 G6 G7 G8 G9)
+worth=(G1 G4 G2 G7 G8 G5 G9 G3 G6)
 versions_limit=20
 # What a job may take to end after it was told to, and writing the record.
 reserve=6
@@ -59,6 +62,16 @@ reserve=6
 least=4
 # Accuracy that ten epochs on the digits reach with 1 to 8 ranks on a CPU, and more.
 learned=0.93
+# The examples of G8 in the order of their worth, the flags of each, and an accuracy that 1 and 2 ranks surpass on a CPU.
+# Each brings its data or draws them.
+torch_examples=(digits mnist cifar10 char-lm)
+declare -A training=(
+    [digits]='--epochs 10'
+    [mnist]='--epochs 6'
+    [cifar10]='--preset quick --epochs 3'
+    [char-lm]='--epochs 4'
+)
+declare -A surpassed=([digits]=0.90 [mnist]=0.85 [cifar10]=0.80 [char-lm]=0.75)
 
 here="$(cd -- "$(dirname -- "$(readlink -f "${BASH_SOURCE[0]}")")" >/dev/null && pwd)"
 for part in libraries runs checks record page; do

@@ -184,6 +184,69 @@ judge_training() {
     fi
 }
 
+# Prints why LibTorch cannot use a GPU here; nothing if it may be able to.
+no_torch_for_gpus() {
+    if ! compgen -G "$(dirname "$jar")/lib/pytorch-*-linux-x86_64-gpu.jar" >/dev/null; then
+        echo "this train.jar has no LibTorch for GPUs, which mvn -Pgpu -DskipTests package takes"
+    elif ((${#missing_for_torch[@]} > 0)); then
+        echo "LibTorch's build for GPUs does not find $(printf '%s\n' "${missing_for_torch[@]}" | joined)"
+    fi
+}
+
+check_G8() {
+    local count example reason
+    local -a steps=()
+    reason=$(no_torch_for_gpus)
+    if [[ -n $reason ]]; then note not-run "$reason" && return; fi
+    # Whether it works shows in a few steps; what it learns does not.
+    if ((${#quick[@]} > 0)); then steps=(--max-steps 20); fi
+    for example in "${torch_examples[@]}"; do
+        for count in $(counts); do
+            by_default "$count"
+            label="$example, $(plural "$count")"
+            # shellcheck disable=SC2086 # several words
+            if job "$count" "$example" --device cuda ${training[$example]} "${steps[@]}"; then judge_torch "$example"; fi
+        done
+    done
+}
+
+# A training passes if it has learned what it learns on a CPU.
+judge_torch() {
+    local example=$1 line accuracy
+    line=$(grep -aE "^RESULT example=$example " "$work/out" | tail -n 1 || true)
+    accuracy=$(sed -nE 's/.* accuracy=([0-9.]+).*/\1/p' <<<"$line")
+    if ((code != 0)) || [[ -z $accuracy ]]; then
+        note fail "$label: exit code $code; $(refusal_or_last_words)"
+    elif ((${#quick[@]} == 0)) && ! awk -v floor="${surpassed[$example]}" -v found="$accuracy" 'BEGIN { exit !(found > floor) }'; then
+        note fail "$label: ${line#RESULT }, and the accuracy is not above ${surpassed[$example]}"
+    else
+        note pass "$label: ${line#RESULT example="$example" }"
+    fi
+}
+
+refusal_or_last_words() {
+    local refused
+    refused=$(grep -m 1 -ao '\[HVD-[0-9]*\].*' "$work/out" || true)
+    if [[ -n $refused ]]; then printf '%s\n' "$refused" | shortened; else last_words; fi
+}
+
+# LibTorch's own collectives go over NCCL.
+check_G9() {
+    local reason
+    local -a sizes=(--factor 4)
+    reason=$(no_torch_for_gpus)
+    if [[ -z $reason ]]; then reason=$no_nccl; fi
+    if [[ -n $reason ]]; then note not-run "$reason" && return; fi
+    by_nccl "$ranks"
+    label=$(plural "$ranks")
+    if ((ranks > gpus)); then
+        label+=" that share GPUs by $(share_words)"
+        if ((${#quick[@]} == 0)); then sizes+=(--end 8M); fi
+    fi
+    if job "$ranks" gpu-check "${quick[@]}" "${sizes[@]}" --only G9; then judge G9; fi
+    if ((ranks > gpus)); then notes[G9]+="; ranks that share a GPU take turns on it, so that their times say nothing about speed"; fi
+}
+
 check_G6() {
     local sanitizer
     sanitizer=$(find_sanitizer || true)

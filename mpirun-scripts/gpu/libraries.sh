@@ -2,8 +2,13 @@
 # and $jar.
 # shellcheck shell=bash disable=SC2034 # gpu-check.sh and the other parts read these variables
 
-library_folders=() missing=()
+library_folders=() missing=() missing_for_torch=()
 cudart='' nccl=''
+# What LibTorch's build for GPUs needs besides these two, by the names under which it asks for them.
+for_torch=(
+    libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libcufft.so.12 libcufile.so.0 libcupti.so.13 libcurand.so.10
+    libcusolver.so.12 libcusparse.so.12 libnvJitLink.so.13 libnvrtc.so.13
+)
 
 # Folders of NVIDIA's packages for Python, which bring CUDA's and NCCL's libraries.
 python_packages() {
@@ -45,7 +50,9 @@ use_library() {
     local found=$1 place
     if [[ $found == *' (added to LD_LIBRARY_PATH)' ]]; then
         place=$(dirname "${found%% (*}")
-        export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$place
+        if [[ :${LD_LIBRARY_PATH:-}: != *:$place:* ]]; then
+            export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$place
+        fi
     fi
 }
 
@@ -88,8 +95,22 @@ find_libraries() {
     require 'the jar jcuda-natives' "$(first_file "$jars"/jcuda-natives-*-linux-x86_64.jar)" 'all checks'
     require 'the jar cuda-linux-x86_64' "$(first_file "$jars"/cuda-*-linux-x86_64.jar)" 'what uses NCCL'
     require compute-sanitizer "$(find_sanitizer)" G6
+    if compgen -G "$jars/pytorch-*-linux-x86_64-gpu.jar" >/dev/null; then find_libraries_for_torch; fi
     say "libcudart.so.13: ${cudart:-not found}; libnccl.so.2: ${nccl:-not found}"
     if ((${#missing[@]} > 0)); then say "missing: $(missing_text)"; fi
+}
+
+# What these libraries need in turn lies beside them.
+find_libraries_for_torch() {
+    local name found
+    for name in "${for_torch[@]}"; do
+        found=$(find_library "$name")
+        use_library "$found"
+        if [[ -z $found ]]; then
+            missing+=("$name (LibTorch; G8, G9)")
+            missing_for_torch+=("$name")
+        fi
+    done
 }
 
 missing_text() { printf '%s\n' "${missing[@]:-none}" | joined; }

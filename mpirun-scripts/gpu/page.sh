@@ -53,7 +53,7 @@ page_head() {
 page_cell() {
     local section words
     section=$(sed -n "/^<!-- check $2 /,/^<!-- end of $2 -->\$/p" "$1")
-    words=$(sed -n '1s/^<!-- check G[1-7] \([a-z-]*\) .*/\1/p' <<<"$section")
+    words=$(sed -n '1s/^<!-- check G[1-9] \([a-z-]*\) .*/\1/p' <<<"$section")
     case $words in
         '') printf 'not yet run' ;;
         left) printf 'not yet run to its end' ;;

@@ -60,7 +60,7 @@ read_record() {
     fi
     # --any-host: the record says of which host it is from now on.
     grep -a '^- `' "$record" >"$work/calls-before" || true
-    sed -n 's/^<!-- check \(G[1-7]\) .*/\1/p' "$record" | while read -r each; do
+    sed -n 's/^<!-- check \(G[1-9]\) .*/\1/p' "$record" | while read -r each; do
         sed -n "/^<!-- check $each /,/^<!-- end of $each -->\$/p" "$record" >"$work/sections/$each"
         # A section without its end was cut off with the file.
         tail -n 1 "$work/sections/$each" | grep -q '^<!-- end of ' || rm "$work/sections/$each"
@@ -87,7 +87,7 @@ differing_rows() {
 # Sets the outcome of a check from its section.
 take_section() {
     local name=$1 words way
-    words=$(sed -n '1s/^<!-- check G[1-7] \([a-z-]*\) \([0-9]*\) -->$/\1 \2/p' "$work/sections/$name")
+    words=$(sed -n '1s/^<!-- check G[1-9] \([a-z-]*\) \([0-9]*\) -->$/\1 \2/p' "$work/sections/$name")
     outcome[$name]=${words% *}
     notes[$name]=$(sed -n 's/^Seen: //p' "$work/sections/$name" | head -n 1)
     way=$(sed -n 's/^<!-- ranks share GPUs by \([a-z-]*\) -->$/\1/p' "$work/sections/$name")

@@ -50,7 +50,7 @@ sweep_line='^(collective|allreduce|allgather|reducescatter|broadcast|alltoall) +
 
 # The lines of the output that count, and its end if there are none or the job has failed.
 excerpt() {
-    if ! grep -m 200 -aE "^(CHECK|RESULT|bytes:|G7:)|$sweep_line|[Ee]poch|ERROR SUMMARY|NCCL WARN" "$work/out" || ((code != 0)); then
+    if ! grep -m 200 -aE "^(CHECK|RESULT|bytes:|G[79]:|beside-libtorch )|$sweep_line|[Ee]poch|ERROR SUMMARY|NCCL WARN" "$work/out" || ((code != 0)); then
         printf '(the end:)\n'
         tail -n 15 "$work/out"
     fi

@@ -149,6 +149,9 @@ class FloorsTest {
                     "io.hvd.optimizer",
                     // a stream beside LibTorch's
                     CUDA,
+                    // batches as LibTorch's tensors
+                    "io.hvd.data",
+                    "io.hvd.data.cuda",
                     FACADE,
                     SPI,
                     TENSOR,

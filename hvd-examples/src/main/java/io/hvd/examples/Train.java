@@ -9,6 +9,7 @@ import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
 import io.hvd.examples.image.MnistExample;
+import io.hvd.examples.text.CharLmExample;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collections;
@@ -26,8 +27,13 @@ import org.apache.commons.cli.help.HelpFormatter;
 public final class Train {
     private static final int BAD_USAGE = 2;
     private static final String THREADS = "threads";
-    private static final List<Example> EXAMPLES =
-            List.of(new DigitsExample(), new MnistExample(), new CifarExample(), new CudaMlpExample(), new GpuCheck());
+    private static final List<Example> EXAMPLES = List.of(
+            new DigitsExample(),
+            new MnistExample(),
+            new CifarExample(),
+            new CharLmExample(),
+            new CudaMlpExample(),
+            new GpuCheck());
 
     private final Launcher launcher;
     private final Example example;

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.zip.CRC32;
 
 /** Checks whether all ranks have ended with the same weights, bit by bit. @param checksums the checksums by rank */
-record WeightCheck(long[] checksums) {
+public record WeightCheck(long[] checksums) {
     /** Compares the ranks' weights; every rank calls it, after the work that writes the weights has ended. */
     static WeightCheck of(HvdContext hvd, List<DeviceParameter> parameters) {
         CRC32 mine = new CRC32();
@@ -18,11 +18,16 @@ record WeightCheck(long[] checksums) {
             bytes.asFloatBuffer().put(values);
             mine.update(bytes);
         }
-        return new WeightCheck((long[])
-                hvd.allgather("cuda_mlp.weights", Tensor.of(mine.getValue())).toArray());
+        return of(hvd, mine.getValue());
     }
 
-    boolean areEqual() {
+    /** Compares checksums of the ranks' weights; every rank calls it. */
+    public static WeightCheck of(HvdContext hvd, long checksum) {
+        return new WeightCheck(
+                (long[]) hvd.allgather("weights", Tensor.of(checksum)).toArray());
+    }
+
+    public boolean areEqual() {
         return Arrays.stream(checksums).distinct().count() == 1;
     }
 

@@ -10,8 +10,11 @@ import org.apache.commons.cli.ParseException;
 
 /** The checks that a run of gpu-check makes: those that the flags name, or all that this job can make. */
 final class CheckChoice {
-    /** All checks in the order in which they run. A job makes G2 if its back end is NCCL, else G3. */
-    static final List<String> ALL = List.of("G1", "G2", "G3", "G4", "G7");
+    /**
+     * All checks in the order in which they run. A job makes G2 if its back end is NCCL, else G3, and G9, which needs
+     * LibTorch, only if the flags name it.
+     */
+    static final List<String> ALL = List.of("G1", "G2", "G3", "G4", "G7", BesideLibTorch.NAME);
 
     private final Set<String> named;
 
@@ -44,6 +47,7 @@ final class CheckChoice {
                 case "G1" -> lines.add(GpuPlacement.of(hvd));
                 case "G4" -> lines.add(KernelCheck.check(hvd, extent));
                 case "G7" -> lines.add(WakeUpTimes.addedTo(CollectiveSweep.check(hvd, sweep, false), hvd));
+                case BesideLibTorch.NAME -> lines.add(BesideLibTorch.check(hvd, sweep, false));
                 default -> lines.addAll(collectives(check, shown, hvd, extent));
             }
         }

@@ -20,10 +20,10 @@ import org.apache.commons.cli.ParseException;
 
 /**
  * Checks the GPU part of hvd on a machine that has GPUs: the GPU of each rank (G1), the collectives on
- * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the times of collectives (G7).
+ * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the times of collectives (G7), if it is named also beside LibTorch's own (G9).
  * Start it under mpirun with as many ranks as there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd
  * refuses the job, with {@code --rank-dies} if the ranks that survive say who has died, and with {@code --shrink} if NCCL
- * goes on without a rank. With {@code --cpu} it measures collectives (G7) of tensors on the CPU.
+ * goes on without a rank. With {@code --cpu} it measures collectives of tensors on the CPU (G7, G9).
  *
  * <p>Rank 0 prints the table of versions, one {@code CHECK} line per check and a {@code RESULT} line. The exit code is
  * 1 if a check failed, 2 if a check could not be run, for instance without a GPU, otherwise 0.
@@ -37,6 +37,7 @@ public final class GpuCheck implements Example {
     private static final Set<String> FORMS = Set.of("table", "json");
     private static final String QUICK = "quick";
     private static final String CPU = "cpu";
+    private static final Set<String> ON_CPU = Set.of("G7", BesideLibTorch.NAME);
     private static final String RANK_DIES = "rank-dies";
     private static final String SHRINK = "shrink";
 
@@ -57,7 +58,7 @@ public final class GpuCheck implements Example {
         return flags.addOption(null, ONLY, true, "run only these checks, such as G1,G4")
                 .addOption(null, VERSIONS, true, "only print the table of versions, as \"table\" or \"json\"")
                 .addOption(null, EXPECT_REFUSAL, false, "pass only if hvd refuses more ranks than there are GPUs")
-                .addOption(null, CPU, false, "with --only G7: measure tensors on the CPU, which needs no GPU")
+                .addOption(null, CPU, false, "with --only G7 or G9: measure tensors on the CPU, which needs no GPU")
                 .addOption(null, RANK_DIES, false, "end the last rank in the middle of an allreduce")
                 .addOption(null, SHRINK, false, "abort an allreduce, and go on by NCCL without the last rank")
                 .addOption(
@@ -71,8 +72,8 @@ public final class GpuCheck implements Example {
         if (form != null && !FORMS.contains(form)) {
             throw new ParseException("--" + VERSIONS + " is \"table\" or \"json\", not \"" + form + "\"");
         }
-        if (line.hasOption(CPU) && !"G7".equals(line.getOptionValue(ONLY))) {
-            throw new ParseException("--" + CPU + " goes with --" + ONLY + " G7, the other checks need a GPU");
+        if (line.hasOption(CPU) && !ON_CPU.contains(line.getOptionValue(ONLY, ""))) {
+            throw new ParseException("--" + CPU + " goes with --" + ONLY + " G7 or G9, the other checks need a GPU");
         }
         SweepPlan sweep = SweepPlan.of(line, line.hasOption(QUICK));
         return hvd -> form != null ? versions(hvd, form) : run(hvd, choice, line, sweep);
@@ -125,7 +126,12 @@ public final class GpuCheck implements Example {
     private static int run(HvdContext hvd, CheckChoice choice, CommandLine line, SweepPlan sweep)
             throws ParseException {
         if (line.hasOption(CPU)) {
-            return conclude(hvd, List.of(CollectiveSweep.check(hvd, sweep, true)));
+            return conclude(
+                    hvd,
+                    List.of(
+                            line.getOptionValue(ONLY).equals(BesideLibTorch.NAME)
+                                    ? BesideLibTorch.check(hvd, sweep, true)
+                                    : CollectiveSweep.check(hvd, sweep, true)));
         }
         if (hvd.rank() == 0) {
             System.out.print(GpuReport.ofThisProcess().text());

@@ -37,11 +37,11 @@ record SweepPlan(
 
     static void addTo(Options flags) {
         flags.addOption(Flags.valued(COLLECTIVES, "G7: only these, such as allreduce,alltoall"))
-                .addOption(Flags.valued(BEGIN, "G7: smallest size in bytes, such as 8, 4K or 1M (8)"))
-                .addOption(Flags.valued(END, "G7: largest size in bytes (128M)"))
-                .addOption(Flags.valued(FACTOR, "G7: factor from one size to the next (2)"))
-                .addOption(Flags.valued(WARM_UPS, "G7: calls of each size before those that count (5)"))
-                .addOption(Flags.valued(CALLS, "G7: calls of each size that count (20)"));
+                .addOption(Flags.valued(BEGIN, "G7, G9: smallest size in bytes, such as 8, 4K or 1M (8)"))
+                .addOption(Flags.valued(END, "G7, G9: largest size in bytes (128M)"))
+                .addOption(Flags.valued(FACTOR, "G7, G9: factor from one size to the next (2)"))
+                .addOption(Flags.valued(WARM_UPS, "G7, G9: calls of each size before those that count (5)"))
+                .addOption(Flags.valued(CALLS, "G7, G9: calls of each size that count (20)"));
     }
 
     /** Reads the flags. @param quick whether the largest size is small unless a flag says otherwise */

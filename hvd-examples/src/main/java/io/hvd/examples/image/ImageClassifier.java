@@ -25,7 +25,7 @@ public abstract class ImageClassifier extends Module {
     private final Generator masks = createCPUGenerator();
 
     /** Draws the weights by the seed alone. */
-    public static ImageClassifier seeded(long seed, Supplier<ImageClassifier> net) {
+    public static <M extends Module> M seeded(long seed, Supplier<M> net) {
         synchronized (GENERATOR) {
             manual_seed(seed);
             return net.get();

@@ -3,7 +3,6 @@ package io.hvd.examples.image;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
 import io.hvd.HvdContext;
-import io.hvd.data.DataLoader;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.FiniteLoss;
@@ -12,7 +11,10 @@ import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.torch.TorchBatch;
+import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.optimizer.torch.TorchOptimizer;
+import io.hvd.tensor.Device;
 import java.io.IOException;
 import java.util.Locale;
 import java.util.Map;
@@ -72,9 +74,10 @@ final class ImageTraining {
                 .build();
         Evaluation last = Evaluation.NONE;
         int epoch = firstEpoch;
-        try (DataLoader<ImageSample, ImageBatch> loader = DataLoader.builder(images.train(), sampler, ImageBatch::of)
+        try (TorchLoader<ImageSample> loader = TorchLoader.builder(images.train(), sampler, new ImageTensors(images))
                 .batchSize(options.batchSize())
                 .workers(options.workers())
+                .on(options.cuda() ? hvd.device() : Device.CPU)
                 .build()) {
             for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
                 sampler.setEpoch(epoch);
@@ -105,13 +108,13 @@ final class ImageTraining {
     }
 
     /** False if the epoch was cut short by the limit on steps. */
-    private boolean trainEpoch(DataLoader<ImageSample, ImageBatch> loader, int epoch) {
+    private boolean trainEpoch(TorchLoader<ImageSample> loader, int epoch) {
         long start = System.nanoTime();
         model.train(true);
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
         int batches = 0;
         try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
-            for (ImageBatch batch : loader) {
+            for (TorchBatch batch : loader) {
                 boolean firstPass = batches % options.passes() == 0;
                 batches++;
                 boolean lastPass = batches % options.passes() == 0 || batches == loader.batches();
@@ -126,13 +129,13 @@ final class ImageTraining {
         return batches == loader.batches();
     }
 
-    private void pass(ImageBatch batch, boolean firstPass, boolean lastPass) {
+    private void pass(TorchBatch batch, boolean firstPass, boolean lastPass) {
         try (PointerScope scope = new PointerScope()) {
             if (firstPass) {
                 optimizer.zeroGradients();
             }
-            Tensor output = model.forward(device.onto(batch.images(images)));
-            nll_loss(output, device.onto(batch.targets())).backward();
+            Tensor output = model.forward(batch.fields().get(ImageTensors.IMAGES));
+            nll_loss(output, batch.fields().get(ImageTensors.LABELS)).backward();
             if (lastPass) {
                 optimizer.step();
                 totals.stepped(optimizer.lastStep());

@@ -4,6 +4,7 @@ import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.examples.Flags;
+import io.hvd.optimizer.torch.TorchRuntime;
 import java.util.List;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Option;
@@ -18,34 +19,32 @@ import org.bytedeco.pytorch.global.torch;
  *
  * @param device LibTorch's name for it
  */
-record TorchDevice(Device device) {
+public record TorchDevice(Device device) {
     private static final String FLAG = "device";
     private static final String CUDA = "cuda";
 
-    static Option flag() {
+    public static Option flag() {
         return Flags.valued(FLAG, "cpu (default), or cuda for this rank's GPU, which needs LibTorch's build for GPUs");
     }
 
     /** Whether the flag asks for GPUs. */
-    static boolean isCuda(CommandLine line) throws ParseException {
+    public static boolean isCuda(CommandLine line) throws ParseException {
         return Flags.oneOf(line, FLAG, List.of("cpu", CUDA)).equals(CUDA);
     }
 
     /**
      * The device of this rank.
      *
-     * @throws HvdException if a GPU is asked for and this rank has none, or LibTorch was built without CUDA
+     * @throws HvdException if LibTorch cannot be loaded, or a GPU is asked for and this rank has none or LibTorch sees none
      */
-    static TorchDevice of(HvdContext hvd, boolean cuda) {
+    public static TorchDevice of(HvdContext hvd, boolean cuda) {
+        TorchRuntime.load();
         if (!cuda) {
             return new TorchDevice(new Device(torch.DeviceType.CPU));
         }
-        if (!torch.hasCUDA()) {
-            throw refused(
-                    hvd,
-                    "LibTorch on the class path is built without CUDA; build train.jar with -Pgpu, which takes its"
-                            + " build for GPUs");
-        }
+        TorchRuntime.whyNoGpu().ifPresent(why -> {
+            throw refused(hvd, why);
+        });
         if (hvd.device().isCpu()) {
             throw refused(
                     hvd,
@@ -61,13 +60,14 @@ record TorchDevice(Device device) {
                 "--device cuda on rank " + hvd.rank() + " (" + hvd.hosts().get(hvd.rank()) + "): " + why);
     }
 
-    <M extends Module> M onto(M model) {
+    /** Moves a model's parameters and buffers to the device. */
+    public <M extends Module> M onto(M model) {
         model.to(device, false);
         return model;
     }
 
     /** Moves a tensor to the device; returns the tensor itself if it is there already. */
-    Tensor onto(Tensor tensor) {
+    public Tensor onto(Tensor tensor) {
         return device.is_cpu() ? tensor : tensor.to(device, tensor.scalar_type());
     }
 }

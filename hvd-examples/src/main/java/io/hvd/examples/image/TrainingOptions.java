@@ -1,6 +1,7 @@
 package io.hvd.examples.image;
 
 import io.hvd.Compression;
+import io.hvd.examples.CompressionFlags;
 import io.hvd.examples.Flags;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -79,12 +80,7 @@ record TrainingOptions(
     }
 
     static Compression compression(CommandLine line) throws ParseException {
-        boolean fp16 = line.hasOption("fp16-allreduce");
-        boolean bf16 = line.hasOption("bf16-allreduce");
-        if (fp16 && bf16) {
-            throw new ParseException("--fp16-allreduce and --bf16-allreduce exclude each other");
-        }
-        return fp16 ? Compression.FP16 : bf16 ? Compression.BF16 : Compression.NONE;
+        return CompressionFlags.of(line);
     }
 
     static void requireFileToResume(CommandLine line) throws ParseException {

@@ -51,8 +51,8 @@ class GpuCheckAgainTest {
         assertThat(first.exitCode()).as(first.output()).isEqualTo(LEFT);
         assertThat(first.seconds()).isLessThan(60);
         assertThat(first.lines("RESULT ").get(0))
-                .startsWith("RESULT gpu_check=left passed=3 failed=0 not_run=0 left=4 ");
-        assertThat(first.lines("gpu-check: left: G7 G5 G3 G6; to go on: "))
+                .startsWith("RESULT gpu_check=left passed=3 failed=0 not_run=0 left=6 ");
+        assertThat(first.lines("gpu-check: left: G7 G8 G5 G9 G3 G6; to go on: "))
                 .singleElement()
                 .asString()
                 .endsWith("gpu-check.sh " + folder.resolve("bundle") + " --limit 40s --out " + record);
@@ -70,13 +70,13 @@ class GpuCheckAgainTest {
 
         assertThat(second.exitCode()).as(second.output()).isZero();
         assertThat(second.lines("RESULT ").get(0))
-                .startsWith("RESULT gpu_check=pass passed=7 failed=0 not_run=0 left=0 ");
+                .startsWith("RESULT gpu_check=pass passed=9 failed=0 not_run=0 left=0 ");
         assertThat(machine.calls())
                 .noneMatch(call -> call.endsWith("gpu-check --only G1") || call.endsWith("gpu-check --only G4"));
         assertThat(machine.calls().get(0)).endsWith("gpu-check --only G7");
         assertThat(written())
                 .contains(" ran G1 G4 G2 G7, in ")
-                .contains(" ran G7 G5 G3 G6, in ")
+                .contains(" ran G7 G8 G5 G9 G3 G6, in ")
                 .contains("| pass | 1 rank: rank 0 has device 0; ")
                 .doesNotContain("cut off");
         assertThat(occurrences("<!-- check G7 ")).isEqualTo(1);

@@ -110,6 +110,31 @@ class GpuCheckIT {
         assertThat(job.lines("CHECK G7 pass 0 wrong; allreduce ").get(0)).contains("tensors on the CPU");
     }
 
+    /** Without a GPU LibTorch's own allreduce is Gloo's. */
+    @Test
+    void theAllreduceIsMeasuredBesideLibTorchsOnTheCpuToo() {
+        Job job = TrainJar.mpirun(
+                Map.of(), 2, "gpu-check", "--cpu", "--only", "G9", "--end", "64K", "--factor", "64", "--calls", "3");
+
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        assertThat(job.lines("G9: allreduce of float32, 2 ranks, ").get(0)).contains(" beside LibTorch's Gloo; ");
+        assertThat(job.output()
+                        .lines()
+                        .filter(line -> line.matches("beside-libtorch +\\d+ +\\d+\\.\\d\\d +\\d+\\.\\d\\d +0"))
+                        .map(line -> line.split(" +")[1]))
+                .containsExactly("8", "512", "32768");
+        assertThat(job.lines("CHECK G9 pass 0 wrong; 8 B: hvd ")).hasSize(1);
+    }
+
+    @Test
+    void withoutAGpuForLibTorchTheComparisonIsNotRunAndSaysWhy() {
+        Job job = TrainJar.mpirun(cuda.environment(1), 1, "gpu-check", "--only", "G9");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
+        assertThat(job.lines("CHECK G9 not-run LibTorch on the class path is its build for CPUs"))
+                .hasSize(1);
+    }
+
     /** The sizes of the rows of a collective, all of which must have a time, two bandwidths and no wrong element. */
     private static List<String> rows(Job job, String collective) {
         List<String> rows = job.output()

@@ -75,6 +75,10 @@ class GpuCheckRehearsalIT {
                     .as(written)
                     .hasSize(1);
         }
+        // The everyday build has LibTorch for CPUs.
+        assertThat(written)
+                .containsPattern("\\| G8 \\| training with LibTorch on the GPU \\| not-run \\| .*no LibTorch for GPUs")
+                .containsPattern("\\| G9 \\| allreduce beside LibTorch's own NCCL \\| not-run \\| .*no LibTorch");
         assertThat(written).containsPattern("\\| G2 \\| collectives by NCCL \\| not-run \\| no NCCL: ");
     }
 }

@@ -33,7 +33,7 @@ class GpuCheckScriptTest {
         Job job = machine.check("--out", record.toString());
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.lines("RESULT ").get(0)).startsWith("RESULT gpu_check=pass passed=7 failed=0 not_run=0 left=0 ");
+        assertThat(job.lines("RESULT ").get(0)).startsWith("RESULT gpu_check=pass passed=9 failed=0 not_run=0 left=0 ");
         assertThat(Files.readString(record))
                 .contains("# GPU record of ", ": pass\n")
                 .contains("| GPU 0 | Made Up 9000, 0000:01:00.0 |", "| hvd | made-up-1 |")
@@ -70,9 +70,11 @@ class GpuCheckScriptTest {
 
         assertThat(machine.calls().stream()
                         .filter(call -> !call.contains("rank-dies") && !call.contains("shrink"))
-                        .map(call -> call.contains("sanitizer") ? "G6" : call.contains("cuda-mlp") ? "G5" : last(call))
+                        .map(call -> call.contains("sanitizer")
+                                ? "G6"
+                                : call.contains("--device") ? "G8" : call.contains("cuda-mlp") ? "G5" : last(call))
                         .distinct())
-                .containsExactly("G1", "--more-ranks-than-gpus", "G4", "G2", "G7", "G5", "G3", "G6");
+                .containsExactly("G1", "--more-ranks-than-gpus", "G4", "G2", "G7", "G8", "G5", "G9", "G3", "G6");
     }
 
     private static String last(String call) {
@@ -236,7 +238,11 @@ class GpuCheckScriptTest {
         machine.check("--only", "G3");
 
         assertThat(machine.jarsWithoutNccl())
-                .containsExactly("cuda-1.jar", "jcuda-1.jar", "jcuda-natives-1-linux-x86_64.jar");
+                .containsExactly(
+                        "cuda-1.jar",
+                        "jcuda-1.jar",
+                        "jcuda-natives-1-linux-x86_64.jar",
+                        "pytorch-1-linux-x86_64-gpu.jar");
     }
 
     /** java takes the jars that train.jar names from beside the file that it has opened, not from beside a link to it. */
@@ -290,6 +296,87 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    void everyExampleTrainsWithOneRankAndWithSeveral() throws IOException {
+        Job job = machine.check("--only", "G8");
+
+        assertThat(machine.calls()).hasSize(8);
+        assertThat(machine.calls().get(0))
+                .startsWith("-np 1 env HVD_BACKEND=nccl java -jar ")
+                .endsWith(" digits --device cuda --epochs 10");
+        assertThat(machine.calls().get(1))
+                .startsWith("-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 bash -c NCCL_HOSTID=")
+                .endsWith(" digits --device cuda --epochs 10");
+        assertThat(machine.calls().get(5)).endsWith(" cifar10 --device cuda --preset quick --epochs 3");
+        assertThat(machine.calls().get(7)).endsWith(" char-lm --device cuda --epochs 4");
+        assertThat(job.lines("| G8 | training with LibTorch on the GPU | pass | "))
+                .singleElement()
+                .asString()
+                .contains(
+                        "digits, 1 rank: ranks=1 loss=0.1 accuracy=0.96; digits, 2 ranks: ",
+                        "cifar10, 2 ranks: ",
+                        "char-lm, 2 ranks: ");
+    }
+
+    @Test
+    void aTrainingThatLearnsTooLittleOrIsRefusedFailsWithItsReason() throws IOException {
+        machine.answer("G8-mnist", "RESULT example=mnist ranks=1 loss=2.3 accuracy=0.11\n")
+                .answer("G8-cifar10", "x: [HVD-107] --device cuda on rank 0: no\nafter it\n")
+                .code("G8-cifar10", 1);
+
+        Job job = machine.check("--only", "G8", "--ranks", "1");
+
+        assertThat(job.exitCode()).isEqualTo(1);
+        assertThat(job.lines("| G8 | training with LibTorch on the GPU | fail | "))
+                .singleElement()
+                .asString()
+                .contains("mnist ranks=1 loss=2.3 accuracy=0.11, and the accuracy is not above 0.85")
+                .contains("cifar10, 1 rank: exit code 1; [HVD-107] --device cuda on rank 0: no");
+    }
+
+    @Test
+    void fewStepsShowThatATrainingWorksAndAreNotAskedWhatItLearns() throws IOException {
+        machine.answer("G8-mnist", "RESULT example=mnist ranks=1 loss=2.3 accuracy=0.11\n");
+
+        assertThat(machine.check("--only", "G8", "--quick").exitCode()).isZero();
+        assertThat(machine.calls()).allMatch(call -> call.endsWith(" --max-steps 20"));
+    }
+
+    @Test
+    void withoutLibTorchForGpusWhatNeedsItIsNotRun() throws IOException {
+        machine.removeJar("pytorch-1-linux-x86_64-gpu.jar");
+
+        Job job = machine.check("--only", "G8,G9");
+
+        assertThat(job.output())
+                .contains(
+                        "| G8 | training with LibTorch on the GPU | not-run | this train.jar has no LibTorch for GPUs,")
+                .contains("| G9 | allreduce beside LibTorch's own NCCL | not-run | this train.jar has no LibTorch");
+        assertThat(folder.resolve("answers/calls")).doesNotExist();
+    }
+
+    @Test
+    void librariesThatLibTorchNeedsAreNamed() throws IOException {
+        machine.removeLibrary("libcudnn.so.9");
+        machine.removeLibrary("libcusolver.so.12");
+
+        Job job = machine.check("--only", "G8,G9");
+
+        assertThat(job.output())
+                .contains("| not-run | LibTorch's build for GPUs does not find libcudnn.so.9; libcusolver.so.12 |")
+                .contains("| missing parts | libcudnn.so.9 (LibTorch; G8, G9); libcusolver.so.12 (LibTorch; G8, G9) |");
+    }
+
+    @Test
+    void libTorchsOwnNcclIsMeasuredBesideHvdsWithSeveralRanks() throws IOException {
+        Job job = machine.check("--only", "G9");
+
+        assertThat(machine.calls()).singleElement().asString().endsWith(" --factor 4 --end 8M --only G9");
+        assertThat(job.output())
+                .contains("    beside-libtorch           8     11.00     12.00       0")
+                .contains("8 B: hvd 11.0 us, LibTorch's NCCL 23007 12.0 us; ranks that share a GPU take turns on it");
+    }
+
+    @Test
     void aCopyBelowTheAimIsSaidToBeButTheBitsDecide() throws IOException {
         machine.answer("G4", "CHECK G4 pass bits equal (ratios 0.91 and 0.79), our own copy 1\n");
 
@@ -310,7 +397,7 @@ class GpuCheckScriptTest {
                 .contains("| G2 | collectives by NCCL | not-run | no NCCL: no libnccl.so.2 |")
                 .contains("| not-run | G4, 1 rank: 0 errors; G2: no NCCL: no libnccl.so.2 |")
                 .contains("C: not-run, no NCCL: no libnccl.so.2; ")
-                .contains("gpu_check=not-run passed=5 failed=0 not_run=2 left=0 ");
+                .contains("gpu_check=not-run passed=6 failed=0 not_run=3 left=0 ");
         assertThat(machine.calls()).noneMatch(call -> call.contains("HVD_BACKEND=nccl"));
     }
 
@@ -421,7 +508,7 @@ class GpuCheckScriptTest {
 
         assertThat(job.exitCode()).isEqualTo(1);
         assertThat(job.lines("| fail | the table of versions could not be read (exit code 0)"))
-                .hasSize(7);
+                .hasSize(9);
     }
 
     /** As on a machine whose libcuda.so.1 is a test's own. */
@@ -446,7 +533,7 @@ class GpuCheckScriptTest {
 
     @ParameterizedTest
     @CsvSource({
-        "--only G9, G9",
+        "--only G10, G10",
         "--ranks many, many",
         "--limit 0, --limit",
         "--limit 9, at least 10 s",
@@ -454,7 +541,7 @@ class GpuCheckScriptTest {
         "--check-limit soon, --check-limit",
         "--share both, 'multi-rank, host-id or multi-rank-host-id'",
         "--again G2, --out",
-        "--again G9 --out record, G9",
+        "--again G10 --out record, G10",
         "--page /nowhere, --page stands first",
         "--out /nowhere/record, /nowhere/record",
         "--fast, --fast",

@@ -30,9 +30,9 @@ final class MadeUpBundle {
             """;
 
     /**
-     * An answer is named by the check, with "refusal" for more ranks than GPUs, "dies-" before it for a rank that dies
-     * and "memcheck-" under compute-sanitizer; "-by-multi-rank" or "-by-host-id" behind it goes first if ranks share a
-     * GPU in this way alone, "-by-both" if they do so in both ways.
+     * An answer is named by the check, with the example behind it for G8, with "refusal" for more ranks than GPUs, "dies-"
+     * before it for a rank that dies and "memcheck-" under compute-sanitizer; "-by-multi-rank" or "-by-host-id" behind it
+     * goes first if ranks share a GPU in this way alone, "-by-both" if they do so in both ways.
      */
     private static final String HOROVODRUN = """
             #!/bin/bash
@@ -44,6 +44,10 @@ final class MadeUpBundle {
                 *--rank-dies) answer=dies-G3 ;;
                 *--shrink) answer=shrink ;;
                 *cuda-mlp*) answer=G5 ;;
+                *--device\\ cuda*)
+                    answer=${words% --device*}
+                    answer=G8-${answer##* }
+                    ;;
                 *) answer=${words##* } ;;
             esac
             case "$words" in *compute-sanitizer*) answer=memcheck-$answer ;; esac
@@ -68,6 +72,23 @@ final class MadeUpBundle {
             chmod +x "$2"
             """;
 
+    private static final String TORCH = "lib/pytorch-1-linux-x86_64-gpu.jar";
+    private static final List<String> LIBRARIES = List.of(
+            "libcuda.so.1",
+            "libcudart.so.13",
+            "libnccl.so.2",
+            "libcublas.so.13",
+            "libcublasLt.so.13",
+            "libcudnn.so.9",
+            "libcufft.so.12",
+            "libcufile.so.0",
+            "libcupti.so.13",
+            "libcurand.so.10",
+            "libcusolver.so.12",
+            "libcusparse.so.12",
+            "libnvJitLink.so.13",
+            "libnvrtc.so.13");
+
     private final Path folder;
     private final Path answers;
     private final Path libraries;
@@ -84,10 +105,11 @@ final class MadeUpBundle {
                 "lib/jcuda-1.jar",
                 "lib/cuda-1.jar",
                 "lib/cuda-1-linux-x86_64.jar",
+                TORCH,
                 "lib/jcuda-natives-1-linux-x86_64.jar")) {
             Files.createFile(folder.resolve(file));
         }
-        for (String file : List.of("libcuda.so.1", "libcudart.so.13", "libnccl.so.2")) {
+        for (String file : LIBRARIES) {
             Files.createFile(libraries.resolve(file));
         }
         Files.writeString(folder.resolve("version"), "made-up-1\n");
@@ -109,6 +131,13 @@ final class MadeUpBundle {
         answer("G3", "CHECK G3.allreduce pass all types\nCHECK G3.fused pass 20 tensors\n");
         answer("G4", "CHECK G4 pass bits equal to the CPU's; pack 10 GB/s (ratios 0.91 and 0.85), our own copy 12\n");
         answer("G5", "RESULT example=cuda-mlp ranks=1 loss=0.1 accuracy=0.95\n");
+        for (String example : List.of("digits", "mnist", "cifar10", "char-lm")) {
+            answer("G8-" + example, "RESULT example=" + example + " ranks=1 loss=0.1 accuracy=0.96\n");
+        }
+        answer("G9", """
+                beside-libtorch           8     11.00     12.00       0
+                CHECK G9 pass 0 wrong; 8 B: hvd 11.0 us, LibTorch's NCCL 23007 12.0 us
+                """);
         answer("memcheck-G2", memcheck(0) + memcheck(0) + "CHECK G2.allreduce pass all types\n");
         answer("memcheck-G4", memcheck(0) + "CHECK G4 pass bits equal to the CPU's\n");
         answer("G7", """

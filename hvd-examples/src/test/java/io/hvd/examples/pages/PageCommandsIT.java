@@ -120,6 +120,7 @@ class PageCommandsIT {
     void theTablesOfFlagsAreThoseOfTheHelpTexts() {
         assertThat(table("| flag of `digits` and `mnist` |")).isEqualTo(flagsInHelp("digits", "mnist"));
         assertThat(table("| flag of `cifar10` |")).isEqualTo(flagsInHelp("cifar10"));
+        assertThat(table("| flag of `char-lm` |")).isEqualTo(flagsInHelp("char-lm"));
         assertThat(table("| flag of `cuda-mlp` |")).isEqualTo(flagsInHelp("cuda-mlp"));
     }
 

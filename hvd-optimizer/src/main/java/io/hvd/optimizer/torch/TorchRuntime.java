@@ -1,6 +1,7 @@
 package io.hvd.optimizer.torch;
 
 import io.hvd.Hvd;
+import io.hvd.backend.cuda.MissingLibrary;
 import io.hvd.config.HvdConfig;
 import io.hvd.config.Processors;
 import io.hvd.error.ErrorId;
@@ -12,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
+import java.util.Optional;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.openblas.global.openblas_nolapack;
 import org.bytedeco.pytorch.global.torch;
@@ -55,6 +57,46 @@ public final class TorchRuntime {
             prepared = true;
         } catch (IOException e) {
             throw failed("JavaCPP has no folder for it", e);
+        }
+    }
+
+    /**
+     * Loads LibTorch, which otherwise happens when one of its classes is first used. A program that calls this after {@code
+     * Hvd.init()} gets all reasons at once if it cannot be loaded, instead of an UnsatisfiedLinkError with the first of them.
+     *
+     * @throws HvdException if LibTorch cannot be loaded; it names the libraries that are missing
+     */
+    public static void load() {
+        prepare();
+        try {
+            Loader.load(torch.class);
+        } catch (LinkageError e) {
+            throw new HvdException(ErrorId.INIT_FAILED, "LibTorch could not be loaded: " + whyNotLoaded(e), e);
+        }
+    }
+
+    private static String whyNotLoaded(LinkageError error) {
+        try {
+            return TorchBuild.unpacked().whyNotLoaded().orElseGet(() -> MissingLibrary.named(error));
+        } catch (IOException | LinkageError e) {
+            error.addSuppressed(e);
+            return MissingLibrary.named(error);
+        }
+    }
+
+    /**
+     * Says why LibTorch, which is loaded, cannot use a GPU: its build is that for CPUs, libraries of CUDA are missing,
+     * or the driver is. Empty if it sees a GPU.
+     */
+    public static Optional<String> whyNoGpu() {
+        load();
+        if (torch.hasCUDA()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(TorchBuild.unpacked().whyNoGpu());
+        } catch (IOException e) {
+            return Optional.of("LibTorch sees no GPU, and its libraries cannot be read: " + e);
         }
     }
 

@@ -1,0 +1,104 @@
+package io.hvd.optimizer.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.testing.CppCompiler;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TorchBuildTest {
+    @TempDir
+    Path folder;
+
+    @BeforeAll
+    static void unpack() {
+        TorchRuntime.load();
+    }
+
+    @Test
+    void aLibraryTellsWhichOthersItNeeds() throws IOException {
+        assertThat(ElfLibrary.needs(Path.of(System.getProperty("java.home"), "lib", "libjava.so")))
+                .contains("libjvm.so", "libc.so.6");
+    }
+
+    @Test
+    void whatIsNoLibraryIsRefused() throws IOException {
+        Path text = Files.writeString(folder.resolve("libtext.so"), "x".repeat(100));
+        assertThatThrownBy(() -> ElfLibrary.needs(text)).hasMessageContaining("libtext.so is not a 64-bit");
+        Path whole = Path.of(System.getProperty("java.home"), "lib", "libjava.so");
+        Path half = folder.resolve("libhalf.so");
+        Files.write(half, Arrays.copyOf(Files.readAllBytes(whole), (int) Files.size(whole) / 2));
+        assertThatThrownBy(() -> ElfLibrary.needs(half)).hasMessageContaining("libhalf.so ends at");
+    }
+
+    /** What LibTorch and OpenBLAS bring themselves is not asked for. */
+    @Test
+    void theBuildForCpusLacksNothing() throws IOException {
+        TorchBuild build = TorchBuild.unpacked();
+
+        assertThat(build.forGpus()).isFalse();
+        assertThat(build.folders()).hasSize(2);
+        assertThat(build.needs())
+                .contains("libc.so.6", "libstdc++.so.6")
+                .doesNotContain("libc10.so", "libtorch_cpu.so", "libopenblas.so.0");
+        assertThat(build.missing()).isEmpty();
+    }
+
+    @Test
+    void aLibraryThatTheLoaderDoesNotFindIsNamedAndThoseBesideItAreNot() throws IOException {
+        CppCompiler compiler = CppCompiler.required();
+        shared(compiler, "libabsent.so");
+        shared(compiler, "libbeside.so");
+        shared(compiler, "libtorch_cuda.so", "-Wl,--no-as-needed", "-L" + folder, "-labsent", "-lbeside");
+        Files.delete(folder.resolve("libabsent.so"));
+
+        assertThat(new TorchBuild(List.of(folder), true).missing()).containsExactly("libabsent.so");
+    }
+
+    @Test
+    void whyItIsNotLoadedNamesTheLibrariesAndTheDriver() throws IOException {
+        CppCompiler compiler = CppCompiler.required();
+        shared(compiler, "libabsent.so");
+        shared(compiler, "libtorch_cpu.so", "-Wl,--no-as-needed", "-L" + folder, "-labsent");
+        Files.delete(folder.resolve("libabsent.so"));
+
+        assertThat(new TorchBuild(List.of(folder), true).whyNotLoaded())
+                .hasValueSatisfying(why -> assertThat(why)
+                        .contains(
+                                "build for GPUs",
+                                "does not find libabsent.so;",
+                                "LD_LIBRARY_PATH. There is no NVIDIA"));
+        assertThat(TorchBuild.unpacked().whyNotLoaded()).isEmpty();
+    }
+
+    private void shared(CppCompiler compiler, String name, String... flags) {
+        String file = folder.resolve(name).toString();
+        List<String> all = new ArrayList<>(List.of("-shared", "-fPIC", "-Wl,-soname," + name));
+        all.addAll(List.of(flags));
+        all.addAll(List.of("-x", "c++", "/dev/null", "-o", file));
+        compiler.compile(all);
+    }
+
+    @Test
+    void theReasonSaysWhatIsMissing() {
+        assertThat(TorchBuild.whyNoGpu(List.of("libcublas.so.13", "libcudnn.so.9"), false))
+                .contains("build for GPUs", "does not find libcublas.so.13, libcudnn.so.9;", "libcuda.so.1) either");
+        assertThat(TorchBuild.whyNoGpu(List.of("libcudnn.so.9"), true)).endsWith("LD_LIBRARY_PATH");
+        assertThat(TorchBuild.whyNoGpu(List.of(), false)).contains("no NVIDIA driver", "libcuda.so.1");
+        assertThat(TorchBuild.whyNoGpu(List.of(), true)).contains("too old", "CUDA_VISIBLE_DEVICES");
+    }
+
+    @Test
+    void theBuildForCpusIsTheReasonWhyThereIsNoGpu() {
+        assertThat(TorchRuntime.whyNoGpu())
+                .hasValueSatisfying(why -> assertThat(why).contains("build for CPUs", "-gpu", "-Pgpu"));
+    }
+}
