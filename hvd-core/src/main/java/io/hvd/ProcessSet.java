@@ -62,7 +62,7 @@ public class ProcessSet {
     }
 
     private WireTypes wireTypes() {
-        return new WireTypes(membership.topology(), ranks, membership.config().compressOnOneHost());
+        return new WireTypes(membership.topology(), ranks);
     }
 
     /** The number of this set; the set of all ranks has number 0. */

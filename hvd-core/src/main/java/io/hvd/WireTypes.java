@@ -1,49 +1,67 @@
 package io.hvd;
 
-import io.hvd.config.Setting;
 import io.hvd.spi.Topology;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The types in which the tensors of a process set travel: compressed as asked, but for tensors in the memory of the
- * one host that has all ranks, which is faster than the conversion. Every member comes to the same answer by itself.
+ * The types in which the tensors of a process set travel: as the program asks, and for {@link Compression#AUTO}
+ * compressed between hosts and uncompressed on one. Every member comes to the same answer by itself.
  */
 final class WireTypes {
     private static final Logger LOG = LoggerFactory.getLogger(WireTypes.class);
 
-    private final boolean converts;
-    /** Whether this rank is the one that speaks for the set, and has not spoken yet. */
-    private final AtomicBoolean mustTell;
+    private static final int JDK_WITH_FLOAT16 = 20;
 
-    /** @param forced whether tensors are compressed on one host too */
-    WireTypes(Topology topology, List<Integer> ranks, boolean forced) {
-        this.converts = forced || spreadOverHosts(topology, ranks);
-        this.mustTell = new AtomicBoolean(ranks.size() > 1 && ranks.get(0) == topology.rank());
-    }
+    private final int hosts;
+    /** Whether this rank is the one that speaks for the set. */
+    private final boolean speaks;
+    /** What it has said last; null if nothing. */
+    private final AtomicReference<Compression> said = new AtomicReference<>();
 
-    private static boolean spreadOverHosts(Topology topology, List<Integer> ranks) {
-        return ranks.stream().map(topology.nodes()::get).distinct().count() > 1;
+    WireTypes(Topology topology, List<Integer> ranks) {
+        this.hosts = (int) ranks.stream().map(topology.nodes()::get).distinct().count();
+        this.speaks = ranks.size() > 1 && ranks.get(0) == topology.rank();
     }
 
     /** The type for a tensor whose compression is asked for. */
     DType of(Tensor tensor, Compression asked) {
         DType own = tensor.dtype();
         DType compressed = asked.wireFor(own);
-        if (compressed == own || converts || !tensor.device().isCpu()) {
-            return compressed;
+        if (compressed == own) {
+            return own;
         }
-        if (mustTell.compareAndSet(true, false)) {
+        if (speaks && said.get() != asked) {
+            say(asked, compressed, tensor.device().isCpu());
+        }
+        return asked == Compression.AUTO && hosts == 1 ? own : compressed;
+    }
+
+    private static String cost(DType compressed) {
+        return compressed == DType.FLOAT16 && Runtime.version().feature() < JDK_WITH_FLOAT16
+                ? "this JDK has no instruction for it, and JDK " + JDK_WITH_FLOAT16 + " or newer has"
+                : "the conversion takes about as long as the bytes that it spares";
+    }
+
+    private void say(Compression asked, DType compressed, boolean onCpu) {
+        said.set(asked);
+        if (asked == Compression.AUTO) {
             LOG.info(
-                    "{} is left out between ranks that are all on one host, where converting takes longer than it"
-                            + " saves; {}=1 compresses all the same",
+                    "Compression.AUTO: tensors travel {}",
+                    hosts == 1
+                            ? "as they are between ranks that are all on one host, where converting takes longer than it"
+                                    + " saves"
+                            : "as " + compressed + " between " + hosts + " hosts");
+        } else if (hosts == 1 && onCpu) {
+            LOG.info(
+                    "Compression.{} between ranks that are all on one host saves no time: {}. Compression.AUTO compresses"
+                            + " between hosts only",
                     asked,
-                    Setting.COMPRESS_ON_ONE_HOST.variable());
+                    cost(compressed));
         }
-        return own;
     }
 }

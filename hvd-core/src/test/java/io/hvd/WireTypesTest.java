@@ -12,8 +12,10 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
-/** When a compression that is asked for is left out. */
+/** In which type tensors travel whose compression is asked for. */
 @Timeout(30)
 class WireTypesTest {
     private static final List<String> ONE_HOST = List.of("a", "a", "a", "a");
@@ -24,71 +26,57 @@ class WireTypesTest {
             Tensor.onDevice(0x7f00_dead_0000L, Device.cuda(0), 0, DType.FLOAT32, Shape.of(1));
 
     /** The answer of each of four ranks. */
-    private static List<DType> types(
-            List<String> nodes, List<Integer> set, boolean forced, Tensor tensor, Compression asked) {
+    private static List<DType> types(List<String> nodes, List<Integer> set, Tensor tensor, Compression asked) {
         return IntStream.range(0, nodes.size())
-                .mapToObj(rank -> new WireTypes(Topology.of(rank, nodes, nodes), set, forced).of(tensor, asked))
+                .mapToObj(rank -> new WireTypes(Topology.of(rank, nodes, nodes), set).of(tensor, asked))
                 .toList();
     }
 
-    @Test
-    void onOneHostFloatsKeepTheirTypeOnAllRanks() {
-        assertThat(types(ONE_HOST, ALL, false, FLOATS, Compression.FP16)).containsOnly(DType.FLOAT32);
-        assertThat(types(ONE_HOST, ALL, false, FLOATS, Compression.BF16)).containsOnly(DType.FLOAT32);
-        assertThat(types(ONE_HOST, ALL, false, Tensor.of(1.0), Compression.FP16))
-                .containsOnly(DType.FLOAT64);
+    @ParameterizedTest
+    @EnumSource(names = {"FP16", "BF16"})
+    void whatAProgramAsksForIsAppliedOnOneHostToo(Compression asked) {
+        DType expected = asked == Compression.FP16 ? DType.FLOAT16 : DType.BFLOAT16;
+        assertThat(types(ONE_HOST, ALL, FLOATS, asked)).containsOnly(expected);
+        assertThat(types(TWO_HOSTS, ALL, FLOATS, asked)).containsOnly(expected);
+        assertThat(types(ONE_HOST, ALL, Tensor.of(1.0), asked)).containsOnly(expected);
+        assertThat(types(ONE_HOST, ALL, ON_GPU, asked)).containsOnly(expected);
+        assertThat(types(ONE_HOST, ALL, Tensor.of(7), asked)).containsOnly(DType.INT32);
     }
 
     @Test
-    void theSettingCompressesThemAllTheSame() {
-        assertThat(types(ONE_HOST, ALL, true, FLOATS, Compression.FP16)).containsOnly(DType.FLOAT16);
-        assertThat(types(ONE_HOST, ALL, true, FLOATS, Compression.BF16)).containsOnly(DType.BFLOAT16);
-        assertThat(types(ONE_HOST, ALL, true, FLOATS, Compression.NONE)).containsOnly(DType.FLOAT32);
-    }
-
-    @Test
-    void betweenHostsTheyAreCompressed() {
-        assertThat(types(TWO_HOSTS, ALL, false, FLOATS, Compression.FP16)).containsOnly(DType.FLOAT16);
-        assertThat(types(TWO_HOSTS, ALL, false, Tensor.of(7), Compression.FP16)).containsOnly(DType.INT32);
+    void autoCompressesBetweenHostsOnly() {
+        assertThat(types(ONE_HOST, ALL, FLOATS, Compression.AUTO)).containsOnly(DType.FLOAT32);
+        assertThat(types(ONE_HOST, ALL, ON_GPU, Compression.AUTO)).containsOnly(DType.FLOAT32);
+        assertThat(types(TWO_HOSTS, ALL, FLOATS, Compression.AUTO)).containsOnly(DType.BFLOAT16);
+        assertThat(types(TWO_HOSTS, ALL, ON_GPU, Compression.AUTO)).containsOnly(DType.BFLOAT16);
+        assertThat(types(TWO_HOSTS, ALL, Tensor.of(7), Compression.AUTO)).containsOnly(DType.INT32);
     }
 
     @Test
     void whatCountsIsTheProcessSetAndNotTheJob() {
-        assertThat(types(TWO_HOSTS, List.of(2, 3), false, FLOATS, Compression.FP16))
-                .containsOnly(DType.FLOAT32);
-        assertThat(types(TWO_HOSTS, List.of(1, 2), false, FLOATS, Compression.FP16))
-                .containsOnly(DType.FLOAT16);
-    }
-
-    @Test
-    void tensorsOnGpusAreCompressedWhereverTheyAre() {
-        assertThat(types(ONE_HOST, ALL, false, ON_GPU, Compression.FP16)).containsOnly(DType.FLOAT16);
-        assertThat(types(ONE_HOST, ALL, false, ON_GPU, Compression.BF16)).containsOnly(DType.BFLOAT16);
+        assertThat(types(TWO_HOSTS, List.of(2, 3), FLOATS, Compression.AUTO)).containsOnly(DType.FLOAT32);
+        assertThat(types(TWO_HOSTS, List.of(1, 2), FLOATS, Compression.AUTO)).containsOnly(DType.BFLOAT16);
     }
 
     /** 100,000 is infinite as a float16, and 1 + 2^-12 is one. */
     @Test
     void everyReductionOfAJobFollowsIt() {
-        Map<String, float[]> results = Map.of(
-                "0", new float[] {200_000, 2 + 0x1p-11f},
-                "1", new float[] {Float.POSITIVE_INFINITY, 2});
-        results.forEach((setting, expected) -> {
-            Map<String, String> settings = Map.of("HVD_COMPRESS_ON_ONE_HOST", setting);
-            LocalRanks.spawn(2, InitOptions.standard(), settings, hvd -> {
-                AllreduceOptions fp16 = AllreduceOptions.sum().withCompression(Compression.FP16);
-                Tensor floats = Tensor.of(100_000, 1 + 0x1p-12f);
-                assertThat(hvd.allreduce("a", floats, fp16).toFloatArray()).isEqualTo(expected);
-                assertThat(hvd.groupedAllreduce("g", List.of(floats), fp16)
-                                .get(0)
-                                .toFloatArray())
-                        .isEqualTo(expected);
-                assertThat(hvd.reducescatter("r", floats, fp16).toFloatArray()).containsExactly(expected[hvd.rank()]);
-                Tensor reduced = hvd.reduce("root", floats, fp16, 0);
-                if (hvd.rank() == 0) {
-                    assertThat(reduced.toFloatArray()).isEqualTo(expected);
-                }
-                return null;
-            });
-        });
+        Map<Compression, float[]> results = Map.of(
+                Compression.NONE, new float[] {200_000, 2 + 0x1p-11f},
+                Compression.AUTO, new float[] {200_000, 2 + 0x1p-11f},
+                Compression.FP16, new float[] {Float.POSITIVE_INFINITY, 2});
+        results.forEach((asked, expected) -> Hvd.spawn(2, hvd -> {
+            AllreduceOptions how = AllreduceOptions.sum().withCompression(asked);
+            Tensor floats = Tensor.of(100_000, 1 + 0x1p-12f);
+            assertThat(hvd.allreduce("a", floats, how).toFloatArray()).isEqualTo(expected);
+            assertThat(hvd.groupedAllreduce("g", List.of(floats), how).get(0).toFloatArray())
+                    .isEqualTo(expected);
+            assertThat(hvd.reducescatter("r", floats, how).toFloatArray()).containsExactly(expected[hvd.rank()]);
+            Tensor reduced = hvd.reduce("root", floats, how, 0);
+            if (hvd.rank() == 0) {
+                assertThat(reduced.toFloatArray()).isEqualTo(expected);
+            }
+            return null;
+        }));
     }
 }

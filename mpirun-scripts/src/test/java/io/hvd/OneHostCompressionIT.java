@@ -3,31 +3,34 @@ package io.hvd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** A compression that cannot pay, under real mpirun. */
+/** Compression between processes of one host, under real mpirun. */
 class OneHostCompressionIT {
-    private static final String NOTE = "FP16 is left out between ranks that are all on one host";
-
     @Test
-    void isLeftOutAndSaidSoOnce() {
-        Job job = run(Map.of());
+    void whatIsAskedForIsAppliedAndItsPriceIsSaidOnce() {
+        Job job = run("FP16");
 
-        assertThat(job.lines(" has 80000.0")).as(job.output()).hasSize(2);
-        assertThat(job.lines(NOTE)).as(job.output()).singleElement().asString().contains("HVD_COMPRESS_ON_ONE_HOST=1");
+        assertThat(job.lines(" has 2.0")).as(job.output()).hasSize(2);
+        assertThat(job.lines("Compression.FP16 between ranks that are all on one host saves no time"))
+                .as(job.output())
+                .singleElement()
+                .asString()
+                .contains("Compression.AUTO compresses between hosts only");
     }
 
     @Test
-    void isThereWithTheSetting() {
-        Job job = run(Map.of("HVD_COMPRESS_ON_ONE_HOST", "1"));
+    void autoLeavesItOutAndSaysSoOnce() {
+        Job job = run("AUTO");
 
-        assertThat(job.lines(" has Infinity")).as(job.output()).hasSize(2);
-        assertThat(job.lines(NOTE)).as(job.output()).isEmpty();
+        assertThat(job.lines(" has " + (2 + 0x1p-11f))).as(job.output()).hasSize(2);
+        assertThat(job.lines("Compression.AUTO: tensors travel as they are"))
+                .as(job.output())
+                .hasSize(1);
     }
 
-    private static Job run(Map<String, String> settings) {
-        Job job = Job.horovodrun(2, settings, OneHostCompressionProgram.class);
+    private static Job run(String compression) {
+        Job job = Job.horovodrun(2, OneHostCompressionProgram.class, compression);
         assertThat(job.exitCode()).as(job.output()).isZero();
         return job;
     }

@@ -49,12 +49,6 @@ public enum Setting {
             "HOROVOD_DYNAMIC_PROCESS_SETS", "0", JOB, "1 allows process sets to be added and removed after init"),
     STAGE_BYTES("HVD_STAGE_BYTES", "4194304", JOB, "bytes of the staging buffer through which host tensors stream"),
     SHARED_MEMORY("HVD_SHARED_MEMORY", "1", JOB, "0 makes the ranks of a host use MPI instead of shared memory"),
-    COMPRESS_ON_ONE_HOST(
-            "HVD_COMPRESS_ON_ONE_HOST",
-            "0",
-            JOB,
-            "1 compresses even if all ranks are on one host, where the conversion takes longer than it saves; tensors on"
-                    + " GPUs are always compressed"),
     ALLREDUCE_ALGORITHM(
             "HVD_ALLREDUCE_ALGORITHM",
             "auto",

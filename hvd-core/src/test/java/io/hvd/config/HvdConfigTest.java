@@ -53,7 +53,6 @@ class HvdConfigTest {
         assertThat(config.fusionThresholdBytes()).isEqualTo(128L << 20);
         assertThat(config.cycleNanos()).isEqualTo(1_000_000);
         assertThat(config.stageBytes()).isEqualTo(4 << 20);
-        assertThat(config.compressOnOneHost()).isFalse();
         assertThat(config.gpu().pin()).isTrue();
         assertThat(config.gpu().perRank()).isEqualTo(1);
         assertThat(config.gpu().across()).isEqualTo(GpuSettings.AcrossNodes.FLAT);
@@ -186,7 +185,6 @@ class HvdConfigTest {
                 Map.entry("HOROVOD_FUSION_THRESHOLD", "1000"),
                 Map.entry("HOROVOD_CYCLE_TIME", "2.5"),
                 Map.entry("HVD_STAGE_BYTES", "8192"),
-                Map.entry("HVD_COMPRESS_ON_ONE_HOST", "1"),
                 Map.entry("HVD_PIN_GPU", "0"),
                 Map.entry("HVD_SHARE_GPU", "1"),
                 Map.entry("HVD_THREADS_PER_RANK", "3"),
@@ -201,7 +199,6 @@ class HvdConfigTest {
         assertThat(config.fusionThresholdBytes()).isEqualTo(1000);
         assertThat(config.cycleNanos()).isEqualTo(2_500_000);
         assertThat(config.stageBytes()).isEqualTo(8192);
-        assertThat(config.compressOnOneHost()).isTrue();
         assertThat(config.gpu().pin()).isFalse();
         assertThat(config.gpu().share()).isTrue();
         assertThat(config.threadsPerRank()).isEqualTo(3);

@@ -12,9 +12,6 @@ import java.util.stream.IntStream;
 
 /** Where a test's ranks come from: threads of this JVM, the processes of the job that it runs in, or threads of those. */
 sealed interface Ranks {
-    /** What compression does must be seen although all ranks are on one host. */
-    Map<String, String> SETTINGS = Map.of("HVD_COMPRESS_ON_ONE_HOST", "1");
-
     /** Runs a body on all ranks at once; under mpirun every process is in the same test. */
     void run(RankBody<?> body) throws Exception;
 
@@ -44,7 +41,7 @@ sealed interface Ranks {
 
         @Override
         public void run(RankBody<?> body) {
-            LocalRanks.spawn(size, InitOptions.standard().withDynamicProcessSets(), SETTINGS, body);
+            LocalRanks.spawn(size, InitOptions.standard().withDynamicProcessSets(), Map.of(), body);
         }
 
         @Override

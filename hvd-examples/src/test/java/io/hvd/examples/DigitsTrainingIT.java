@@ -62,8 +62,7 @@ class DigitsTrainingIT {
     @ParameterizedTest
     @ValueSource(strings = {"--fp16-allreduce", "--bf16-allreduce"})
     void gradientsMayTravelInHalfPrecision(String flag) {
-        ResultLine result =
-                ResultLine.of(TrainJar.horovodrunWith("HVD_COMPRESS_ON_ONE_HOST", "1", 2, withEpochs(flag)));
+        ResultLine result = digits(2, flag);
 
         assertThat(result.loss()).isNotEqualTo(onTwoRanks.loss()).isCloseTo(onTwoRanks.loss(), within(0.1));
         assertThat(result.accuracy()).isBetween(FAIR, 1.0);

@@ -44,6 +44,11 @@ public final class DistributedOptimizer implements Optimizer {
     private final boolean alone;
     private final DivergenceGuard guard;
     private final SettingsCheck settingsCheck;
+    private final GradientArithmetic gradients;
+    private final OverflowVote vote;
+    /** The class through which a program steps this optimizer; null for this one. */
+    private String owner;
+
     private boolean synchronizedAlready;
     private boolean skipping;
     private boolean stepped;
@@ -70,6 +75,8 @@ public final class DistributedOptimizer implements Optimizer {
                 alone);
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
         this.guard = new DivergenceGuard(set, parameters, compareEvery, builder.scope);
+        this.gradients = inner instanceof GradientArithmetic own ? own : new HostGradients(parameters);
+        this.vote = new OverflowVote(set, builder.scope);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
         if (source != null) {
             source.listen(exchange);
@@ -127,10 +134,21 @@ public final class DistributedOptimizer implements Optimizer {
      *
      * @throws HvdException if there was no backward since the last step, as far as the wrapped optimizer is a
      *     {@link GradientSource} and so can tell, and there are several ranks; nothing has then been sent. Or, in the
-     *     first step, if the ranks' optimizers differ in kind or settings; no parameter has then been changed
+     *     first step, if the ranks' optimizers differ in kind or settings; no parameter has then been changed. Or if an
+     *     {@link AmpOptimizer} wraps this one
      */
     @Override
     public void step() {
+        if (owner != null) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "step() of the DistributedOptimizer inside of an " + owner + ", for " + inWords()
+                            + ": its gradients still contain the loss scale. Call " + owner + ".step()");
+        }
+        stepNow();
+    }
+
+    private void stepNow() {
         if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
@@ -192,6 +210,57 @@ public final class DistributedOptimizer implements Optimizer {
         }
         skipping = true;
         return () -> skipping = false;
+    }
+
+    /** From now on {@link #step()} is refused, and this class steps by {@link #stepAsTheyAre()}. */
+    void onlyThrough(String wrapper) {
+        owner = wrapper;
+    }
+
+    /** Averages the gradients, unless {@link #synchronize()} has done so since the last step. */
+    void synchronizeOnce() {
+        if (!synchronizedAlready) {
+            if (!alone) {
+                requireBackward();
+            }
+            synchronize();
+        }
+    }
+
+    /** Steps after {@link #synchronizeOnce()}. */
+    void stepAsTheyAre() {
+        boolean before = skipping;
+        skipping = true;
+        try {
+            stepNow();
+        } finally {
+            skipping = before;
+        }
+    }
+
+    /** Ends a step that changes nothing. */
+    void skipStep() {
+        synchronizedAlready = false;
+        set.markStep();
+    }
+
+    GradientArithmetic gradients() {
+        return gradients;
+    }
+
+    OverflowVote vote() {
+        return vote;
+    }
+
+    /** The norm of the averaged gradients, the same on all ranks to the last bit; every rank asks for it. */
+    double agreedNorm() {
+        return vote.agree(false, 1, gradients.gradientNorm()).norm();
+    }
+
+    /** For messages. */
+    String inWords() {
+        return inner.getClass().getSimpleName() + " of " + parameters.size() + " parameters, \""
+                + parameters.get(0).name() + "\" the first";
     }
 
     /** Ends the effect of {@link #skipSynchronize()}. */
@@ -288,11 +357,16 @@ public final class DistributedOptimizer implements Optimizer {
      * root's.
      */
     public void broadcastOptimizerState(int root) {
+        broadcastOptimizerState(root, this);
+    }
+
+    /** @param whole this optimizer, or one around it with more state */
+    void broadcastOptimizerState(int root, Optimizer whole) {
         boolean isRoot = set.ranks().get(set.rank()) == root;
-        byte[] mine = isRoot ? inner.saveState() : null;
+        byte[] mine = isRoot ? whole.saveState() : null;
         byte[] state = set.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);
         if (!isRoot) {
-            loadState(state);
+            whole.loadState(state);
         }
     }
 

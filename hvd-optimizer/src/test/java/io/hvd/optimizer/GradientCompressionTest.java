@@ -4,13 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Compression;
 import io.hvd.Hvd;
-import io.hvd.InitOptions;
-import io.hvd.LocalRanks;
-import io.hvd.RankBody;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,7 +24,7 @@ class GradientCompressionTest {
         "1e-7, 4, 0",
     })
     void predividingDecidesBetweenOverflowAndUnderflowInFloat16(float gradient, double factor, float expected) {
-        List<Float> averages = compressing(4, hvd -> {
+        List<Float> averages = Hvd.spawn(4, hvd -> {
             float[] values = {gradient};
             optimizer(Tensor.of(values), Compression.FP16, factor).synchronize();
             return values[0];
@@ -39,7 +35,7 @@ class GradientCompressionTest {
 
     @Test
     void bfloat16KeepsTheRangeAndRoundsToEightBits() {
-        List<float[]> averages = compressing(2, hvd -> {
+        List<float[]> averages = Hvd.spawn(2, hvd -> {
             float[] values = {70_000, 1 + 1f / 256, 3 * hvd.rank()};
             optimizer(Tensor.of(values), Compression.BF16, 1).synchronize();
             return values;
@@ -50,7 +46,7 @@ class GradientCompressionTest {
 
     @Test
     void withoutCompressionNothingIsRounded() {
-        List<float[]> averages = compressing(2, hvd -> {
+        List<float[]> averages = Hvd.spawn(2, hvd -> {
             float[] values = {70_000, 1 + 1f / 256};
             optimizer(Tensor.of(values), Compression.NONE, 1).synchronize();
             return values;
@@ -61,7 +57,7 @@ class GradientCompressionTest {
 
     @Test
     void integersAreNotCompressed() {
-        List<int[]> averages = compressing(2, hvd -> {
+        List<int[]> averages = Hvd.spawn(2, hvd -> {
             int[] values = {1_000_001 + 2 * hvd.rank()};
             optimizer(Tensor.of(values), Compression.FP16, 1).synchronize();
             return values;
@@ -72,7 +68,7 @@ class GradientCompressionTest {
 
     @Test
     void doublesComeBackAsDoubles() {
-        List<Tensor> averages = compressing(2, hvd -> {
+        List<Tensor> averages = Hvd.spawn(2, hvd -> {
             Tensor gradient = Tensor.of(0.1, 2.0 + hvd.rank());
             optimizer(gradient, Compression.FP16, 1).synchronize();
             return gradient;
@@ -99,19 +95,14 @@ class GradientCompressionTest {
     }
 
     @Test
-    void onOneHostNothingIsCompressedUnlessTheSettingAsksForIt() {
-        List<Float> averages = LocalRanks.spawn(2, InitOptions.standard(), Map.of(), hvd -> {
-            float[] values = {100_000 + hvd.rank()};
-            optimizer(Tensor.of(values), Compression.FP16, 1).synchronize();
+    void onOneHostNothingIsCompressedByAuto() {
+        List<Float> averages = Hvd.spawn(2, hvd -> {
+            float[] values = {1 + 0x1p-12f};
+            optimizer(Tensor.of(values), Compression.AUTO, 1).synchronize();
             return values[0];
         });
 
-        assertThat(averages).as("infinite as float16").containsOnly(100_000.5f);
-    }
-
-    /** Ranks on one host that compress all the same. */
-    private static <R> List<R> compressing(int ranks, RankBody<R> body) {
-        return LocalRanks.spawn(ranks, InitOptions.standard(), Map.of("HVD_COMPRESS_ON_ONE_HOST", "1"), body);
+        assertThat(averages).as("1 as float16 and bfloat16").containsOnly(1 + 0x1p-12f);
     }
 
     private static DistributedOptimizer optimizer(Tensor gradient, Compression compression, double predivide) {

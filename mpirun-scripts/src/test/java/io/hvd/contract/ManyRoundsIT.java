@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.InsideMpirun;
 import io.hvd.testing.Job;
-import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -32,9 +31,7 @@ class ManyRoundsIT {
     }
 
     private static void requireWhole(int ranks, String stageBytes) {
-        Map<String, String> settings = new HashMap<>(Ranks.SETTINGS);
-        settings.put("HVD_SHARED_MEMORY", "0");
-        settings.put("HVD_STAGE_BYTES", stageBytes);
+        Map<String, String> settings = Map.of("HVD_SHARED_MEMORY", "0", "HVD_STAGE_BYTES", stageBytes);
         Job job = Job.horovodrun(ranks, settings, InsideMpirun.class, ManyRoundsContractTest.class.getName());
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.output()).contains("TESTS backend=mpi ranks=" + ranks + " passed=" + TESTS);

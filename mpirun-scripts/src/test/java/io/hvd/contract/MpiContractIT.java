@@ -171,7 +171,6 @@ class MpiContractIT {
             Stream<String> flags,
             List<Class<? extends Contract>> classes) {
         Map<String, String> environment = new HashMap<>(settings);
-        environment.putAll(Ranks.SETTINGS);
         environment.put("HOROVOD_DYNAMIC_PROCESS_SETS", "1");
         return Job.horovodrun(
                 processes,

@@ -41,9 +41,7 @@ class TimelineIT {
                 "HVD_STATIC_PLAN_STEPS",
                 "0",
                 "HVD_SHARED_MEMORY",
-                "0",
-                "HVD_COMPRESS_ON_ONE_HOST",
-                "1");
+                "0");
         return Job.horovodrun(RANKS, environment, TimelineProgram.class, how);
     }
 

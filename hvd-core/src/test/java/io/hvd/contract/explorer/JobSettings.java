@@ -24,7 +24,6 @@ final class JobSettings {
         }
         choose(settings, draw, "HVD_STAGE_BYTES", "", "", "4096", "65536");
         choose(settings, draw, "HOROVOD_DISABLE_GROUP_FUSION", "", "", "", "1");
-        choose(settings, draw, "HVD_COMPRESS_ON_ONE_HOST", "1", "1", "");
         choose(settings, draw, "HVD_ALLREDUCE_ALGORITHM", "", "", "mpi", "ring");
         if (id.pace() == Pace.SLOW && draw.chance(0.4)) {
             settings.put("HOROVOD_STALL_CHECK_TIME_SECONDS", "2");

@@ -1,7 +1,6 @@
 package io.hvd.benchmarks;
 
 import io.hvd.benchmarks.rank.AllreduceRank;
-import io.hvd.config.HvdConfig;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -114,11 +113,10 @@ final class AllreduceBench implements Benchmark {
         return result("allreduce-heap", "heap", "mpi-heap", ranks, bytes, run, opponent);
     }
 
-    /** The engine with compression against the engine without, and whether hvd did compress. */
+    /** The engine with compression against the engine without. */
     private static Result compressed(int ranks, long bytes, Samples run) {
-        boolean halves = HvdConfig.fromEnvironment().compressOnOneHost();
         return result("allreduce-fp16", "fp16", "plain", ranks, bytes, run, "hvd[uncompressed]")
-                .with("wire", halves ? "float16" : "float32");
+                .with("wire", "float16");
     }
 
     private static String named(Samples run, String setting) {

@@ -9,6 +9,7 @@ import io.hvd.examples.FiniteLoss;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
+import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.torch.TorchBatch;
@@ -33,7 +34,9 @@ final class ImageTraining {
     private final ImageSets images;
     private final TorchDevice device;
     private final ImageClassifier model;
-    private final DistributedOptimizer optimizer;
+    /** Scales nothing in float32. */
+    private final AmpOptimizer optimizer;
+
     private final TrainingCheckpoint checkpoint;
     private final Evaluator evaluator;
     private final RunTotals totals = new RunTotals();
@@ -48,11 +51,14 @@ final class ImageTraining {
         this.model = device.onto(ImageClassifier.seeded(options.seed(), net));
         SGDOptions sgd = new SGDOptions(options.learningRate(0, hvd.size()));
         sgd.momentum().put(options.momentum());
-        this.optimizer = DistributedOptimizer.wrap(
+        DistributedOptimizer distributed = DistributedOptimizer.wrap(
                         new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
                 .compression(options.compression())
                 .backwardPassesPerStep(options.passes())
                 .localReduction(LocalReduction.MEAN)
+                .build();
+        this.optimizer = AmpOptimizer.wrap(distributed)
+                .scaler(options.precision().scaler())
                 .build();
         this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options.checkpoint());
         this.evaluator = new Evaluator(hvd, images, device, model, 256, 0);
@@ -134,8 +140,11 @@ final class ImageTraining {
             if (firstPass) {
                 optimizer.zeroGradients();
             }
-            Tensor output = model.forward(batch.fields().get(ImageTensors.IMAGES));
-            nll_loss(output, batch.fields().get(ImageTensors.LABELS)).backward();
+            Tensor loss = options.precision().compute(device.device().type(), () -> {
+                Tensor output = model.forward(batch.fields().get(ImageTensors.IMAGES));
+                return nll_loss(output, batch.fields().get(ImageTensors.LABELS));
+            });
+            optimizer.backward(scale -> TorchOptimizer.backward(loss, scale));
             if (lastPass) {
                 optimizer.step();
                 totals.stepped(optimizer.lastStep());
@@ -159,6 +168,11 @@ final class ImageTraining {
 
     private void printResult(int epochs, Evaluation evaluation) {
         if (hvd.rank() == 0) {
+            if (optimizer.skippedSteps() > 0) {
+                System.out.printf(
+                        "%d steps skipped because of overflows; the loss scale is %s%n",
+                        optimizer.skippedSteps(), optimizer.scaler().scale());
+            }
             System.out.println(totals.result(example, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
         }
     }

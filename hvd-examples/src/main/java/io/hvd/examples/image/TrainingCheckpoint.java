@@ -4,7 +4,7 @@ import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.torch.StateDict;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
@@ -29,10 +29,10 @@ final class TrainingCheckpoint {
 
     private final HvdContext hvd;
     private final ImageClassifier model;
-    private final DistributedOptimizer optimizer;
+    private final Optimizer optimizer;
     private final Optional<Path> file;
 
-    TrainingCheckpoint(HvdContext hvd, ImageClassifier model, DistributedOptimizer optimizer, Optional<Path> file) {
+    TrainingCheckpoint(HvdContext hvd, ImageClassifier model, Optimizer optimizer, Optional<Path> file) {
         this.hvd = hvd;
         this.model = model;
         this.optimizer = optimizer;

@@ -17,6 +17,7 @@ record TrainingOptions(
         double decay,
         double momentum,
         Compression compression,
+        Precision precision,
         int passes,
         long seed,
         int workers,
@@ -43,6 +44,7 @@ record TrainingOptions(
                 .addOption(Flags.valued("momentum", "momentum of SGD, default " + defaults.momentum))
                 .addOption(null, "fp16-allreduce", false, "gradients travel as float16")
                 .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
+                .addOption(Precision.flag())
                 .addOption(Flags.valued(
                         "backward-passes-per-step",
                         "number of batches whose gradients are first averaged locally, default 1"))
@@ -70,6 +72,7 @@ record TrainingOptions(
                 Flags.decimal(
                         line, "momentum", defaults.momentum, share -> share >= 0 && share < 1, "from 0 to below 1"),
                 compression(line),
+                Precision.of(line),
                 Flags.count(line, "backward-passes-per-step", 1, 1),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),
                 Flags.count(line, "workers", 1, 0),

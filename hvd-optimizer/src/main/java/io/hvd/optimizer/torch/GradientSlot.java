@@ -35,6 +35,11 @@ final class GradientSlot {
         return value;
     }
 
+    /** The averaged gradient, from {@link #becomeGradient} on. */
+    Tensor average() {
+        return slot;
+    }
+
     /** Empty on the CPU. */
     Optional<ExchangeStream> exchange() {
         return Optional.ofNullable(exchange);

@@ -3,6 +3,7 @@ package io.hvd.optimizer.torch;
 import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.GradientArithmetic;
 import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
@@ -17,6 +18,7 @@ import java.util.function.Function;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LBFGS;
 import org.bytedeco.pytorch.OptimizerParamGroupVector;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.StringTensorDict;
 import org.bytedeco.pytorch.StringTensorDictItemVector;
 import org.bytedeco.pytorch.TensorVector;
@@ -30,7 +32,7 @@ import org.bytedeco.pytorch.TensorVector;
  * <p>A model may get one optimizer after the other: a gradient announces itself to the one that was wrapped last.
  * An earlier one that is used all the same averages in its step.
  */
-public final class TorchOptimizer implements Optimizer, GradientSource {
+public final class TorchOptimizer implements Optimizer, GradientSource, GradientArithmetic {
     private final org.bytedeco.pytorch.Optimizer inner;
     private final List<GradientSlot> slots = new ArrayList<>();
     private final List<Parameter> parameters = new ArrayList<>();
@@ -93,6 +95,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
             HvdException known = HookFailures.behind(e).orElseThrow(() -> e).seenHere();
             known.addSuppressed(e);
             throw known;
+        }
+    }
+
+    /** Does the same for the loss times a factor, as a scaler or an {@code AmpOptimizer} gives it. */
+    public static void backward(org.bytedeco.pytorch.Tensor loss, double scale) {
+        try (PointerScope scope = new PointerScope()) {
+            backward(loss.mul(new Scalar(scale)));
         }
     }
 
@@ -237,6 +246,16 @@ public final class TorchOptimizer implements Optimizer, GradientSource {
         try (PointerScope scope = new PointerScope()) {
             return slots.stream().anyMatch(GradientSlot::hasNewGradient);
         }
+    }
+
+    @Override
+    public int multiplyGradients(double factor) {
+        return SlotArithmetic.multiply(slots, factor);
+    }
+
+    @Override
+    public double gradientNorm() {
+        return SlotArithmetic.norm(slots);
     }
 
     /** A slot must not be touched on LibTorch's stream while its average is still being written on the other. */

@@ -1,0 +1,46 @@
+package io.hvd.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.hvd.testing.Job;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** mnist with autocast and AmpOptimizer, under real mpirun: another loss than in float32, but hardly. */
+class MixedPrecisionIT {
+    private static final String[] SHORT = {"mnist", "--epochs", "1", "--lr", "0.02"};
+
+    private static ResultLine onTwoRanks;
+
+    @BeforeAll
+    static void trainInFloat32() {
+        onTwoRanks = ResultLine.of(mnist(2));
+    }
+
+    @ParameterizedTest(name = "--amp {0}")
+    @ValueSource(strings = {"bf16", "fp16"})
+    void aTrainingInSixteenBitsEndsNearTheLossOfOneInFloat32(String type) {
+        ResultLine result = ResultLine.of(mnist(2, "--amp", type));
+
+        assertThat(result.loss()).isNotEqualTo(onTwoRanks.loss()).isCloseTo(onTwoRanks.loss(), within(0.2));
+        assertThat(result.accuracy()).isCloseTo(onTwoRanks.accuracy(), within(0.1));
+    }
+
+    @Test
+    void fourRanksTrainInBfloat16AndSendIt() {
+        ResultLine result = ResultLine.of(mnist(4, "--amp", "bf16", "--bf16-allreduce"));
+
+        assertThat(result.loss()).as("ln 10 before the training").isLessThan(2.1);
+        assertThat(result.accuracy()).isGreaterThan(0.25);
+    }
+
+    private static Job mnist(int ranks, String... flags) {
+        String[] all = new String[SHORT.length + flags.length];
+        System.arraycopy(SHORT, 0, all, 0, SHORT.length);
+        System.arraycopy(flags, 0, all, SHORT.length, flags.length);
+        return TrainJar.horovodrun(ranks, all);
+    }
+}

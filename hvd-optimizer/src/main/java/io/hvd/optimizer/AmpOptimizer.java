@@ -1,0 +1,245 @@
+package io.hvd.optimizer;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+
+/**
+ * Trains in mixed precision and keeps the order that this needs: the loss is scaled, backward runs, the gradients are
+ * averaged over the ranks, divided by the scale and clipped, the step is made or, on all ranks, skipped, and the scale is
+ * adapted. A call in any other order is an error, also a step of the {@link DistributedOptimizer} itself.
+ *
+ * <pre>{@code
+ * var amp = AmpOptimizer.wrap(optimizer).clipGradientNorm(1).build();
+ * ...
+ * amp.zeroGradients();
+ * Tensor loss;
+ * try (var half = Autocast.to(ScalarType.Half, DeviceType.CUDA)) {
+ *     loss = loss(model, batch);
+ * }
+ * amp.backward(scale -> TorchOptimizer.backward(loss, scale));
+ * amp.step();
+ * }</pre>
+ *
+ * Only one thread at a time may use it.
+ */
+public final class AmpOptimizer implements Optimizer {
+    private final DistributedOptimizer optimizer;
+    private final GradScaler scaler;
+    /** Infinite if nothing is clipped. */
+    private final double maxNorm;
+
+    private int passes;
+    private boolean failed;
+    private boolean stepped;
+    private long skipped;
+    private double lastNorm = Double.NaN;
+
+    private AmpOptimizer(Builder builder) {
+        this.optimizer = builder.optimizer;
+        this.scaler = builder.scaler;
+        this.maxNorm = builder.maxNorm;
+        optimizer.onlyThrough("AmpOptimizer");
+    }
+
+    /** Begins to wrap an optimizer, which is then stepped through this one only. */
+    public static Builder wrap(DistributedOptimizer optimizer) {
+        return new Builder(optimizer);
+    }
+
+    /** One backward pass. */
+    public interface Backward {
+        /**
+         * Computes the gradients of the loss times the scale. With LibTorch it is
+         * {@code TorchOptimizer.backward(loss, scale)}.
+         */
+        void run(double scale);
+    }
+
+    /**
+     * Runs a backward pass on a scaled loss; as many times per step as {@code backwardPassesPerStep} says.
+     */
+    public void backward(Backward pass) {
+        failed = true;
+        pass.run(scaler.scale(1.0));
+        failed = false;
+        passes++;
+    }
+
+    /** Says of a trainer with its own backward what {@link DistributedOptimizer#gradientReady(String)} says. */
+    public void gradientReady(String name) {
+        optimizer.gradientReady(name);
+    }
+
+    /**
+     * Averages, unscales and clips the gradients, and steps, unless any rank's gradients are not finite: then all
+     * ranks skip the step ({@link #stepped()}), and the scale becomes smaller.
+     *
+     * @throws HvdException if there was no {@link #backward} since the last step, or it has failed; or as
+     *     {@link DistributedOptimizer#step()}
+     */
+    @Override
+    public void step() {
+        requireBackward();
+        boolean clips = maxNorm < Double.POSITIVE_INFINITY;
+        double norm = scaler.unscale(optimizer, clips);
+        if (clips) {
+            lastNorm = norm;
+            clip(norm);
+        }
+        stepped = scaler.step(optimizer);
+        if (!stepped) {
+            skipped++;
+        }
+        scaler.update();
+        passes = 0;
+    }
+
+    private void requireBackward() {
+        if (passes == 0 || failed) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "AmpOptimizer.step(), for " + optimizer.inWords() + ", "
+                            + (failed
+                                    ? "comes after a backward(...) that has failed"
+                                    : "comes without backward(...) since the last step or zeroGradients()")
+                            + ". The order is zeroGradients(), backward(scale -> ...), step(); a loss whose backward"
+                            + " runs outside of backward(...) is not scaled");
+        }
+    }
+
+    /** As torch's {@code clip_grad_norm_}; the norm is the same on all ranks, and so is the factor. */
+    private void clip(double norm) {
+        double factor = maxNorm / (norm + 1e-6);
+        if (factor < 1) {
+            optimizer.gradients().multiplyGradients(factor);
+        }
+    }
+
+    /** Whether the last {@link #step()} has changed the parameters; false if it was skipped. */
+    public boolean stepped() {
+        return stepped;
+    }
+
+    /** The number of steps that were skipped because of an overflow on any rank. */
+    public long skippedSteps() {
+        return skipped;
+    }
+
+    /** The norm of the last step's gradients before they were clipped; NaN if {@code clipGradientNorm} was not called. */
+    public double lastGradientNorm() {
+        return lastNorm;
+    }
+
+    /** The scaler, to read its scale. */
+    public GradScaler scaler() {
+        return scaler;
+    }
+
+    /** Figures about the communication of the last step. */
+    public StepStats lastStep() {
+        return optimizer.lastStep();
+    }
+
+    @Override
+    public List<Parameter> parameters() {
+        return optimizer.parameters();
+    }
+
+    /** Clears the gradients; as {@link DistributedOptimizer#zeroGradients()}. */
+    @Override
+    public void zeroGradients() {
+        optimizer.zeroGradients();
+        passes = 0;
+        failed = false;
+    }
+
+    /** Overwrites the parameters of every rank with those of the root. */
+    public void broadcastParameters(int root) {
+        optimizer.broadcastParameters(root);
+    }
+
+    /** Overwrites the optimizer state of every rank, and the scaler's, with the root's. */
+    public void broadcastOptimizerState(int root) {
+        optimizer.broadcastOptimizerState(root, this);
+    }
+
+    @Override
+    public double learningRate() {
+        return optimizer.learningRate();
+    }
+
+    @Override
+    public void learningRate(double rate) {
+        optimizer.learningRate(rate);
+    }
+
+    @Override
+    public Map<String, String> settings() {
+        return optimizer.settings();
+    }
+
+    /** The scaler's state and the optimizer's. */
+    @Override
+    public byte[] saveState() {
+        return ScalerState.join(scaler.stateDict(), optimizer.saveState());
+    }
+
+    /**
+     * Takes over what {@link #saveState} wrote, on every rank.
+     *
+     * @throws HvdException if it does not fit, such as a state without a scaler's; then nothing is changed
+     */
+    @Override
+    public void loadState(byte[] state) {
+        Map<String, Double> scalers = new TreeMap<>();
+        byte[] optimizers = ScalerState.split(state, scalers);
+        Map<String, Double> before = scaler.stateDict();
+        scaler.loadStateDict(scalers);
+        try {
+            optimizer.loadState(optimizers);
+        } catch (HvdException e) {
+            scaler.loadStateDict(before);
+            throw e;
+        }
+        passes = 0;
+    }
+
+    /** Settings of an {@link AmpOptimizer}. All ranks must choose the same settings. */
+    public static final class Builder {
+        private final DistributedOptimizer optimizer;
+        private GradScaler scaler = new GradScaler();
+        private double maxNorm = Double.POSITIVE_INFINITY;
+
+        private Builder(DistributedOptimizer optimizer) {
+            this.optimizer = Objects.requireNonNull(optimizer, "optimizer");
+        }
+
+        /**
+         * Sets the scaler; the default is a new one with torch's values. For bfloat16, whose range is float32's, it is
+         * {@link GradScaler#disabled()}.
+         */
+        public Builder scaler(GradScaler chosen) {
+            this.scaler = Objects.requireNonNull(chosen, "scaler");
+            return this;
+        }
+
+        /** Scales the gradients down before each step if the norm of all of them together is larger. */
+        public Builder clipGradientNorm(double max) {
+            if (!(max > 0)) {
+                throw new HvdException(
+                        ErrorId.BAD_ARGUMENT, "clipGradientNorm(" + max + "): expected a number above 0");
+            }
+            this.maxNorm = max;
+            return this;
+        }
+
+        /** The optimizer. From now on the wrapped one refuses {@link DistributedOptimizer#step()}. */
+        public AmpOptimizer build() {
+            return new AmpOptimizer(this);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+package io.hvd.optimizer;
+
+/**
+ * What mixed precision does with the gradients of an optimizer, in {@link Parameter#gradient()}, between the allreduce
+ * and the step. An optimizer that implements it does so with means of its own, as {@code TorchOptimizer} with
+ * LibTorch's, on GPUs too; for any other one hvd reads and writes the tensors itself, which must be in host memory.
+ */
+public interface GradientArithmetic {
+    /**
+     * Multiplies every gradient.
+     *
+     * @return index of the first parameter whose gradient then contains an infinity or a NaN, or -1
+     */
+    int multiplyGradients(double factor);
+
+    /** The Euclidean norm of all gradients together, added up in float64. */
+    double gradientNorm();
+}

@@ -1,0 +1,67 @@
+package io.hvd.optimizer.torch;
+
+import static org.bytedeco.pytorch.global.torch.linalg_vector_norm;
+import static org.bytedeco.pytorch.global.torch.stack;
+
+import java.util.List;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.LongArrayRefOptional;
+import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.ScalarTypeOptional;
+import org.bytedeco.pytorch.T_TensorTensor_T;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/** LibTorch's arithmetic on averaged gradients. On a GPU it waits for the result once per call. */
+final class SlotArithmetic {
+    private static final double EUCLIDEAN = 2;
+
+    private SlotArithmetic() {}
+
+    /** @return index of the first slot that then contains an infinity or a NaN, or -1 */
+    static int multiply(List<GradientSlot> slots, double factor) {
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            Scalar by = new Scalar(factor);
+            TensorVector extremes = new TensorVector();
+            for (GradientSlot slot : slots) {
+                Tensor product = slot.average().mul_(by);
+                if (product.numel() > 0) {
+                    // A NaN anywhere is both the least and the greatest element.
+                    T_TensorTensor_T both = product.aminmax();
+                    extremes.push_back(both.get0().to(ScalarType.Double));
+                    extremes.push_back(both.get1().to(ScalarType.Double));
+                }
+            }
+            return extremes.empty() || stack(extremes).isfinite().all().item_bool() ? -1 : firstOf(slots);
+        }
+    }
+
+    private static int firstOf(List<GradientSlot> slots) {
+        for (int i = 0; i < slots.size(); i++) {
+            if (!slots.get(i).average().isfinite().all().item_bool()) {
+                return i;
+            }
+        }
+        throw new IllegalStateException("the extremes of the gradients are not finite, but all elements are");
+    }
+
+    static double norm(List<GradientSlot> slots) {
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            Scalar order = new Scalar(EUCLIDEAN);
+            TensorVector norms = new TensorVector();
+            for (GradientSlot slot : slots) {
+                norms.push_back(linalg_vector_norm(
+                        slot.average(),
+                        order,
+                        new LongArrayRefOptional(),
+                        false,
+                        new ScalarTypeOptional(ScalarType.Double)));
+            }
+            return norms.empty() ? 0 : linalg_vector_norm(stack(norms)).item_double();
+        }
+    }
+}

@@ -1,0 +1,222 @@
+package io.hvd.optimizer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import io.hvd.Hvd;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.Arrays;
+import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The order of mixed precision, kept by the optimizer itself. */
+@Timeout(60)
+class AmpOptimizerTest {
+    private final float[] weight = {1, 1};
+    private final float[] gradient = new float[2];
+
+    private DistributedOptimizer.Builder distributed() {
+        return DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", weight, gradient), 1, 0.5, 0));
+    }
+
+    private AmpOptimizer.Builder amp() {
+        return AmpOptimizer.wrap(distributed().build());
+    }
+
+    private void backward(AmpOptimizer amp, double first, double second) {
+        amp.backward(scale -> {
+            gradient[0] += (float) (scale * first);
+            gradient[1] += (float) (scale * second);
+        });
+    }
+
+    @Test
+    void aStepUsesTheUnscaledAverageOfTheRanks() {
+        List<float[]> weights = Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            amp.broadcastParameters(0);
+            amp.zeroGradients();
+            mine.backward(amp, 1 + hvd.rank(), 3 * hvd.rank());
+            amp.gradientReady("w");
+            amp.step();
+            assertThat(amp.stepped()).isTrue();
+            assertThat(amp.scaler().growthTracker()).isEqualTo(1);
+            assertThat(amp.lastStep().bytes()).isEqualTo(8);
+            return mine.weight;
+        });
+
+        assertThat(weights).allSatisfy(ofRank -> assertThat(ofRank).containsExactly(-0.5f, -0.5f));
+    }
+
+    @Test
+    void anOverflowOnOneRankSkipsTheStepOnAllAndTheMomentumStaysClean() {
+        Hvd.spawn(3, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            for (double value : new double[] {1, Double.NaN, 1}) {
+                amp.zeroGradients();
+                mine.backward(amp, 0, Double.isNaN(value) && hvd.rank() < 2 ? 1 : value);
+                amp.step();
+            }
+            assertThat(amp.skippedSteps()).isEqualTo(1);
+            assertThat(amp.stepped()).isTrue();
+            assertThat(amp.scaler().scale()).isEqualTo(32768);
+            assertThat(mine.weight).containsExactly(1, 1 - 1 - 1.5f);
+            return null;
+        });
+    }
+
+    /** The norm of (3 * size, 4 * size) over size ranks, of which only the first has a gradient, is 5. */
+    @Test
+    void gradientsAreClippedByTheNormOfTheirUnscaledAverageAlikeOnAllRanks() {
+        Hvd.spawn(3, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().clipGradientNorm(2.5).build();
+            mine.backward(amp, hvd.rank() == 0 ? 9 : 0, hvd.rank() == 0 ? 12 : 0);
+            amp.step();
+            assertThat(amp.lastGradientNorm()).isEqualTo(5);
+            assertThat(mine.weight[0]).isCloseTo(1 - 1.5f, within(1e-5f));
+            assertThat(mine.weight[1]).isCloseTo(1 - 2, within(1e-5f));
+            return null;
+        });
+    }
+
+    @Test
+    void gradientsBelowTheNormStayAsTheyAreAndADisabledScalerClipsToo() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp =
+                    mine.amp().scaler(GradScaler.disabled()).clipGradientNorm(1).build();
+            mine.backward(amp, 0.5, 0);
+            amp.step();
+            assertThat(amp.lastGradientNorm()).isEqualTo(0.5);
+            assertThat(mine.weight).containsExactly(0.5f, 1);
+            amp.zeroGradients();
+            mine.backward(amp, 0, 100);
+            amp.step();
+            assertThat(amp.lastGradientNorm()).isEqualTo(100);
+            assertThat(mine.weight[1]).isCloseTo(0, within(1e-5f));
+            return null;
+        });
+    }
+
+    @Test
+    void severalBackwardPassesShareAScaleAndAStep() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = AmpOptimizer.wrap(
+                            mine.distributed().backwardPassesPerStep(2).build())
+                    .build();
+            mine.backward(amp, 1, 0);
+            mine.backward(amp, 2, 0);
+            amp.step();
+            assertThat(mine.weight).containsExactly(-2, 1);
+            return null;
+        });
+    }
+
+    @Test
+    void stepsWithoutABackwardOfItsOwnAreRefused() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            assertMisuse(amp::step, "AmpOptimizer.step(), for Sgd of 1 parameters", "without backward(...)");
+            mine.backward(amp, 1, 1);
+            amp.step();
+            assertMisuse(amp::step, "without backward(...) since the last step");
+            mine.backward(amp, 1, 1);
+            amp.zeroGradients();
+            assertMisuse(amp::step, "or zeroGradients()");
+            assertThatThrownBy(() -> amp.backward(scale -> {
+                        throw new IllegalStateException("in the middle of backward");
+                    }))
+                    .hasMessage("in the middle of backward");
+            assertMisuse(amp::step, "after a backward(...) that has failed");
+            assertThat(mine.weight).containsExactly(0, 0);
+            return null;
+        });
+    }
+
+    @Test
+    void theOptimizerInsideCannotBeSteppedByItself() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            DistributedOptimizer inside = mine.distributed().build();
+            AmpOptimizer amp = AmpOptimizer.wrap(inside).build();
+            mine.backward(amp, 1, 1);
+            assertMisuse(inside::step, "inside of an AmpOptimizer", "Call AmpOptimizer.step()");
+            assertThat(mine.weight).containsExactly(1, 1);
+            amp.step();
+            assertThat(mine.weight).containsExactly(0, 0);
+            return null;
+        });
+    }
+
+    @Test
+    void theStateContainsTheScalersAndIsBroadcastWithIt() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            for (double value : new double[] {1, Double.POSITIVE_INFINITY}) {
+                amp.zeroGradients();
+                mine.backward(amp, value, value);
+                amp.step();
+            }
+            AmpOptimizerTest next = new AmpOptimizerTest();
+            AmpOptimizer resumed = next.amp().build();
+            if (hvd.rank() == 0) {
+                resumed.loadState(amp.saveState());
+            }
+            resumed.broadcastOptimizerState(0);
+
+            assertThat(resumed.scaler().stateDict())
+                    .isEqualTo(amp.scaler().stateDict())
+                    .containsEntry("scale", 32768.0);
+            next.backward(resumed, 0, 0);
+            resumed.step();
+            assertThat(next.weight).as("moved by the momentum alone").containsExactly(0.5f, 0.5f);
+            return null;
+        });
+    }
+
+    @Test
+    void aStateWithoutAScalersIsRefusedAndChangesNothing() {
+        Hvd.spawn(1, hvd -> {
+            AmpOptimizer amp = amp().build();
+            byte[] plain = distributed().build().saveState();
+            assertThatThrownBy(() -> amp.loadState(plain))
+                    .hasMessageContaining(ErrorId.STATE_MISMATCH.code())
+                    .hasMessageContaining(plain.length + " bytes")
+                    .hasMessageContaining("without mixed precision");
+            byte[] cut = Arrays.copyOf(amp.saveState(), amp.saveState().length - 3);
+            amp.loadState(amp().scaler(GradScaler.builder().initScale(2).build())
+                    .build()
+                    .saveState());
+            assertThatThrownBy(() -> amp.loadState(cut)).hasMessageContaining(ErrorId.STATE_MISMATCH.code());
+            assertThat(amp.scaler().scale()).isEqualTo(2);
+            return null;
+        });
+    }
+
+    @Test
+    void aNormThatIsNoneIsRefused() {
+        Hvd.spawn(1, hvd -> {
+            assertThatThrownBy(() -> amp().clipGradientNorm(0))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("clipGradientNorm(0.0)");
+            return null;
+        });
+    }
+
+    private static void assertMisuse(ThrowingCallable call, String... facts) {
+        assertThatThrownBy(call)
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining(ErrorId.OPTIMIZER_MISUSE.code())
+                .hasMessageContainingAll(facts);
+    }
+}
