@@ -42,6 +42,7 @@ public final class DistributedOptimizer implements Optimizer {
 
     private final GradientExchange exchange;
     private final boolean alone;
+    private final ModelBuffers buffers;
     private final DivergenceGuard guard;
     private final SettingsCheck settingsCheck;
     private boolean synchronizedAlready;
@@ -69,7 +70,8 @@ public final class DistributedOptimizer implements Optimizer {
                 settingsCheck,
                 alone);
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
-        this.guard = new DivergenceGuard(set, parameters, compareEvery, builder.scope);
+        this.buffers = new ModelBuffers(set, builder.buffers, builder.bufferSync, builder.scope);
+        this.guard = new DivergenceGuard(set, parameters, buffers.toCompare(), compareEvery, builder.scope);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
         if (source != null) {
             source.listen(exchange);
@@ -145,6 +147,7 @@ public final class DistributedOptimizer implements Optimizer {
         inner.step();
         synchronizedAlready = false;
         set.markStep();
+        buffers.stepped();
         guard.stepped();
     }
 
@@ -284,6 +287,17 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     /**
+     * Makes the buffers of all ranks the same, as {@link Builder#broadcastBuffers} has said. A collective: every rank calls it,
+     * before one of them writes a checkpoint, for instance. It is not for a time in which a rank has joined.
+     *
+     * @throws HvdException if the builder got no {@link Builder#broadcastBuffers}, or, on all ranks, if they differ in the names,
+     *     types or shapes of their buffers
+     */
+    public void synchronizeBuffers() {
+        buffers.synchronize();
+    }
+
+    /**
      * Overwrites the optimizer state of every rank (momentum and other buffers, counters, learning rate) with the
      * root's.
      */
@@ -346,6 +360,9 @@ public final class DistributedOptimizer implements Optimizer {
         private String scope = "gradient.";
         private int compareEvery = -1;
         private boolean settingsMayDiffer;
+        private Map<String, Tensor> buffers = Map.of();
+        /** Null for never. */
+        private BufferSync bufferSync;
 
         private Builder(Optimizer inner) {
             this.inner = Objects.requireNonNull(inner, "optimizer");
@@ -440,6 +457,22 @@ public final class DistributedOptimizer implements Optimizer {
          */
         public Builder settingsMayDiffer() {
             this.settingsMayDiffer = true;
+            return this;
+        }
+
+        /**
+         * Names the model's buffers, which a step changes without a gradient; of a LibTorch module they are {@code
+         * TorchTensors.buffers(model)}. The ranks compare them together with the parameters, unless {@link #broadcastBuffers}
+         * makes them the same.
+         */
+        public Builder buffers(Map<String, Tensor> byName) {
+            this.buffers = Map.copyOf(byName);
+            return this;
+        }
+
+        /** Sets when and how the {@link #buffers} of all ranks become the same; the default is never. */
+        public Builder broadcastBuffers(BufferSync how) {
+            this.bufferSync = Objects.requireNonNull(how, "buffer sync");
             return this;
         }
 

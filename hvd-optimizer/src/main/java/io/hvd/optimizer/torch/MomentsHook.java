@@ -3,7 +3,6 @@ package io.hvd.optimizer.torch;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import java.lang.ref.Reference;
 import org.bytedeco.javacpp.BoolPointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.GradMode;

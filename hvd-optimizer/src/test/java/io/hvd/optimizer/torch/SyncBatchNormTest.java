@@ -5,16 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
+import io.hvd.HvdContext;
 import io.hvd.InitOptions;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
+import io.hvd.optimizer.DistributedOptimizer;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNorm2dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
 import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SequentialImpl;
 import org.bytedeco.pytorch.Tensor;
 import org.junit.jupiter.api.BeforeAll;
@@ -149,6 +152,33 @@ class SyncBatchNormTest {
                     .hasMessageContaining("sync_batch_norm.odd.moments");
             return null;
         });
+    }
+
+    @Test
+    void theGuardFindsThePlainNormsStatisticsAndNothingToSayAboutSynchronisedOnes() {
+        Hvd.spawn(2, hvd -> {
+            NormNet synced = SyncBatchNorm.convert(new NormNet(2), hvd);
+            trainWithGuard(hvd, synced);
+            assertThatThrownBy(() -> trainWithGuard(hvd, new NormNet(2)))
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.DIVERGED))
+                    .hasMessageContainingAll("the same buffers", "running_mean\"");
+            return null;
+        });
+    }
+
+    private static void trainWithGuard(HvdContext hvd, NormNet net) {
+        var optimizer = DistributedOptimizer.wrap(new TorchOptimizer(
+                        new SGD(net.parameters(), Models.sgd(0.01)), net.named_parameters()))
+                .context(hvd)
+                .buffers(TorchTensors.buffers(net))
+                .compareParametersEvery(1)
+                .build();
+        for (int step = 0; step < 3; step++) {
+            optimizer.zeroGradients();
+            net.loss(8 * step + 4 * hvd.rank(), 8 * step + 4 * hvd.rank() + 4).backward();
+            optimizer.step();
+        }
     }
 
     @Test
