@@ -42,6 +42,9 @@ public final class DistributedOptimizer implements Optimizer {
 
     private final GradientExchange exchange;
     private final boolean alone;
+    /** Null if gradients are combined, and not what came of them. */
+    private final AdasumSteps adasum;
+
     private final ModelBuffers buffers;
     private final DivergenceGuard guard;
     private final SettingsCheck settingsCheck;
@@ -57,7 +60,10 @@ public final class DistributedOptimizer implements Optimizer {
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
         }
-        this.alone = !set.included() || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
+        this.adasum = builder.adasum(set, parameters);
+        this.alone = !set.included()
+                || adasum != null
+                || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
         this.settingsCheck = new SettingsCheck(set, inner, builder.scope);
         if (builder.settingsMayDiffer || alone) {
             settingsCheck.skip();
@@ -144,11 +150,24 @@ public final class DistributedOptimizer implements Optimizer {
         }
         warnIfNeverBroadcast();
         settingsCheck.end();
-        inner.step();
+        stepInner();
         synchronizedAlready = false;
         set.markStep();
         buffers.stepped();
         guard.stepped();
+    }
+
+    private void stepInner() {
+        if (adasum == null) {
+            inner.step();
+            return;
+        }
+        long start = System.nanoTime();
+        adasum.step();
+        long bytes = parameters.stream()
+                .mapToLong(parameter -> parameter.value().bytes())
+                .sum();
+        lastStep = new StepStats(bytes, 0, System.nanoTime() - start);
     }
 
     /** Without a backward, the ranks would average zeros, or the last step's gradients once more. */
@@ -166,7 +185,7 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     private void warnIfNeverBroadcast() {
-        if (!stepped && !alone && !set.parametersBroadcast() && set.rank() == 0) {
+        if (!stepped && (!alone || adasum != null) && !set.parametersBroadcast() && set.rank() == 0) {
             LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
                     + " parameters, they will train different models");
         }
@@ -184,9 +203,15 @@ public final class DistributedOptimizer implements Optimizer {
      * }
      * }</pre>
      *
-     * @throws HvdException if {@link #synchronize()} has not been called since the last step
+     * @throws HvdException if {@link #synchronize()} has not been called since the last step, or with ADASUM
      */
     public SkipSynchronize skipSynchronize() {
+        if (adasum != null) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "skipSynchronize() with ADASUM, which synchronises no gradients: it combines what the step has made of"
+                            + " them. Change the gradients before step(), or choose AVERAGE");
+        }
         if (!synchronizedAlready && !alone) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
@@ -393,7 +418,11 @@ public final class DistributedOptimizer implements Optimizer {
             return this;
         }
 
-        /** Sets the operation that combines gradients, AVERAGE (the default) or SUM. */
+        /**
+         * Sets the operation that combines gradients, AVERAGE (the default) or SUM; or ADASUM, with which every rank steps by its own
+         * gradients, and {@link Adasum} combines how far the parameters have moved. It wants parameters in the host's memory, a
+         * number of ranks that is a power of two, and a learning rate that is not multiplied by that number.
+         */
         public Builder op(ReduceOp reduceOp) {
             this.op = reduceOp;
             return this;
@@ -492,7 +521,19 @@ public final class DistributedOptimizer implements Optimizer {
             return set;
         }
 
+        /** Null without ADASUM, and on a rank that steps alone. */
+        private AdasumSteps adasum(ProcessSet ranks, List<Parameter> parameters) {
+            if (op != ReduceOp.ADASUM) {
+                return null;
+            }
+            OptimizerCheck.requirePlainAdasum(predivide, compression, passesPerStep);
+            return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
+        }
+
         private GradientAllreduce allreduce(ProcessSet ranks) {
+            if (op == ReduceOp.ADASUM) {
+                return new GradientAllreduce(ranks, AllreduceOptions.average(), localReduction, scope);
+            }
             AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
             return new GradientAllreduce(
                     ranks, ranks.size() == 1 ? AllreduceOptions.of(op) : asked, localReduction, scope);

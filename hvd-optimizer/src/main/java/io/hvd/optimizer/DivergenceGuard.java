@@ -55,8 +55,7 @@ final class DivergenceGuard {
     }
 
     /** @param buffers what else is to be the same on all ranks, each in the place of a value and a gradient */
-    DivergenceGuard(
-            ProcessSet set, List<Parameter> parameters, List<Parameter> buffers, int everySteps, String scope) {
+    DivergenceGuard(ProcessSet set, List<Parameter> parameters, List<Parameter> buffers, int everySteps, String scope) {
         this(set, parameters, buffers, everySteps, scope, CudaDevice::open);
     }
 

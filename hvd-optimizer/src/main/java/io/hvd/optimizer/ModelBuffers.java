@@ -78,8 +78,8 @@ final class ModelBuffers {
     private void requireSame() {
         if (!compared) {
             Map<String, String> kinds = new TreeMap<>();
-            buffers.forEach((name, tensor) ->
-                    kinds.put("buffer \"" + name + "\"", tensor.dtype() + tensor.shape().toString()));
+            buffers.forEach((name, tensor) -> kinds.put(
+                    "buffer \"" + name + "\"", tensor.dtype() + tensor.shape().toString()));
             set.requireSame(kinds);
             compared = true;
         }

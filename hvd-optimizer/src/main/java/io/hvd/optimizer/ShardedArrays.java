@@ -25,7 +25,10 @@ final class ShardedArrays implements ShardedState {
         this.all = all;
         this.rank = set.included() ? set.rank() : 0;
         this.owners = ShardedOptimizer.owners(
-                set, all.list().stream().mapToLong(parameter -> parameter.value().bytes()).toArray());
+                set,
+                all.list().stream()
+                        .mapToLong(parameter -> parameter.value().bytes())
+                        .toArray());
         ArrayParameters share = new ArrayParameters();
         for (int i = 0; i < owners.length; i++) {
             if (owners[i] == rank) {
@@ -33,12 +36,13 @@ final class ShardedArrays implements ShardedState {
             }
         }
         Optimizer made = make.apply(share);
-        if (!(made instanceof ArrayOptimizer optimizer) || optimizer.parameters().size() != share.count()) {
+        if (!(made instanceof ArrayOptimizer optimizer)
+                || optimizer.parameters().size() != share.count()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
                     "ShardedOptimizer.ofArrays expects an Sgd or Adam over the " + share.count()
-                            + " parameters that the function was given, found " + made + (made == null ? "" : " over "
-                            + made.parameters().size()));
+                            + " parameters that the function was given, found " + made
+                            + (made == null ? "" : " over " + made.parameters().size()));
         }
         this.own = optimizer;
     }
@@ -103,8 +107,9 @@ final class ShardedArrays implements ShardedState {
         if (whole.length != expected) {
             throw new HvdException(
                     ErrorId.STATE_MISMATCH,
-                    "the whole state has " + whole.length + " bytes, " + own.getClass().getSimpleName() + " over "
-                            + all.count() + " parameters needs " + expected);
+                    "the whole state has " + whole.length + " bytes, "
+                            + own.getClass().getSimpleName() + " over " + all.count() + " parameters needs "
+                            + expected);
         }
         System.arraycopy(whole, 0, share, 0, HEAD);
         move(rank, share, whole, false);

@@ -103,7 +103,9 @@ public class ShardedOptimizer implements Optimizer {
         for (int i = 0; i < owners.length; i++) {
             Parameter parameter = parameters().get(i);
             handles.add(set.broadcastInPlaceAsync(
-                    "sharded." + parameter.name(), parameter.value(), set.ranks().get(owners[i])));
+                    "sharded." + parameter.name(),
+                    parameter.value(),
+                    set.ranks().get(owners[i])));
         }
         handles.forEach(Handle::synchronize);
     }
@@ -140,7 +142,8 @@ public class ShardedOptimizer implements Optimizer {
         long mine = stateBytes();
         return alone
                 ? new long[] {mine}
-                : (long[]) set.allgather("sharded.state.bytes", Tensor.of(new long[] {mine})).toArray();
+                : (long[]) set.allgather("sharded.state.bytes", Tensor.of(new long[] {mine}))
+                        .toArray();
     }
 
     /**
@@ -187,8 +190,10 @@ public class ShardedOptimizer implements Optimizer {
         if (whole == null) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "saveState() on rank " + set.rank() + " of " + set.size() + ": this rank has its share of the state,"
-                            + " " + stateBytes() + " bytes, and not the whole. Call consolidate(root) on all ranks first,"
+                    "saveState() on rank " + set.rank() + " of " + set.size()
+                            + ": this rank has its share of the state,"
+                            + " " + stateBytes()
+                            + " bytes, and not the whole. Call consolidate(root) on all ranks first,"
                             + " after the last step and with this rank as the root");
         }
         return whole.clone();

@@ -32,7 +32,9 @@ class BufferSyncTest {
                     .context(hvd)
                     .compareParametersEvery(compareEvery)
                     .buffers(Map.of("mean", Tensor.of(statistics), "count", Tensor.of(count)));
-            this.optimizer = how == null ? builder.build() : builder.broadcastBuffers(how).build();
+            this.optimizer = how == null
+                    ? builder.build()
+                    : builder.broadcastBuffers(how).build();
         }
 
         void step(int step) {
@@ -121,7 +123,14 @@ class BufferSyncTest {
                     .isInstanceOfSatisfying(
                             HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.DIVERGED))
                     .hasMessageContainingAll(
-                            "after step 2", "the same buffers", "\"count\"", "[0]", "[1]", "[2]", "SyncBatchNorm", "broadcastBuffers")
+                            "after step 2",
+                            "the same buffers",
+                            "\"count\"",
+                            "[0]",
+                            "[1]",
+                            "[2]",
+                            "SyncBatchNorm",
+                            "broadcastBuffers")
                     .hasMessageNotContaining("learning rate");
             return null;
         });
@@ -170,7 +179,8 @@ class BufferSyncTest {
                     .context(hvd);
             assertThatThrownBy(() -> builder.build().synchronizeBuffers())
                     .hasMessageContainingAll("synchronizeBuffers()", "broadcastBuffers(...)");
-            assertThatThrownBy(() -> builder.broadcastBuffers(BufferSync.everySteps(1)).build())
+            assertThatThrownBy(() ->
+                            builder.broadcastBuffers(BufferSync.everySteps(1)).build())
                     .hasMessageContainingAll("broadcastBuffers(...)", "buffers(");
             return null;
         });

@@ -63,7 +63,10 @@ class ShardedOptimizerTest {
     }
 
     private static DistributedOptimizer wrapped(HvdContext hvd, Optimizer optimizer) {
-        return DistributedOptimizer.wrap(optimizer).context(hvd).compareParametersEvery(1).build();
+        return DistributedOptimizer.wrap(optimizer)
+                .context(hvd)
+                .compareParametersEvery(1)
+                .build();
     }
 
     @ParameterizedTest(name = "{0}")
@@ -85,8 +88,7 @@ class ShardedOptimizerTest {
                     assertThat(sharded.saveState()).isEqualTo(plain.saveState());
                 }
                 Arrays5 again = new Arrays5();
-                DistributedOptimizer resumed =
-                        wrapped(hvd, ShardedOptimizer.ofArrays(hvd, again.parameters, make));
+                DistributedOptimizer resumed = wrapped(hvd, ShardedOptimizer.ofArrays(hvd, again.parameters, make));
                 for (int i = 0; i < LENGTHS.length; i++) {
                     System.arraycopy(shared.values[i], 0, again.values[i], 0, LENGTHS[i]);
                 }

@@ -12,8 +12,10 @@ import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -31,6 +33,9 @@ final class ImageTraining {
     private final ImageSets images;
     private final TorchDevice device;
     private final ImageClassifier model;
+    /** Null if every rank keeps the whole state. */
+    private final ShardedOptimizer sharded;
+
     private final DistributedOptimizer optimizer;
     private final TrainingCheckpoint checkpoint;
     private final Evaluator evaluator;
@@ -46,8 +51,13 @@ final class ImageTraining {
         this.model = device.onto(ImageClassifier.seeded(options.seed(), net));
         SGDOptions sgd = new SGDOptions(options.learningRate(0, hvd.size()));
         sgd.momentum().put(options.momentum());
+        this.sharded = options.sharded()
+                ? TorchOptimizer.sharded(hvd, model.named_parameters(), share -> new SGD(share, sgd))
+                : null;
         this.optimizer = DistributedOptimizer.wrap(
-                        new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
+                        sharded != null
+                                ? sharded
+                                : new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
                 .compression(options.compression())
                 .backwardPassesPerStep(options.passes())
                 .localReduction(LocalReduction.MEAN)
@@ -89,12 +99,14 @@ final class ImageTraining {
                 report(epoch, last);
                 FiniteLoss.require(last.loss(), "the test loss after epoch " + (epoch + 1));
                 if (complete) {
+                    bringStateToRankZero();
                     checkpoint.save(Map.of(TrainingCheckpoint.EPOCHS, String.valueOf(epoch + 1)), false);
                 }
             }
         }
         Evaluation end = firstEpoch < options.epochs() ? last : evaluator.evaluate(batch -> {});
         FiniteLoss.require(end.loss(), "the test loss");
+        printStateBytes();
         printResult(epoch, end);
         return end;
     }
@@ -151,6 +163,22 @@ final class ImageTraining {
                     evaluation.loss(),
                     100 * evaluation.accuracy(),
                     evaluation.samples());
+        }
+    }
+
+    /** Rank 0 writes the file, and has its share only. */
+    private void bringStateToRankZero() {
+        if (sharded != null && options.checkpoint().isPresent()) {
+            sharded.consolidate(0);
+        }
+    }
+
+    private void printStateBytes() {
+        if (sharded != null) {
+            long[] bytes = sharded.stateBytesOfRanks();
+            if (hvd.rank() == 0) {
+                System.out.println("optimizer state in bytes by rank: " + Arrays.toString(bytes));
+            }
         }
     }
 

@@ -131,8 +131,8 @@ final class ShareArchive {
             }
         }
         OutputArchive states = new OutputArchive(out.compilation_unit());
-        byNumber.forEach((number, source) ->
-                copy(NumberedArchive.child(source.archive, STATE), source.number, states, number));
+        byNumber.forEach(
+                (number, source) -> copy(NumberedArchive.child(source.archive, STATE), source.number, states, number));
         out.write(STATE, states);
     }
 

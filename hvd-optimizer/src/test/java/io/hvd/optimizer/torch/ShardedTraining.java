@@ -27,9 +27,7 @@ import org.junit.jupiter.api.Timeout;
 abstract class ShardedTraining {
     private static final Function<TensorVector, Optimizer> ADAM = share -> new Adam(share, Models.adam(0.01));
     private static final List<Function<TensorVector, Optimizer>> KINDS = List.of(
-            ADAM,
-            share -> new SGD(share, Models.sgd(0.05)),
-            share -> new RMSprop(share, new RMSpropOptions(0.01)));
+            ADAM, share -> new SGD(share, Models.sgd(0.05)), share -> new RMSprop(share, new RMSpropOptions(0.01)));
 
     abstract GradientSamples.Ranks ranks();
 
@@ -45,7 +43,10 @@ abstract class ShardedTraining {
     }
 
     private static DistributedOptimizer wrapped(HvdContext hvd, ShardedOptimizer sharded) {
-        return DistributedOptimizer.wrap(sharded).context(hvd).compareParametersEvery(1).build();
+        return DistributedOptimizer.wrap(sharded)
+                .context(hvd)
+                .compareParametersEvery(1)
+                .build();
     }
 
     private static void steps(HvdContext hvd, Models.Net net, DistributedOptimizer optimizer, int from, int to) {
@@ -81,17 +82,17 @@ abstract class ShardedTraining {
             ShardedOptimizer sharded = sharded(hvd, net, ADAM);
             assertThat(sharded.stateBytes()).isZero();
             steps(hvd, net, wrapped(hvd, sharded), 0, 2);
-            long all = 2 * sharded.parameters().stream()
-                    .mapToLong(parameter -> parameter.value().bytes())
-                    .sum();
+            long all = 2
+                    * sharded.parameters().stream()
+                            .mapToLong(parameter -> parameter.value().bytes())
+                            .sum();
             long[] byRank = sharded.stateBytesOfRanks();
             // Adam has a counter per parameter besides, which LibTorch keeps as a number.
             assertThat(Arrays.stream(byRank).sum()).isEqualTo(all);
             assertThat(byRank).hasSize(hvd.size());
             assertThat(sharded.stateBytes()).isEqualTo(byRank[hvd.rank()]);
             // 40 + 8 and 24 + 3 parameters: the largest is 40 of 75.
-            assertThat(Arrays.stream(byRank).max().orElseThrow())
-                    .isEqualTo(hvd.size() == 1 ? all : 2 * 4 * 40L);
+            assertThat(Arrays.stream(byRank).max().orElseThrow()).isEqualTo(hvd.size() == 1 ? all : 2 * 4 * 40L);
             return null;
         });
     }
@@ -171,7 +172,8 @@ abstract class ShardedTraining {
     void anOptimizerOverOtherParametersThanTheShareIsRefused() throws Exception {
         ranks().run(hvd -> {
             Models.Net net = new Models.Net(3);
-            long share = hvd.size() == 1 ? 4 : sharded(hvd, net, ADAM).parameters().size();
+            long share =
+                    hvd.size() == 1 ? 4 : sharded(hvd, net, ADAM).parameters().size();
             assertThatThrownBy(() -> sharded(
                             hvd,
                             net,

@@ -168,8 +168,8 @@ class SyncBatchNormTest {
     }
 
     private static void trainWithGuard(HvdContext hvd, NormNet net) {
-        var optimizer = DistributedOptimizer.wrap(new TorchOptimizer(
-                        new SGD(net.parameters(), Models.sgd(0.01)), net.named_parameters()))
+        var optimizer = DistributedOptimizer.wrap(
+                        new TorchOptimizer(new SGD(net.parameters(), Models.sgd(0.01)), net.named_parameters()))
                 .context(hvd)
                 .buffers(TorchTensors.buffers(net))
                 .compareParametersEvery(1)
