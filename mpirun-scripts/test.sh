@@ -51,6 +51,7 @@ RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradl
 SlurmIT              two hosts of a real Slurm (root)
 SoakIT               half an hour of training that must not need more and more memory
 StrangersIT          other ports of Open MPI, and ranks that are threads
+SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank
 ThreadsIT            digits with threads of two processes
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
 EOF

@@ -3,9 +3,13 @@ package com.example;
 import io.hvd.Compression;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
+import io.hvd.optimizer.BufferSync;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.Optimizer;
+import io.hvd.optimizer.torch.SyncBatchNorm;
+import io.hvd.optimizer.torch.TorchOptimizer;
+import io.hvd.optimizer.torch.TorchTensors;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
@@ -13,6 +17,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
+import org.bytedeco.pytorch.Adam;
+import org.bytedeco.pytorch.AdamOptions;
+import org.bytedeco.pytorch.Module;
 
 /** Pieces of a trainer to copy. */
 final class Recipes {
@@ -23,6 +30,22 @@ final class Recipes {
                 .compression(Compression.BF16)       // or FP16: gradients travel in two bytes, weights stay float32
                 .backwardPassesPerStep(4)            // step() after four backward passes, one exchange for all four
                 .localReduction(LocalReduction.MEAN) // of these four; the default is their SUM, as in Horovod
+                .build();
+    }
+
+    /** Batch norms over the batches of all ranks, and each rank with the optimizer state of its share of the parameters. */
+    static DistributedOptimizer synchronise(HvdContext hvd, Module model) {
+        SyncBatchNorm.convert(model, hvd);
+        var adam = TorchOptimizer.sharded(
+                hvd, model.named_parameters(), share -> new Adam(share, new AdamOptions(0.001)));
+        return DistributedOptimizer.wrap(adam).buffers(TorchTensors.buffers(model)).build();
+    }
+
+    /** Plain batch norms, whose statistics all ranks take from rank 0 after every tenth step. */
+    static DistributedOptimizer keepBuffersInStep(Optimizer inner, Module model) {
+        return DistributedOptimizer.wrap(inner)
+                .buffers(TorchTensors.buffers(model))
+                .broadcastBuffers(BufferSync.everySteps(10)) // or meanEverySteps(10), beforeCheckpoint()
                 .build();
     }
 

@@ -58,6 +58,22 @@ class ResumeIT {
         assertThat(inParts.epochs()).isEqualTo(EPOCHS);
         assertThat(inParts.loss()).isEqualTo(atOnce.loss());
         assertThat(inParts.accuracy()).isEqualTo(atOnce.accuracy());
+        requireSameWithSharedOutState(whole);
+    }
+
+    /** The net has 21,840 parameters, whose momentum takes four bytes each. */
+    private static void requireSameWithSharedOutState(Path whole) throws IOException {
+        Path sharded = atFirstEpoch("sharded");
+        Job job = mnist(2, sharded, EPOCHS, "--resume", "--sharded-optimizer");
+        ResultLine.of(job);
+
+        assertThat(sharded.resolve("rank-0").resolve(FILE))
+                .hasSameBinaryContentAs(whole.resolve("rank-0").resolve(FILE));
+        String line = job.lines("optimizer state in bytes by rank: ").get(0);
+        String[] bytes = line.replaceAll("[^0-9,]", "").split(",");
+        assertThat(bytes).as(line).hasSize(2);
+        assertThat(Long.parseLong(bytes[0]) + Long.parseLong(bytes[1])).isEqualTo(4 * 21_840);
+        assertThat(Long.parseLong(bytes[0])).isBetween(4 * 10_000L, 4 * 17_000L);
     }
 
     @Test

@@ -46,6 +46,11 @@ public final class Adam extends ArrayOptimizer {
     }
 
     @Override
+    long buffersPerParameter() {
+        return 2;
+    }
+
+    @Override
     List<float[]> buffers() {
         List<float[]> all = new ArrayList<>(List.of(mean));
         all.addAll(List.of(square));

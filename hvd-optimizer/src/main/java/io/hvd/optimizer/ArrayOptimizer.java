@@ -91,7 +91,10 @@ abstract sealed class ArrayOptimizer implements Optimizer permits Sgd, Adam {
     /** What the constructor has set, by name. */
     abstract Map<String, Double> constants();
 
-    /** The optimizer's own arrays, always in the same order. */
+    /** Number of buffers as long as each parameter. */
+    abstract long buffersPerParameter();
+
+    /** The optimizer's own arrays, always in the same order: the first kind for all parameters, then the next kind. */
     abstract List<float[]> buffers();
 
     /** One array of zeros as long as each parameter. */

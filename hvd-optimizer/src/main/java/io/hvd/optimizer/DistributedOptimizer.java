@@ -42,6 +42,10 @@ public final class DistributedOptimizer implements Optimizer {
 
     private final GradientExchange exchange;
     private final boolean alone;
+    /** Null if gradients are combined, and not what came of them. */
+    private final AdasumSteps adasum;
+
+    private final ModelBuffers buffers;
     private final DivergenceGuard guard;
     private final SettingsCheck settingsCheck;
     private final GradientArithmetic gradients;
@@ -61,7 +65,10 @@ public final class DistributedOptimizer implements Optimizer {
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
         }
-        this.alone = !set.included() || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
+        this.adasum = builder.adasum(set, parameters);
+        this.alone = !set.included()
+                || adasum != null
+                || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
         this.settingsCheck = new SettingsCheck(set, inner, builder.scope);
         if (builder.settingsMayDiffer || alone) {
             settingsCheck.skip();
@@ -74,7 +81,8 @@ public final class DistributedOptimizer implements Optimizer {
                 settingsCheck,
                 alone);
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
-        this.guard = new DivergenceGuard(set, parameters, compareEvery, builder.scope);
+        this.buffers = new ModelBuffers(set, builder.buffers, builder.bufferSync, builder.scope);
+        this.guard = new DivergenceGuard(set, parameters, buffers.toCompare(), compareEvery, builder.scope);
         this.gradients = inner instanceof GradientArithmetic own ? own : new HostGradients(parameters);
         this.vote = new OverflowVote(set, builder.scope);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
@@ -160,10 +168,24 @@ public final class DistributedOptimizer implements Optimizer {
         }
         warnIfNeverBroadcast();
         settingsCheck.end();
-        inner.step();
+        stepInner();
         synchronizedAlready = false;
         set.markStep();
+        buffers.stepped();
         guard.stepped();
+    }
+
+    private void stepInner() {
+        if (adasum == null) {
+            inner.step();
+            return;
+        }
+        long start = System.nanoTime();
+        adasum.step();
+        long bytes = parameters.stream()
+                .mapToLong(parameter -> parameter.value().bytes())
+                .sum();
+        lastStep = new StepStats(bytes, 0, System.nanoTime() - start);
     }
 
     /** Without a backward, the ranks would average zeros, or the last step's gradients once more. */
@@ -181,7 +203,7 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     private void warnIfNeverBroadcast() {
-        if (!stepped && !alone && !set.parametersBroadcast() && set.rank() == 0) {
+        if (!stepped && (!alone || adasum != null) && !set.parametersBroadcast() && set.rank() == 0) {
             LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
                     + " parameters, they will train different models");
         }
@@ -199,9 +221,15 @@ public final class DistributedOptimizer implements Optimizer {
      * }
      * }</pre>
      *
-     * @throws HvdException if {@link #synchronize()} has not been called since the last step
+     * @throws HvdException if {@link #synchronize()} has not been called since the last step, or with ADASUM
      */
     public SkipSynchronize skipSynchronize() {
+        if (adasum != null) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "skipSynchronize() with ADASUM, which synchronises no gradients: it combines what the step has made of"
+                            + " them. Change the gradients before step(), or choose AVERAGE");
+        }
         if (!synchronizedAlready && !alone) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
@@ -353,6 +381,17 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     /**
+     * Makes the buffers of all ranks the same, as {@link Builder#broadcastBuffers} has said. A collective: every rank calls it,
+     * before one of them writes a checkpoint, for instance. It is not for a time in which a rank has joined.
+     *
+     * @throws HvdException if the builder got no {@link Builder#broadcastBuffers}, or, on all ranks, if they differ in the names,
+     *     types or shapes of their buffers
+     */
+    public void synchronizeBuffers() {
+        buffers.synchronize();
+    }
+
+    /**
      * Overwrites the optimizer state of every rank (momentum and other buffers, counters, learning rate) with the
      * root's.
      */
@@ -420,6 +459,9 @@ public final class DistributedOptimizer implements Optimizer {
         private String scope = "gradient.";
         private int compareEvery = -1;
         private boolean settingsMayDiffer;
+        private Map<String, Tensor> buffers = Map.of();
+        /** Null for never. */
+        private BufferSync bufferSync;
 
         private Builder(Optimizer inner) {
             this.inner = Objects.requireNonNull(inner, "optimizer");
@@ -450,7 +492,11 @@ public final class DistributedOptimizer implements Optimizer {
             return this;
         }
 
-        /** Sets the operation that combines gradients, AVERAGE (the default) or SUM. */
+        /**
+         * Sets the operation that combines gradients, AVERAGE (the default) or SUM; or ADASUM, with which every rank steps by its own
+         * gradients, and {@link Adasum} combines how far the parameters have moved. It wants parameters in the host's memory, a
+         * number of ranks that is a power of two, and a learning rate that is not multiplied by that number.
+         */
         public Builder op(ReduceOp reduceOp) {
             this.op = reduceOp;
             return this;
@@ -517,6 +563,22 @@ public final class DistributedOptimizer implements Optimizer {
             return this;
         }
 
+        /**
+         * Names the model's buffers, which a step changes without a gradient; of a LibTorch module they are {@code
+         * TorchTensors.buffers(model)}. The ranks compare them together with the parameters, unless {@link #broadcastBuffers}
+         * makes them the same.
+         */
+        public Builder buffers(Map<String, Tensor> byName) {
+            this.buffers = Map.copyOf(byName);
+            return this;
+        }
+
+        /** Sets when and how the {@link #buffers} of all ranks become the same; the default is never. */
+        public Builder broadcastBuffers(BufferSync how) {
+            this.bufferSync = Objects.requireNonNull(how, "buffer sync");
+            return this;
+        }
+
         /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
         private ProcessSet ranks() {
             if (set == null) {
@@ -533,7 +595,19 @@ public final class DistributedOptimizer implements Optimizer {
             return set;
         }
 
+        /** Null without ADASUM, and on a rank that steps alone. */
+        private AdasumSteps adasum(ProcessSet ranks, List<Parameter> parameters) {
+            if (op != ReduceOp.ADASUM) {
+                return null;
+            }
+            OptimizerCheck.requirePlainAdasum(predivide, compression, passesPerStep);
+            return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
+        }
+
         private GradientAllreduce allreduce(ProcessSet ranks) {
+            if (op == ReduceOp.ADASUM) {
+                return new GradientAllreduce(ranks, AllreduceOptions.average(), localReduction, scope);
+            }
             AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
             return new GradientAllreduce(
                     ranks, ranks.size() == 1 ? AllreduceOptions.of(op) : asked, localReduction, scope);

@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.IntFunction;
+import java.util.stream.Stream;
 
 /**
  * Compares the replicas every so many steps, because ranks whose parameters drift apart train on
@@ -23,8 +24,19 @@ import java.util.function.IntFunction;
 final class DivergenceGuard {
     private static final int STAGE_BYTES = 1 << 16;
 
+    private static final String OF_PARAMETERS =
+            " The ranks may also have set another learning rate or option, changed a parameter outside of step(),"
+                    + " loaded a state on some ranks only, or stepped after skipSynchronize() with gradients that were"
+                    + " never averaged";
+    private static final String OF_BUFFERS =
+            " The running statistics of a batch norm follow each rank's own batches: make it a SyncBatchNorm, or have"
+                    + " the ranks take over one another's by broadcastBuffers(...)";
+
     private final ProcessSet set;
+    /** The parameters, and after them the buffers. */
     private final List<Parameter> parameters;
+
+    private final int firstBuffer;
     private final int everySteps;
     private final String scope;
     private final DeviceFingerprints onGpus;
@@ -39,14 +51,30 @@ final class DivergenceGuard {
      * @param scope keeps the guards of several optimizers apart
      */
     DivergenceGuard(ProcessSet set, List<Parameter> parameters, int everySteps, String scope) {
-        this(set, parameters, everySteps, scope, CudaDevice::open);
+        this(set, parameters, List.of(), everySteps, scope);
+    }
+
+    /** @param buffers what else is to be the same on all ranks, each in the place of a value and a gradient */
+    DivergenceGuard(ProcessSet set, List<Parameter> parameters, List<Parameter> buffers, int everySteps, String scope) {
+        this(set, parameters, buffers, everySteps, scope, CudaDevice::open);
     }
 
     /** @param opener opens a GPU by its index */
     DivergenceGuard(
             ProcessSet set, List<Parameter> parameters, int everySteps, String scope, IntFunction<CudaDevice> opener) {
+        this(set, parameters, List.of(), everySteps, scope, opener);
+    }
+
+    private DivergenceGuard(
+            ProcessSet set,
+            List<Parameter> parameters,
+            List<Parameter> buffers,
+            int everySteps,
+            String scope,
+            IntFunction<CudaDevice> opener) {
         this.set = set;
-        this.parameters = parameters;
+        this.parameters = Stream.concat(parameters.stream(), buffers.stream()).toList();
+        this.firstBuffer = parameters.size();
         this.everySteps = set.included() && set.size() > 1 ? everySteps : 0;
         this.scope = scope;
         this.onGpus = new DeviceFingerprints(opener);
@@ -111,13 +139,12 @@ final class DivergenceGuard {
                 return new HvdException(
                         ErrorId.DIVERGED,
                         "after step " + steps
-                                + " the ranks no longer have the same parameters; the first that differs is"
+                                + " the ranks no longer have the same " + (i < firstBuffer ? "parameters" : "buffers")
+                                + "; the first that differs is"
                                 + " \"" + parameters.get(i).name() + "\", in groups of ranks "
                                 + ranksByHash.values() + ". They were equal after step " + lastEqual
                                 + (lastEqual == 0 ? ", if at all: was broadcastParameters() called?" : ".")
-                                + " The ranks may also have set another learning rate or option, changed a parameter"
-                                + " outside of step(), loaded a state on some ranks only, or stepped after"
-                                + " skipSynchronize() with gradients that were never averaged");
+                                + (i < firstBuffer ? OF_PARAMETERS : OF_BUFFERS));
             }
         }
         throw new IllegalStateException("the sum of hashes differs, and no hash does");

@@ -44,7 +44,7 @@ final class OptimizerCheck {
 
     static AllreduceOptions options(ReduceOp op, double predivide, Compression compression) {
         if (op != ReduceOp.AVERAGE && op != ReduceOp.SUM) {
-            throw misuse("gradients are combined by AVERAGE or SUM, found " + op);
+            throw misuse("gradients are combined by AVERAGE, SUM or ADASUM, found " + op);
         }
         if (predivide != 1.0 && op != ReduceOp.AVERAGE) {
             throw misuse(
@@ -57,6 +57,16 @@ final class OptimizerCheck {
                 .withPrescale(1 / predivide)
                 .withPostscale(predivide)
                 .withCompression(compression);
+    }
+
+    /** With ADASUM no gradient travels, so what says how gradients travel has no meaning. */
+    static void requirePlainAdasum(double predivide, Compression compression, int passes) {
+        if (predivide != 1.0 || compression != Compression.NONE || passes != 1) {
+            throw misuse("ADASUM combines how far the parameters have moved, not gradients: found"
+                    + " gradientPredivideFactor " + predivide + ", compression " + compression
+                    + " and backwardPassesPerStep " + passes + ", expected 1, " + Compression.NONE
+                    + " and 1; several backward passes may come before each step without it");
+        }
     }
 
     private static HvdException misuse(String message) {

@@ -49,6 +49,11 @@ public final class Sgd extends ArrayOptimizer {
     }
 
     @Override
+    long buffersPerParameter() {
+        return momentum == 0 ? 0 : 1;
+    }
+
+    @Override
     List<float[]> buffers() {
         return List.of(velocity);
     }

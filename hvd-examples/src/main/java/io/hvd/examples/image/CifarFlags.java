@@ -24,6 +24,7 @@ final class CifarFlags {
                 .addOption(valued("stem", "first layers: cifar (3x3, no pooling; default) or imagenet (7x7, pooling)"))
                 .addOption(valued("classes", "number of classes, default 10"))
                 .addOption(valued("width", "channels of the first layers, default 64 as in ResNet-18"))
+                .addOption(null, "sync-bn", false, "batch norms over the batches of all ranks, not of each rank alone")
                 .addOption(null, "pretrained", false, "refused: there are no trained weights to load");
     }
 

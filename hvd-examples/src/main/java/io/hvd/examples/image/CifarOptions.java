@@ -28,8 +28,13 @@ record CifarOptions(
         boolean cuda) {
     private static final List<String> ARCHITECTURES = List.of("resnet18");
 
-    /** @param width channels of the first layers; 64 is ResNet-18 */
-    record Net(String arch, ResNet18.Stem stem, int classes, int width) {
+    /**
+     * The net.
+     *
+     * @param width channels of the first layers; 64 is ResNet-18
+     * @param syncBatchNorm whether batch norms are over the batches of all ranks
+     */
+    record Net(String arch, ResNet18.Stem stem, int classes, int width, boolean syncBatchNorm) {
         static Net from(CommandLine line, CifarPreset preset) throws ParseException {
             if (line.hasOption("pretrained")) {
                 throw new ParseException("--pretrained: there are no trained weights to load, hvd ships none and"
@@ -39,7 +44,8 @@ record CifarOptions(
                     Flags.oneOf(line, "arch", ARCHITECTURES),
                     ResNet18.Stem.of(Flags.oneOf(line, "stem", ResNet18.Stem.words())),
                     Flags.count(line, "classes", 10, 1),
-                    Flags.count(line, "width", preset.width, 1));
+                    Flags.count(line, "width", preset.width, 1),
+                    line.hasOption("sync-bn"));
         }
 
         ResNet18 build() {

@@ -11,6 +11,7 @@ import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.torch.SyncBatchNorm;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.optimizer.torch.TorchTensors;
 import java.io.IOException;
@@ -54,6 +55,9 @@ final class CifarTraining {
         this.batchPerRank = options.batchPerRank(hvd.size());
         this.device = TorchDevice.of(hvd, options.cuda());
         this.model = device.onto(ImageClassifier.seeded(options.seed(), options.net()::build));
+        if (options.net().syncBatchNorm()) {
+            SyncBatchNorm.convert(model, hvd);
+        }
         this.optimizer = optimizer();
         this.checkpoint =
                 new TrainingCheckpoint(hvd, model, optimizer, options.results().checkpoint());
@@ -70,6 +74,7 @@ final class CifarTraining {
                 .context(hvd)
                 .compression(options.compression())
                 .localReduction(LocalReduction.SUM)
+                .buffers(options.net().syncBatchNorm() ? TorchTensors.buffers(model) : Map.of())
                 .build();
     }
 

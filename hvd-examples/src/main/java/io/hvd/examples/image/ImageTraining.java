@@ -12,11 +12,13 @@ import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.tensor.Device;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -34,6 +36,9 @@ final class ImageTraining {
     private final ImageSets images;
     private final TorchDevice device;
     private final ImageClassifier model;
+    /** Null if every rank keeps the whole state. */
+    private final ShardedOptimizer sharded;
+
     /** Scales nothing in float32. */
     private final AmpOptimizer optimizer;
 
@@ -51,8 +56,13 @@ final class ImageTraining {
         this.model = device.onto(ImageClassifier.seeded(options.seed(), net));
         SGDOptions sgd = new SGDOptions(options.learningRate(0, hvd.size()));
         sgd.momentum().put(options.momentum());
+        this.sharded = options.sharded()
+                ? TorchOptimizer.sharded(hvd, model.named_parameters(), share -> new SGD(share, sgd))
+                : null;
         DistributedOptimizer distributed = DistributedOptimizer.wrap(
-                        new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
+                        sharded != null
+                                ? sharded
+                                : new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
                 .compression(options.compression())
                 .backwardPassesPerStep(options.passes())
                 .localReduction(LocalReduction.MEAN)
@@ -98,12 +108,14 @@ final class ImageTraining {
                 report(epoch, last);
                 FiniteLoss.require(last.loss(), "the test loss after epoch " + (epoch + 1));
                 if (complete) {
+                    bringStateToRankZero();
                     checkpoint.save(Map.of(TrainingCheckpoint.EPOCHS, String.valueOf(epoch + 1)), false);
                 }
             }
         }
         Evaluation end = firstEpoch < options.epochs() ? last : evaluator.evaluate(batch -> {});
         FiniteLoss.require(end.loss(), "the test loss");
+        printStateBytes();
         printResult(epoch, end);
         return end;
     }
@@ -163,6 +175,22 @@ final class ImageTraining {
                     evaluation.loss(),
                     100 * evaluation.accuracy(),
                     evaluation.samples());
+        }
+    }
+
+    /** Rank 0 writes the file, and has its share only. */
+    private void bringStateToRankZero() {
+        if (sharded != null && options.checkpoint().isPresent()) {
+            sharded.consolidate(0);
+        }
+    }
+
+    private void printStateBytes() {
+        if (sharded != null) {
+            long[] bytes = sharded.stateBytesOfRanks();
+            if (hvd.rank() == 0) {
+                System.out.println("optimizer state in bytes by rank: " + Arrays.toString(bytes));
+            }
         }
     }
 

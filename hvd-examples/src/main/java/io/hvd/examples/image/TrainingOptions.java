@@ -24,6 +24,7 @@ record TrainingOptions(
         long maxSteps,
         Optional<Path> checkpoint,
         boolean resume,
+        boolean sharded,
         boolean cuda) {
 
     /** An example's default values. */
@@ -53,6 +54,11 @@ record TrainingOptions(
                 .addOption(Flags.valued("max-steps", "number of steps after which the training ends early"))
                 .addOption(Flags.valued("checkpoint", "file that rank 0 writes after each epoch"))
                 .addOption(null, "resume", false, "continue from the checkpoint file if it exists")
+                .addOption(
+                        null,
+                        "sharded-optimizer",
+                        false,
+                        "every rank keeps the optimizer state of its share of the parameters only")
                 .addOption(TorchDevice.flag());
     }
 
@@ -79,6 +85,7 @@ record TrainingOptions(
                 Flags.number(line, "max-steps", Long.MAX_VALUE, 1),
                 Flags.path(line, "checkpoint"),
                 line.hasOption("resume"),
+                line.hasOption("sharded-optimizer"),
                 TorchDevice.isCuda(line));
     }
 

@@ -1,6 +1,5 @@
 package io.hvd.optimizer.torch;
 
-import io.hvd.error.HvdException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -9,8 +8,6 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.GradMode;
 import org.bytedeco.pytorch.Node;
 import org.bytedeco.pytorch.Tensor;
-import org.bytedeco.pytorch.TensorBase;
-import org.bytedeco.pytorch.TensorTensorHook;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -33,23 +30,16 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * ({@link OutputHook}) only note what they see; this one comes last and puts the adjoint in the place of the zeros. Nothing is
  * kept from one pass to the next, and a pass that goes no further than the outputs does not come here.
  *
- * <p>Native code holds hooks weakly, so {@link #LIVING} keeps them as long as their graph can run. The witness tells
- * when that ends: it is an empty leaf to which only the hook and the graph refer.
+ * <p>The witness is concatenated too, and so tells when the graph ends.
  */
-final class AdjointHook extends TensorTensorHook {
-    /** What native code may call: the graphs belong to the process, not to a context. */
-    private static final List<AdjointHook> LIVING = new ArrayList<>();
-    /** What a hook returned last on this thread: LibTorch takes its own references after the hook has ended. */
-    private static final ThreadLocal<Tensor> DELIVERED = new ThreadLocal<>();
-
+final class AdjointHook extends GraphHook {
     private final List<OutputHook> outputs;
     private final UnaryOperator<List<Tensor>> adjoint;
-    private final Tensor witness;
 
     private AdjointHook(List<OutputHook> outputs, UnaryOperator<List<Tensor>> adjoint, Tensor witness) {
+        super(witness);
         this.outputs = outputs;
         this.adjoint = adjoint;
-        this.witness = witness;
     }
 
     /**
@@ -64,12 +54,12 @@ final class AdjointHook extends TensorTensorHook {
             return;
         }
         try (PointerScope scope = new PointerScope()) {
-            Tensor witness = torch.zeros(new long[] {0}, needy.get().options());
-            witness.requires_grad_(true);
+            Tensor witness = witnessOf(needy.get());
             List<Tensor> joined = new ArrayList<>(inputs);
             joined.add(witness);
             Tensor concatenation = flat(joined);
             var hook = new AdjointHook(outputs.stream().map(OutputHook::new).toList(), adjoint, witness);
+            hook.outputs.forEach(OutputHook::retainReference); // no scope of the caller's may take them away
             keep(hook);
             hook.register(concatenation, outputs);
             addNothing(concatenation, outputs);
@@ -96,30 +86,13 @@ final class AdjointHook extends TensorTensorHook {
     }
 
     @Override
-    public TensorBase call(TensorBase zeros) {
+    Tensor replaced(Tensor zeros) {
         List<Tensor> gradients =
-                outputs.stream().map(output -> output.taken(witness)).toList();
+                outputs.stream().map(output -> output.taken(witness())).toList();
         try (PointerScope scope = new PointerScope()) {
-            return deliver(flat(adjoint.apply(gradients)));
-        } catch (HvdException e) {
-            throw HookFailures.remembered(e);
+            return (Tensor) flat(adjoint.apply(gradients)).retainReference();
         } finally {
             gradients.forEach(Tensor::close);
-            zeros.close();
-        }
-    }
-
-    private static Tensor deliver(Tensor gradient) {
-        release();
-        DELIVERED.set(gradient.retainReference());
-        return gradient;
-    }
-
-    private static void release() {
-        Tensor taken = DELIVERED.get();
-        if (taken != null) {
-            DELIVERED.remove();
-            taken.releaseReference();
         }
     }
 
@@ -130,32 +103,5 @@ final class AdjointHook extends TensorTensorHook {
     private static Tensor flat(List<Tensor> tensors) {
         return torch.cat(new TensorVector(
                 tensors.stream().map(tensor -> tensor.reshape(-1)).toArray(Tensor[]::new)));
-    }
-
-    /** No scope of the caller's may take away what the list holds. */
-    private static void keep(AdjointHook hook) {
-        release();
-        hook.witness.retainReference();
-        hook.outputs.forEach(OutputHook::retainReference);
-        synchronized (LIVING) {
-            LIVING.removeIf(AdjointHook::outlivedItsGraph);
-            LIVING.add(hook.retainReference());
-        }
-    }
-
-    /** Number of graphs that can still be run backward. */
-    static int living() {
-        synchronized (LIVING) {
-            LIVING.removeIf(AdjointHook::outlivedItsGraph);
-            return LIVING.size();
-        }
-    }
-
-    private boolean outlivedItsGraph() {
-        if (witness.use_count() > 1) {
-            return false;
-        }
-        witness.releaseReference();
-        return true;
     }
 }

@@ -107,6 +107,11 @@ final class GradientSlot {
         return gradient.defined() && !isSlot(gradient);
     }
 
+    /** From here on there is no gradient. */
+    void forget() {
+        value.mutable_grad().put(new Tensor());
+    }
+
     /** From here on {@code value.grad()} is the slot. */
     void becomeGradient() {
         if (!isSlot(value.grad())) {

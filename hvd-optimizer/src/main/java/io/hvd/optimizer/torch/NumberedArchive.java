@@ -62,7 +62,7 @@ final class NumberedArchive {
         }
     }
 
-    private static String[] keys(InputArchive archive) {
+    static String[] keys(InputArchive archive) {
         StringVector keys = archive.keys();
         String[] names = new String[Math.toIntExact(keys.size())];
         for (int i = 0; i < names.length; i++) {
@@ -71,13 +71,13 @@ final class NumberedArchive {
         return names;
     }
 
-    private static IValue value(InputArchive archive, String key) {
+    static IValue value(InputArchive archive, String key) {
         IValue value = new IValue();
         archive.read(key, value);
         return value;
     }
 
-    private static InputArchive child(InputArchive archive, String key) {
+    static InputArchive child(InputArchive archive, String key) {
         InputArchive child = new InputArchive();
         archive.read(key, child);
         return child;

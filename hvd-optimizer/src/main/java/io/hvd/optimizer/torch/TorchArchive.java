@@ -51,7 +51,7 @@ final class TorchArchive {
         }
     }
 
-    private static void open(byte[] bytes, Consumer<InputArchive> use) {
+    static void open(byte[] bytes, Consumer<InputArchive> use) {
         try (InputArchive archive = new InputArchive();
                 BytePointer memory = new BytePointer(bytes)) {
             archive.load_from(memory, bytes.length);

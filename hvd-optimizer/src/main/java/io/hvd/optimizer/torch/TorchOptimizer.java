@@ -1,5 +1,6 @@
 package io.hvd.optimizer.torch;
 
+import io.hvd.ProcessSet;
 import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -7,6 +8,7 @@ import io.hvd.optimizer.GradientArithmetic;
 import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Parameter;
+import io.hvd.optimizer.ShardedOptimizer;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LBFGS;
 import org.bytedeco.pytorch.OptimizerParamGroupVector;
@@ -38,6 +41,8 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<GradientHook.Receiver> receivers = new ArrayList<>();
     private final boolean sparseAsDense;
+    /** Whether {@link #inner} steps only a share of the parameters, and other ranks step the others. */
+    private final boolean share;
     /** The streams of the GPUs that parameters are on. */
     private final Set<ExchangeStream> exchanges = new HashSet<>();
 
@@ -65,6 +70,15 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             StringTensorDict namedParameters,
             boolean sparseAsDense,
             Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange) {
+        this(inner, namedParameters, sparseAsDense, exchange, false);
+    }
+
+    private TorchOptimizer(
+            org.bytedeco.pytorch.Optimizer inner,
+            StringTensorDict namedParameters,
+            boolean sparseAsDense,
+            Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange,
+            boolean share) {
         if (inner instanceof LBFGS) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
@@ -74,11 +88,32 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         TorchRuntime.shareCores();
         this.inner = inner;
         this.sparseAsDense = sparseAsDense;
+        this.share = share;
         addSlots(namedParameters.items(), exchange);
         Reference.reachabilityFence(namedParameters); // which owns the items, and may be the program's last reference
         requireSameAs(inner);
         this.rates = new GroupRates(inner);
         this.state = new TorchState(inner, parameters);
+    }
+
+    /** With gradients of all parameters, of which the optimizer steps some. */
+    static TorchOptimizer ofShare(org.bytedeco.pytorch.Optimizer inner, StringTensorDict namedParameters) {
+        return new TorchOptimizer(inner, namedParameters, false, onePerGpu(), true);
+    }
+
+    /**
+     * Shares the state of a LibTorch optimizer out to the ranks; what is said of {@link ShardedOptimizer} applies.
+     *
+     * @param set the ranks that the {@code DistributedOptimizer} averages over
+     * @param namedParameters usually {@code module.named_parameters()}; those without a gradient are left out
+     * @param make makes the optimizer over this rank's share, which may be empty, in one parameter group, such as {@code share ->
+     *     new Adam(share, new AdamOptions(0.001))}
+     */
+    public static ShardedOptimizer sharded(
+            ProcessSet set,
+            StringTensorDict namedParameters,
+            Function<TensorVector, org.bytedeco.pytorch.Optimizer> make) {
+        return ShardedOptimizer.of(set, ShardedTorch.of(set, namedParameters, make));
     }
 
     /**
@@ -139,7 +174,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
                 .filter(slot -> !unnamed.remove(identity(slot.value())))
                 .map(GradientSlot::name)
                 .toList();
-        if (!unnamed.isEmpty() || !notStepped.isEmpty()) {
+        if (!unnamed.isEmpty() || (!share && !notStepped.isEmpty())) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
                     "the optimizer steps " + stepped.size() + " trainable parameters; the names given are missing for "
@@ -181,7 +216,11 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     @Override
     public void zeroGradients() {
         giveBack();
-        inner.zero_grad(true);
+        if (share) {
+            slots.forEach(GradientSlot::forget);
+        } else {
+            inner.zero_grad(true);
+        }
     }
 
     @Override
@@ -213,8 +252,18 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
 
     @Override
     public void loadState(byte[] bytes) {
+        loadState(bytes, UnaryOperator.identity());
+    }
+
+    /** @param part takes from the whole archive that of the share that this optimizer steps */
+    void loadState(byte[] bytes, UnaryOperator<byte[]> part) {
         giveBack();
-        state.load(bytes);
+        state.load(bytes, part);
+    }
+
+    /** A state with this archive for all parameters. */
+    byte[] stateWith(byte[] archive) {
+        return state.headed(archive);
     }
 
     @Override

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import org.bytedeco.pytorch.Optimizer;
 
 /**
@@ -46,13 +47,18 @@ final class TorchState {
     }
 
     byte[] save() {
+        return headed(TorchArchive.writeState(optimizer));
+    }
+
+    /** A state with this archive. */
+    byte[] headed(byte[] archive) {
         byte[] words = owner.getBytes(StandardCharsets.UTF_8);
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
             out.writeInt(words.length);
             out.write(words);
             out.writeBoolean(stepped);
-            out.write(TorchArchive.writeState(optimizer));
+            out.write(archive);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -60,6 +66,11 @@ final class TorchState {
     }
 
     void load(byte[] state) {
+        load(state, UnaryOperator.identity());
+    }
+
+    /** @param part takes from the state's archive the one that the optimizer reads */
+    void load(byte[] state, UnaryOperator<byte[]> part) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(state))) {
             int length = in.readInt();
             if (length < 0 || length > in.available()) {
@@ -73,7 +84,7 @@ final class TorchState {
                                 + " one has made; make a new one",
                         null);
             }
-            TorchArchive.read(in.readAllBytes(), optimizer::load);
+            TorchArchive.read(part.apply(in.readAllBytes()), optimizer::load);
             stepped = otherStepped;
         } catch (IOException e) {
             throw mismatch("these " + state.length + " bytes are none", e);

@@ -106,10 +106,15 @@ public final class TorchTensors {
         return aliases(module.named_parameters());
     }
 
+    /** A module's buffers (such as running statistics) by name, sorted; they may outlive the module. */
+    public static TreeMap<String, Tensor> buffers(Module module) {
+        return aliases(module.named_buffers());
+    }
+
     /** A module's parameters and buffers (such as running statistics) by name, sorted. */
     public static TreeMap<String, Tensor> state(Module module) {
         TreeMap<String, Tensor> all = parameters(module);
-        all.putAll(aliases(module.named_buffers()));
+        all.putAll(buffers(module));
         return all;
     }
 

@@ -1,0 +1,92 @@
+package io.hvd.examples.image;
+
+import static org.bytedeco.pytorch.global.torch.nll_loss;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.torch.StateDict;
+import io.hvd.optimizer.torch.SyncBatchNorm;
+import io.hvd.optimizer.torch.TorchOptimizer;
+import io.hvd.optimizer.torch.TorchTensors;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Tensor;
+import io.hvd.train.Checkpoint;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
+
+/** What each rank of {@link SyncedResNetIT} runs: twenty steps of a ResNet-18 whose batches of 64 images are dealt to the ranks. */
+final class SyncedResNet {
+    private static final int STEPS = 20;
+    private static final int BATCH = 64;
+    private static final int SIDE = 32;
+    private static final int WIDTH = 16;
+
+    private SyncedResNet() {}
+
+    /** @param args file for the weights and statistics that rank 0 ends with */
+    public static void main(String[] args) throws IOException {
+        try (HvdContext hvd = Hvd.init()) {
+            train(hvd, Path.of(args[0]));
+        }
+    }
+
+    static void train(HvdContext hvd, Path file) throws IOException {
+        ImageClassifier net = ImageClassifier.seeded(3, () -> new ResNet18(ResNet18.Stem.CIFAR, 10, WIDTH));
+        if (hvd.size() > 1) {
+            SyncBatchNorm.convert(net, hvd);
+        }
+        SGDOptions options = new SGDOptions(0.02);
+        options.momentum().put(0.9);
+        var optimizer = DistributedOptimizer.wrap(
+                        new TorchOptimizer(new SGD(net.parameters(), options), net.named_parameters()))
+                .context(hvd)
+                .buffers(TorchTensors.buffers(net))
+                .compareParametersEvery(5)
+                .build();
+        int share = BATCH / hvd.size();
+        for (int step = 0; step < STEPS; step++) {
+            try (PointerScope scope = new PointerScope()) {
+                int first = step * BATCH + hvd.rank() * share;
+                optimizer.zeroGradients();
+                nll_loss(net.forward(images(first, share)), labels(first, share))
+                        .backward();
+                optimizer.step();
+            }
+        }
+        if (hvd.rank() == 0) {
+            TreeMap<String, Tensor> state = StateDict.of(net);
+            state.values().removeIf(tensor -> tensor.dtype() != DType.FLOAT32);
+            new Checkpoint(state, Map.of()).write(file);
+        }
+    }
+
+    private static org.bytedeco.pytorch.Tensor images(int first, int count) {
+        float[] values = new float[count * 3 * SIDE * SIDE];
+        for (int i = 0; i < count; i++) {
+            Random random = new Random(first + i);
+            for (int j = 0; j < 3 * SIDE * SIDE; j++) {
+                values[i * 3 * SIDE * SIDE + j] = random.nextFloat() + label(first + i) / 10f;
+            }
+        }
+        return org.bytedeco.pytorch.Tensor.create(values, count, 3, SIDE, SIDE);
+    }
+
+    private static org.bytedeco.pytorch.Tensor labels(int first, int count) {
+        long[] labels = new long[count];
+        for (int i = 0; i < count; i++) {
+            labels[i] = label(first + i);
+        }
+        return org.bytedeco.pytorch.Tensor.create(labels, count);
+    }
+
+    private static long label(int image) {
+        return image % 10;
+    }
+}

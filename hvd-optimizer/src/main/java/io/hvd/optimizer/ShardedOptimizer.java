@@ -1,0 +1,239 @@
+package io.hvd.optimizer;
+
+import io.hvd.Handle;
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+
+/**
+ * Shares the state of an optimizer out to the ranks: each keeps the momentum and other buffers of its share of the parameters only.
+ * It steps this share, and then every rank gets every parameter from the rank that stepped it. The weights are the very ones of
+ * the optimizer without sharding.
+ *
+ * <p>It goes inside a {@link DistributedOptimizer}, which averages all gradients as ever; gradients and parameters stay whole on
+ * every rank. Whole parameters are shared out, the largest first, each to the rank that has the fewest bytes so far. With LibTorch
+ * it is {@code TorchOptimizer.sharded(...)}. One process set steps it, that of the {@code DistributedOptimizer}; it is not for a
+ * time in which a rank has joined.
+ *
+ * <p>(S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", SC 2020: the first stage,
+ * called P<sub>os</sub>; torch calls it ZeroRedundancyOptimizer.)
+ */
+public class ShardedOptimizer implements Optimizer {
+    private final ProcessSet set;
+    private final ShardedState state;
+    private final boolean alone;
+    /** The whole state; null from a step until {@link #consolidate}, and on ranks that do not get it. */
+    private byte[] whole;
+
+    private boolean fresh = true;
+
+    private ShardedOptimizer(ProcessSet set, ShardedState state) {
+        this.set = set;
+        this.state = state;
+        this.alone = !set.included() || set.size() == 1;
+    }
+
+    /** For makers of optimizers; programs call {@link #ofArrays} or {@code TorchOptimizer.sharded}. */
+    public static ShardedOptimizer of(ProcessSet set, ShardedState state) {
+        return state instanceof GradientSource source
+                ? new Announcing(set, state, source)
+                : new ShardedOptimizer(set, state);
+    }
+
+    /**
+     * Shares out an optimizer on plain arrays.
+     *
+     * @param set the ranks that the {@link DistributedOptimizer} averages over
+     * @param make makes the {@link Sgd} or {@link Adam} over this rank's share, which may be empty
+     */
+    public static ShardedOptimizer ofArrays(
+            ProcessSet set, ArrayParameters parameters, Function<ArrayParameters, Optimizer> make) {
+        return of(set, new ShardedArrays(set, parameters, make));
+    }
+
+    /**
+     * Shares out parameters, the largest first, each to the rank that has the fewest bytes so far.
+     *
+     * @param bytes of each parameter
+     * @return for each parameter a rank within the process set; on a rank outside, its own for all
+     */
+    public static int[] owners(ProcessSet set, long... bytes) {
+        int[] owners = new int[bytes.length];
+        if (!set.included()) {
+            return owners;
+        }
+        long[] load = new long[set.size()];
+        IntStream.range(0, bytes.length)
+                .boxed()
+                .sorted((a, b) -> Long.compare(bytes[b], bytes[a]))
+                .forEach(parameter -> {
+                    int least = IntStream.range(0, load.length)
+                            .reduce((a, b) -> load[b] < load[a] ? b : a)
+                            .orElseThrow();
+                    owners[parameter] = least;
+                    load[least] += bytes[parameter];
+                });
+        return owners;
+    }
+
+    @Override
+    public final List<Parameter> parameters() {
+        return state.parameters();
+    }
+
+    /** A collective: steps this rank's share, and gets the others'. */
+    @Override
+    public final void step() {
+        whole = null;
+        fresh = false;
+        state.step();
+        if (alone) {
+            return;
+        }
+        int[] owners = state.owners();
+        List<Handle> handles = new ArrayList<>();
+        for (int i = 0; i < owners.length; i++) {
+            Parameter parameter = parameters().get(i);
+            handles.add(set.broadcastInPlaceAsync(
+                    "sharded." + parameter.name(),
+                    parameter.value(),
+                    set.ranks().get(owners[i])));
+        }
+        handles.forEach(Handle::synchronize);
+    }
+
+    @Override
+    public final void zeroGradients() {
+        state.zeroGradients();
+    }
+
+    @Override
+    public final double learningRate() {
+        return state.learningRate();
+    }
+
+    @Override
+    public final void learningRate(double rate) {
+        state.learningRate(rate);
+    }
+
+    @Override
+    public final Map<String, String> settings() {
+        Map<String, String> settings = new TreeMap<>(state.settings());
+        settings.put("ranks that share the state", String.valueOf(set.size()));
+        return settings;
+    }
+
+    /** Bytes of the buffers (momentum and others) that this rank keeps by now; most optimizers make them in the first step. */
+    public final long stateBytes() {
+        return state.stateBytes();
+    }
+
+    /** The {@link #stateBytes} of all ranks. A collective. */
+    public final long[] stateBytesOfRanks() {
+        long mine = stateBytes();
+        return alone
+                ? new long[] {mine}
+                : (long[]) set.allgather("sharded.state.bytes", Tensor.of(new long[] {mine}))
+                        .toArray();
+    }
+
+    /**
+     * Brings the whole state to one rank, whose {@link #saveState} can then be called until the next step. A collective: every rank
+     * calls it, and only the root needs memory for the whole.
+     *
+     * @param root global rank
+     */
+    public final void consolidate(int root) {
+        byte[] mine = state.saveShare();
+        if (alone) {
+            whole = state.join(Arrays.asList(mine));
+            return;
+        }
+        boolean isRoot = set.ranks().get(set.rank()) == root;
+        long[] lengths = (long[]) set.allgather("sharded.state.lengths", Tensor.of(new long[] {mine.length}))
+                .toArray();
+        Tensor all = set.gather("sharded.state", Tensor.ofBytes(mine), root);
+        whole = isRoot ? state.join(cut((byte[]) all.toArray(), lengths)) : null;
+    }
+
+    private static List<byte[]> cut(byte[] all, long[] lengths) {
+        List<byte[]> shares = new ArrayList<>();
+        int from = 0;
+        for (long length : lengths) {
+            shares.add(Arrays.copyOfRange(all, from, from + (int) length));
+            from += (int) length;
+        }
+        return shares;
+    }
+
+    /**
+     * The whole state, as the optimizer writes it that is not sharded: it may be loaded by either, with any number of ranks.
+     *
+     * @throws HvdException if there was a step since {@link #consolidate}, or this is not its root
+     */
+    @Override
+    public final byte[] saveState() {
+        if (whole == null && fresh) {
+            byte[][] shares = new byte[alone ? 1 : set.size()][];
+            shares[alone ? 0 : set.rank()] = state.saveShare();
+            whole = state.join(Arrays.asList(shares));
+        }
+        if (whole == null) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "saveState() on rank " + set.rank() + " of " + set.size()
+                            + ": this rank has its share of the state,"
+                            + " " + stateBytes()
+                            + " bytes, and not the whole. Call consolidate(root) on all ranks first,"
+                            + " after the last step and with this rank as the root");
+        }
+        return whole.clone();
+    }
+
+    /** Takes this rank's share from a whole state. */
+    @Override
+    public final void loadState(byte[] wholeState) {
+        state.loadState(wholeState);
+        whole = wholeState.clone();
+        fresh = false;
+    }
+
+    /** Passes on what gradients announce during backward. */
+    private static final class Announcing extends ShardedOptimizer implements GradientSource {
+        private final GradientSource source;
+
+        Announcing(ProcessSet set, ShardedState state, GradientSource source) {
+            super(set, state);
+            this.source = source;
+        }
+
+        @Override
+        public void listen(Listener listener) {
+            source.listen(listener);
+        }
+
+        @Override
+        public void stage(int parameter) {
+            source.stage(parameter);
+        }
+
+        @Override
+        public void adopt() {
+            source.adopt();
+        }
+
+        @Override
+        public boolean hasNewGradient() {
+            return source.hasNewGradient();
+        }
+    }
+}

@@ -1,0 +1,165 @@
+package io.hvd.optimizer.torch;
+
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.GradientSource;
+import io.hvd.optimizer.Parameter;
+import io.hvd.optimizer.ShardedOptimizer;
+import io.hvd.optimizer.ShardedState;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import org.bytedeco.pytorch.Optimizer;
+import org.bytedeco.pytorch.StringTensorDict;
+import org.bytedeco.pytorch.StringTensorDictItemVector;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorVector;
+
+/** One rank's share of a LibTorch optimizer. The gradients of all parameters are collected and averaged on every rank. */
+final class ShardedTorch implements ShardedState, GradientSource {
+    /** What {@link TorchSettings} counts, and what differs between the ranks. */
+    private static final String COUNT = "parameters";
+
+    private final Optimizer inner;
+    private final TorchOptimizer optimizer;
+    private final int[] owners;
+    private final int rank;
+
+    private ShardedTorch(Optimizer inner, TorchOptimizer optimizer, int[] owners, int rank) {
+        this.inner = inner;
+        this.optimizer = optimizer;
+        this.owners = owners;
+        this.rank = rank;
+    }
+
+    static ShardedTorch of(ProcessSet set, StringTensorDict named, Function<TensorVector, Optimizer> make) {
+        List<Tensor> trainable = trainable(named);
+        int[] owners = ShardedOptimizer.owners(
+                set, trainable.stream().mapToLong(Tensor::nbytes).toArray());
+        int rank = set.included() ? set.rank() : 0;
+        TensorVector share = new TensorVector();
+        for (int i = 0; i < owners.length; i++) {
+            if (owners[i] == rank) {
+                share.push_back(trainable.get(i));
+            }
+        }
+        Optimizer inner = make.apply(share);
+        requireOneGroup(inner, share.size());
+        return new ShardedTorch(inner, TorchOptimizer.ofShare(inner, named), owners, rank);
+    }
+
+    private static void requireOneGroup(Optimizer inner, long share) {
+        long groups = inner.param_groups().size();
+        long members = groups == 1 ? inner.param_groups().get(0).params().size() : -1;
+        if (groups != 1 || members != share) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "TorchOptimizer.sharded expects an optimizer with one parameter group of the " + share
+                            + " parameters of this rank's share, found " + groups + " groups"
+                            + (groups == 1 ? " of " + members + " parameters" : ""));
+        }
+    }
+
+    /** In the order of the names, and each once, as {@link TorchOptimizer} takes them. */
+    private static List<Tensor> trainable(StringTensorDict named) {
+        List<Tensor> trainable = new ArrayList<>();
+        Set<Long> known = new HashSet<>();
+        StringTensorDictItemVector items = named.items();
+        for (long i = 0; i < items.size(); i++) {
+            Tensor value = new Tensor(items.get(i).access());
+            if (value.requires_grad() && known.add(value.unsafeGetTensorImpl().address())) {
+                trainable.add(value);
+            }
+        }
+        Reference.reachabilityFence(named); // items point into it
+        return trainable;
+    }
+
+    @Override
+    public List<Parameter> parameters() {
+        return optimizer.parameters();
+    }
+
+    @Override
+    public int[] owners() {
+        return owners;
+    }
+
+    @Override
+    public void step() {
+        optimizer.step();
+    }
+
+    @Override
+    public void zeroGradients() {
+        optimizer.zeroGradients();
+    }
+
+    @Override
+    public double learningRate() {
+        return optimizer.learningRate();
+    }
+
+    @Override
+    public void learningRate(double rate) {
+        optimizer.learningRate(rate);
+    }
+
+    @Override
+    public Map<String, String> settings() {
+        Map<String, String> settings = optimizer.settings();
+        settings.remove(COUNT);
+        return settings;
+    }
+
+    @Override
+    public long stateBytes() {
+        return ShareArchive.stateBytes(TorchArchive.writeState(inner));
+    }
+
+    @Override
+    public byte[] saveShare() {
+        return TorchArchive.writeState(inner);
+    }
+
+    @Override
+    public byte[] join(List<byte[]> shares) {
+        return optimizer.stateWith(ShareArchive.join(shares, owners));
+    }
+
+    @Override
+    public byte[] saveState() {
+        throw new UnsupportedOperationException("a share has no whole state");
+    }
+
+    /** Takes its share from the whole. */
+    @Override
+    public void loadState(byte[] whole) {
+        optimizer.loadState(whole, archive -> ShareArchive.part(archive, owners, rank));
+    }
+
+    @Override
+    public void listen(Listener listener) {
+        optimizer.listen(listener);
+    }
+
+    @Override
+    public void stage(int parameter) {
+        optimizer.stage(parameter);
+    }
+
+    @Override
+    public void adopt() {
+        optimizer.adopt();
+    }
+
+    @Override
+    public boolean hasNewGradient() {
+        return optimizer.hasNewGradient();
+    }
+}

@@ -1,0 +1,175 @@
+package io.hvd.optimizer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.InitOptions;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Function;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** State of optimizers on plain arrays that is shared out to the ranks. */
+class ShardedOptimizerTest {
+    private static final int[] LENGTHS = {7, 40, 3, 12, 5};
+
+    static List<Arguments> optimizers() {
+        return List.of(
+                kind("Adam", parameters -> new Adam(parameters, 0.05)),
+                kind("SGD with momentum", parameters -> new Sgd(parameters, 0.05, 0.9, 0.01)),
+                kind("SGD", parameters -> new Sgd(parameters, 0.05)));
+    }
+
+    private static Arguments kind(String name, Function<ArrayParameters, Optimizer> make) {
+        return Arguments.of(Named.of(name, make));
+    }
+
+    /** Five arrays; the gradient depends on the rank, the step and the value. */
+    private static final class Arrays5 {
+        final float[][] values = new float[LENGTHS.length][];
+        final float[][] gradients = new float[LENGTHS.length][];
+        final ArrayParameters parameters = new ArrayParameters();
+
+        Arrays5() {
+            for (int i = 0; i < LENGTHS.length; i++) {
+                values[i] = new float[LENGTHS[i]];
+                gradients[i] = new float[LENGTHS[i]];
+                for (int j = 0; j < LENGTHS[i]; j++) {
+                    values[i][j] = i + j / 8f;
+                }
+                parameters.add("p" + i, values[i], gradients[i]);
+            }
+        }
+
+        void steps(HvdContext hvd, Optimizer optimizer, int from, int to) {
+            for (int step = from; step < to; step++) {
+                optimizer.zeroGradients();
+                for (int i = 0; i < LENGTHS.length; i++) {
+                    for (int j = 0; j < LENGTHS[i]; j++) {
+                        gradients[i][j] += (hvd.rank() + 1) * values[i][j] + step - i;
+                    }
+                }
+                optimizer.step();
+            }
+        }
+    }
+
+    private static DistributedOptimizer wrapped(HvdContext hvd, Optimizer optimizer) {
+        return DistributedOptimizer.wrap(optimizer)
+                .context(hvd)
+                .compareParametersEvery(1)
+                .build();
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("optimizers")
+    void weightsAndConsolidatedStateAreThoseOfTheOptimizerThatIsNotSharded(Function<ArrayParameters, Optimizer> make) {
+        for (int ranks : new int[] {1, 3, 7}) {
+            Hvd.spawn(ranks, hvd -> {
+                Arrays5 whole = new Arrays5();
+                Arrays5 shared = new Arrays5();
+                DistributedOptimizer plain = wrapped(hvd, make.apply(whole.parameters));
+                ShardedOptimizer sharded = ShardedOptimizer.ofArrays(hvd, shared.parameters, make);
+                DistributedOptimizer optimizer = wrapped(hvd, sharded);
+                whole.steps(hvd, plain, 0, 4);
+                shared.steps(hvd, optimizer, 0, 4);
+                assertThat(shared.values).isDeepEqualTo(whole.values);
+
+                sharded.consolidate(0);
+                if (hvd.rank() == 0) {
+                    assertThat(sharded.saveState()).isEqualTo(plain.saveState());
+                }
+                Arrays5 again = new Arrays5();
+                DistributedOptimizer resumed = wrapped(hvd, ShardedOptimizer.ofArrays(hvd, again.parameters, make));
+                for (int i = 0; i < LENGTHS.length; i++) {
+                    System.arraycopy(shared.values[i], 0, again.values[i], 0, LENGTHS[i]);
+                }
+                if (hvd.rank() == 0) {
+                    resumed.loadState(sharded.saveState());
+                }
+                resumed.broadcastOptimizerState(0);
+                again.steps(hvd, resumed, 4, 6);
+                whole.steps(hvd, plain, 4, 6);
+                assertThat(again.values).isDeepEqualTo(whole.values);
+                return null;
+            });
+        }
+    }
+
+    @Test
+    void theLargestAreSharedOutFirstToWhoeverHasLeast() {
+        Hvd.spawn(3, hvd -> {
+            assertThat(ShardedOptimizer.owners(hvd, 7, 40, 3, 12, 5)).containsExactly(2, 0, 1, 1, 2);
+            assertThat(ShardedOptimizer.owners(hvd, 1, 1, 1, 1)).containsExactly(0, 1, 2, 0);
+            return null;
+        });
+    }
+
+    @Test
+    void theBytesOfAllRanksTogetherAreThoseOfTheWholeState() {
+        Hvd.spawn(3, hvd -> {
+            Arrays5 shared = new Arrays5();
+            ShardedOptimizer sharded =
+                    ShardedOptimizer.ofArrays(hvd, shared.parameters, share -> new Adam(share, 0.01));
+            assertThat(sharded.stateBytesOfRanks()).containsExactly(2 * 4 * 40, 2 * 4 * 15, 2 * 4 * 12);
+            assertThat(sharded.stateBytes()).isEqualTo(sharded.stateBytesOfRanks()[hvd.rank()]);
+            return null;
+        });
+    }
+
+    @Test
+    void aProcessSetSharesOutAmongItsMembersAndARankOutsideStepsAlone() {
+        Hvd.spawn(3, InitOptions.standard().withDynamicProcessSets(), hvd -> {
+            var set = hvd.addProcessSet(List.of(1, 2));
+            Arrays5 shared = new Arrays5();
+            ShardedOptimizer sharded =
+                    ShardedOptimizer.ofArrays(set, shared.parameters, share -> new Adam(share, 0.01));
+            DistributedOptimizer optimizer =
+                    DistributedOptimizer.wrap(sharded).processSet(set).build();
+            shared.steps(hvd, optimizer, 0, 3);
+            int all = Arrays.stream(LENGTHS).sum();
+            assertThat(sharded.stateBytes()).isEqualTo(2 * 4L * (hvd.rank() == 0 ? all : hvd.rank() == 1 ? 40 : 27));
+            assertThat(shared.values[0][0]).isNotEqualTo(new Arrays5().values[0][0]);
+            return null;
+        });
+    }
+
+    @Test
+    void aStateAfterAStepMustBeConsolidatedAndOneOfAnotherModelIsRefused() {
+        Hvd.spawn(2, hvd -> {
+            Arrays5 shared = new Arrays5();
+            ShardedOptimizer sharded =
+                    ShardedOptimizer.ofArrays(hvd, shared.parameters, share -> new Adam(share, 0.01));
+            assertThat(sharded.saveState()).hasSize(16 + 2 * 4 * 67);
+            sharded.step();
+            assertThatThrownBy(sharded::saveState)
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
+                    .hasMessageContainingAll("rank " + hvd.rank() + " of 2", "consolidate(root)");
+            assertThatThrownBy(() -> sharded.loadState(new byte[20]))
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.STATE_MISMATCH))
+                    .hasMessageContainingAll("20 bytes", "Adam over 5 parameters needs 552");
+            return null;
+        });
+    }
+
+    @Test
+    void anOptimizerThatIsNotOverTheShareIsRefused() {
+        Hvd.spawn(2, hvd -> {
+            ArrayParameters all = new Arrays5().parameters;
+            assertThatThrownBy(() -> ShardedOptimizer.ofArrays(hvd, all, share -> new Sgd(all, 0.1)))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("parameters that the function was given");
+            return null;
+        });
+    }
+}

@@ -1,0 +1,21 @@
+package io.hvd.optimizer.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.testing.InsideMpirun;
+import io.hvd.testing.Job;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Optimizer state that is shared out to ranks under real mpirun. */
+class ShardedIT {
+    @Test
+    void threeRanksShareTheStateAndEndWithTheSameWeights() {
+        Job job = Job.horovodrun(
+                3, Map.of("HVD_THREADS_PER_RANK", "1"), InsideMpirun.class, ShardedInThisJob.class.getName());
+
+        assertThat(job.output()).contains("TESTS backend=mpi ranks=3 passed=");
+        assertThat(job.exitCode()).as(job.output()).isZero();
+        job.lines("TESTS ").forEach(System.out::println);
+    }
+}

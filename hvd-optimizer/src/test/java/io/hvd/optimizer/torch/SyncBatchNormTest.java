@@ -1,0 +1,201 @@
+package io.hvd.optimizer.torch;
+
+import static io.hvd.optimizer.torch.NormNet.samples;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.InitOptions;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.error.RankMismatchException;
+import io.hvd.optimizer.DistributedOptimizer;
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.BatchNorm1dImpl;
+import org.bytedeco.pytorch.BatchNorm2dImpl;
+import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SequentialImpl;
+import org.bytedeco.pytorch.Tensor;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Synchronised batch norms with ranks as threads, and how a model gets them. */
+@Timeout(240)
+class SyncBatchNormTest {
+    @BeforeAll
+    static void unpack() {
+        TorchRuntime.prepare();
+    }
+
+    @Nested
+    class OnOneRank extends SyncedBatches {
+        @Override
+        GradientSamples.Ranks ranks() {
+            return body -> Hvd.spawn(1, InitOptions.standard().withDynamicProcessSets(), body);
+        }
+    }
+
+    @Nested
+    class OnFourRanks extends SyncedBatches {
+        @Override
+        GradientSamples.Ranks ranks() {
+            return body -> Hvd.spawn(4, InitOptions.standard().withDynamicProcessSets(), body);
+        }
+    }
+
+    @Test
+    void aConvertedModelKeepsItsNamesAndTensorsAndItsLayersAreReplacedInJava() {
+        Hvd.spawn(1, hvd -> {
+            NormNet net = new NormNet(1);
+            var names = TorchTensors.state(net).keySet();
+            BatchNorm2dImpl before = net.norm;
+            assertThat(SyncBatchNorm.convert(net, hvd)).isSameAs(net);
+            assertThat(TorchTensors.state(net).keySet()).isEqualTo(names);
+            assertThat(net.norm).isInstanceOf(SyncBatchNorm2d.class).isNotSameAs(before);
+            assertThat(net.norm.weight().data_ptr().address())
+                    .isEqualTo(before.weight().data_ptr().address());
+            assertThat(net.head).isInstanceOf(SyncSequential.class);
+            SyncBatchNorm.convert(net, hvd); // finds nothing more to do
+            Garbage.collect();
+            net.loss(0, 4).backward();
+            net.eval();
+            assertThat(net.norm.is_training()).isFalse();
+            return null;
+        });
+    }
+
+    @Test
+    void aSequenceIsGivenBackAsAnother() {
+        Hvd.spawn(2, hvd -> {
+            BatchNorm1dImpl norm = new BatchNorm1dImpl(new BatchNormOptions(3));
+            SequentialImpl plain = new SequentialImpl();
+            plain.push_back("norm", norm);
+            SequentialImpl model = SyncBatchNorm.convert(plain, hvd);
+            assertThat(model).isNotSameAs(plain);
+            assertThat(TorchTensors.state(model).keySet())
+                    .isEqualTo(TorchTensors.state(plain).keySet())
+                    .contains("norm.running_mean");
+            Tensor y = model.forward(samples(hvd.rank(), hvd.rank() + 1, 3));
+            Tensor whole = new BatchNorm1dImpl(new BatchNormOptions(3)).forward(samples(0, 2, 3));
+            assertThat(Models.floats(y.detach()))
+                    .usingComparatorWithPrecision(1e-5f)
+                    .containsExactly(Models.floats(
+                            whole.detach().narrow(0, hvd.rank(), 1).contiguous()));
+            return null;
+        });
+    }
+
+    /** LibTorch would normalise by one rank's batch, and nothing would show it. */
+    @Test
+    void libTorchsOwnForwardOfAConvertedLayerFails() {
+        Hvd.spawn(1, hvd -> {
+            BatchNorm1dImpl norm = new BatchNorm1dImpl(new BatchNormOptions(3));
+            SequentialImpl plain = new SequentialImpl();
+            plain.push_back("norm", norm);
+            SyncBatchNorm.convert(plain, hvd);
+            assertThatThrownBy(() -> plain.forward(samples(0, 4, 3)))
+                    .isInstanceOf(RuntimeException.class)
+                    .hasMessageContaining("running_mean should contain 3 elements");
+            return null;
+        });
+    }
+
+    /** Its norm is where no field leads. */
+    private static final class Hidden extends Module {
+        private final BatchNorm1dImpl seen = register_module("seen", new BatchNorm1dImpl(new BatchNormOptions(2)));
+        private final Supplier<Tensor> use;
+
+        Hidden() {
+            BatchNorm1dImpl norm = register_module("hidden", new BatchNorm1dImpl(new BatchNormOptions(3)));
+            use = () -> norm.forward(samples(0, 4, 3));
+        }
+    }
+
+    @Test
+    void aBatchNormThatNoFieldHoldsIsNamedAndNothingIsChanged() {
+        Hvd.spawn(1, hvd -> {
+            Hidden model = new Hidden();
+            assertThatThrownBy(() -> SyncBatchNorm.convert(model, hvd))
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED))
+                    .hasMessageContainingAll("\"hidden\"", "1 of 2", "Nothing has been changed");
+            assertThat(model.seen).isNotInstanceOf(NormLayer.class);
+            assertThat(model.use.get().defined()).isTrue();
+            return null;
+        });
+    }
+
+    @Test
+    void aSingleLayerIsNotConverted() {
+        Hvd.spawn(1, hvd -> {
+            BatchNorm1dImpl layer = new BatchNorm1dImpl(new BatchNormOptions(3));
+            assertThatThrownBy(() -> SyncBatchNorm.convert(layer, hvd))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContainingAll("BatchNorm1dImpl", "new SyncBatchNorm2d(");
+            return null;
+        });
+    }
+
+    @Test
+    void ranksWithDifferentNumbersOfFeaturesAreToldOnAllRanks() {
+        Hvd.spawn(2, hvd -> {
+            int features = 3 + hvd.rank();
+            var layer = new SyncBatchNorm1d(hvd, "odd", new BatchNormOptions(features));
+            assertThatThrownBy(() -> layer.forward(samples(0, 4, features)))
+                    .isInstanceOf(RankMismatchException.class)
+                    .hasMessageContaining("sync_batch_norm.odd.moments");
+            return null;
+        });
+    }
+
+    @Test
+    void theGuardFindsThePlainNormsStatisticsAndNothingToSayAboutSynchronisedOnes() {
+        Hvd.spawn(2, hvd -> {
+            NormNet synced = SyncBatchNorm.convert(new NormNet(2), hvd);
+            trainWithGuard(hvd, synced);
+            assertThatThrownBy(() -> trainWithGuard(hvd, new NormNet(2)))
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.DIVERGED))
+                    .hasMessageContainingAll("the same buffers", "running_mean\"");
+            return null;
+        });
+    }
+
+    private static void trainWithGuard(HvdContext hvd, NormNet net) {
+        var optimizer = DistributedOptimizer.wrap(
+                        new TorchOptimizer(new SGD(net.parameters(), Models.sgd(0.01)), net.named_parameters()))
+                .context(hvd)
+                .buffers(TorchTensors.buffers(net))
+                .compareParametersEvery(1)
+                .build();
+        for (int step = 0; step < 3; step++) {
+            optimizer.zeroGradients();
+            net.loss(8 * step + 4 * hvd.rank(), 8 * step + 4 * hvd.rank() + 4).backward();
+            optimizer.step();
+        }
+    }
+
+    @Test
+    void whatBackwardNeedsGoesWithTheGraph() {
+        int before = GraphHook.living();
+        Hvd.spawn(2, hvd -> {
+            var layer = new SyncBatchNorm1d(hvd, "norm", new BatchNormOptions(3));
+            for (int round = 0; round < 200; round++) {
+                try (PointerScope scope = new PointerScope()) {
+                    Tensor x = samples(hvd.rank(), hvd.rank() + 4, 3);
+                    x.requires_grad_(true);
+                    layer.forward(x).square().sum().backward();
+                    assertThat(GraphHook.living()).isLessThanOrEqualTo(before + 2);
+                }
+            }
+            return null;
+        });
+        assertThat(GraphHook.living()).isLessThanOrEqualTo(before);
+    }
+}
