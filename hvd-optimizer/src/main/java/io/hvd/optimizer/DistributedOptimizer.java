@@ -66,9 +66,8 @@ public final class DistributedOptimizer implements Optimizer {
             places.put(parameters.get(i).name(), i);
         }
         this.adasum = builder.adasum(set, parameters);
-        this.alone = !set.included()
-                || adasum != null
-                || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
+        this.alone =
+                !set.included() || adasum != null || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
         this.settingsCheck = new SettingsCheck(set, inner, builder.scope);
         if (builder.settingsMayDiffer || alone) {
             settingsCheck.skip();
