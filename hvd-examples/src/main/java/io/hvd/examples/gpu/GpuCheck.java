@@ -20,8 +20,8 @@ import org.apache.commons.cli.ParseException;
 
 /**
  * Checks the GPU part of hvd on a machine that has GPUs: the GPU of each rank (G1), the collectives on
- * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the times of collectives (G7), if it is named also beside LibTorch's own (G9).
- * Start it under mpirun with as many ranks as there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd
+ * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the times of collectives (G7),
+ * and of an allreduce beside LibTorch's own (G9) if the flags name that. Start it under mpirun with as many ranks as there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd
  * refuses the job, and with {@code --rank-dies} if the ranks that survive say who has died. With {@code --cpu} it
  * measures collectives of tensors on the CPU (G7, G9).
  *
