@@ -20,10 +20,11 @@ import org.apache.commons.cli.ParseException;
 
 /**
  * Checks the GPU part of hvd on a machine that has GPUs: the GPU of each rank (G1), the collectives on
- * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), and the times of collectives (G7), if it is named also beside LibTorch's own (G9).
- * Start it under mpirun with as many ranks as there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd
- * refuses the job, with {@code --rank-dies} if the ranks that survive say who has died, and with {@code --shrink} if NCCL
- * goes on without a rank. With {@code --cpu} it measures collectives of tensors on the CPU (G7, G9).
+ * GPUs against those on the host, by NCCL (G2) or without it (G3), the kernels (G4), the times of collectives (G7), and,
+ * if the flags name it, those of an allreduce beside LibTorch's own (G9). Start it under mpirun with as many ranks as
+ * there are GPUs; with {@code --more-ranks-than-gpus} it passes if hvd refuses the job, with {@code --rank-dies} if the
+ * ranks that survive say who has died, and with {@code --shrink} if NCCL goes on without a rank. With {@code --cpu} it
+ * measures collectives of tensors on the CPU (G7, G9).
  *
  * <p>Rank 0 prints the table of versions, one {@code CHECK} line per check and a {@code RESULT} line. The exit code is
  * 1 if a check failed, 2 if a check could not be run, for instance without a GPU, otherwise 0.

@@ -43,9 +43,9 @@ final class CharWriter {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             CharModel.Read read = model.read(device.onto(Tensor.create(new long[] {character}, 1, 1)), state);
-            // A pair of our own: the model's belongs to what it has returned, and ends with the scope. To detach it
-            // from
-            // the scope would free it.
+            // A pair of our own, since the model's belongs to what it has returned and ends with the scope. One
+            // reference
+            // more lets it outlive the scope; detaching it from the scope would free it.
             T_TensorTensor_T next =
                     new T_TensorTensor_T(read.state().get0(), read.state().get1()).retainReference();
             if (state != null) {

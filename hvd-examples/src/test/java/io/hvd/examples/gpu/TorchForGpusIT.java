@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -46,6 +47,18 @@ class TorchForGpusIT {
                 String name = each.getFileName().toString();
                 boolean natives = name.matches("pytorch-.*-linux-x86_64\\.jar");
                 Files.createSymbolicLink(folder.resolve("lib").resolve(name), natives ? Path.of(jar) : each);
+            }
+        }
+    }
+
+    /** Links to files outside of the folder are not left to whoever empties it. */
+    @AfterEach
+    void unlink() throws IOException {
+        if (train != null) {
+            try (var links = Files.newDirectoryStream(folder.resolve("lib"))) {
+                for (Path link : links) {
+                    Files.delete(link);
+                }
             }
         }
     }

@@ -24,7 +24,7 @@ class CharModelTest {
         TorchRuntime.load();
     }
 
-    /** So does the writer, while the training reads whole windows. */
+    /** The writer reads in this way, while the training reads whole windows. */
     @Test
     void readingCharacterByCharacterIsReadingAllAtOnce() {
         long[] characters = {3, 1, 4, 1, 0, 2, 2};
