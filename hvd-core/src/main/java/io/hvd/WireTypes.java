@@ -43,8 +43,9 @@ final class WireTypes {
 
     private static String cost(DType compressed) {
         return compressed == DType.FLOAT16 && Runtime.version().feature() < JDK_WITH_FLOAT16
-                ? "this JDK has no instruction for it, and JDK " + JDK_WITH_FLOAT16 + " or newer has"
-                : "the conversion takes about as long as the bytes that it spares";
+                ? "large tensors take several times as long as in float32, and less with JDK " + JDK_WITH_FLOAT16
+                        + " or newer, which has instructions for float16"
+                : "large tensors take about twice as long as in float32, or more";
     }
 
     private void say(Compression asked, DType compressed, boolean onCpu) {

@@ -3,19 +3,37 @@ package io.hvd.tensor;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.util.function.Supplier;
 
 /**
  * Conversions of whole arrays between float32 and the 16-bit formats, with the bits of {@link HalfFloat}; only which
  * NaN comes out of a NaN may differ.
  *
  * <p>From JDK 20 on {@link Float} has the conversions of float16 itself, and the JIT makes vector instructions of a
- * loop over them, also through a constant method handle. Older ones look floats up in a table.
+ * loop over them, also through a constant method handle. Older ones take a {@link HalfKernel}, if a library offers one, or
+ * look floats up in a table.
  */
 final class HalfRuns {
     private static final MethodHandle NARROW = ofTheJdk("floatToFloat16", short.class, float.class);
     private static final MethodHandle WIDEN = ofTheJdk("float16ToFloat", float.class, short.class);
 
+    /** For fewer elements the call of a kernel costs more than it saves. */
+    private static final int WORTH_A_KERNEL = 128;
+
+    /** Null as long as no library offers any. */
+    private static volatile ThreadLocal<HalfKernel> kernels;
+
     private HalfRuns() {}
+
+    static void use(Supplier<HalfKernel> ofEachThread) {
+        kernels = ThreadLocal.withInitial(ofEachThread);
+    }
+
+    /** Null where Java converts. */
+    private static HalfKernel kernel(int count) {
+        ThreadLocal<HalfKernel> offered = kernels;
+        return offered == null || count < WORTH_A_KERNEL ? null : offered.get();
+    }
 
     /** Null where this JDK has no such method. */
     private static MethodHandle ofTheJdk(String name, Class<?> result, Class<?> argument) {
@@ -87,12 +105,22 @@ final class HalfRuns {
     }
 
     private static void toFloat16(float[] from, short[] to, int count) {
+        HalfKernel kernel = kernel(count);
+        if (kernel != null) {
+            kernel.narrow(from, to, count);
+            return;
+        }
         for (int i = 0; i < count; i++) {
             to[i] = HalfFloat.toFloat16(from[i]);
         }
     }
 
     private static void fromFloat16(short[] from, float[] to, int count) {
+        HalfKernel kernel = kernel(count);
+        if (kernel != null) {
+            kernel.widen(from, to, count);
+            return;
+        }
         float[] floats = Table.FLOATS;
         for (int i = 0; i < count; i++) {
             to[i] = floats[from[i] & 0xffff];

@@ -86,6 +86,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
                             + " can be shared by ranks. Use SGD, Adam or another optimizer of one gradient per step");
         }
         TorchRuntime.shareCores();
+        TorchHalves.install();
         this.inner = inner;
         this.sparseAsDense = sparseAsDense;
         this.share = share;

@@ -1,0 +1,86 @@
+package io.hvd.optimizer.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
+import io.hvd.Hvd;
+import io.hvd.tensor.HalfFloat;
+import io.hvd.tensor.Tensor;
+import java.util.Random;
+import org.bytedeco.javacpp.PointerScope;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** LibTorch's conversions have the bits of Java's, to which a rank without LibTorch must come too. */
+@Timeout(60)
+class TorchHalvesTest {
+    private static final int SAMPLES = 1 << 20;
+
+    @BeforeAll
+    static void unpack() {
+        TorchRuntime.prepare();
+        TorchHalves.install();
+    }
+
+    @Test
+    void allHalvesBecomeTheFloatsThatTheyAre() {
+        short[] halves = new short[1 << 16];
+        for (int bits = 0; bits < halves.length; bits++) {
+            halves[bits] = (short) bits;
+        }
+        float[] floats = new float[halves.length];
+        new TorchHalves().widen(halves, floats, floats.length);
+        for (int bits = 0; bits < halves.length; bits++) {
+            float expected = HalfFloat.fromFloat16(halves[bits]);
+            if (Float.floatToIntBits(floats[bits]) != Float.floatToIntBits(expected)) {
+                assertThat(floats[bits]).as("bits %04x", bits).isEqualTo(expected);
+            }
+        }
+    }
+
+    /** Floats of all exponents, half of them in the middle between two halves or right beside it. */
+    @Test
+    void floatsBecomeTheNearestHalves() {
+        Random random = new Random(3);
+        float[] floats = new float[SAMPLES];
+        for (int i = 0; i < SAMPLES; i++) {
+            int bits = random.nextInt();
+            floats[i] = Float.intBitsToFloat(i % 2 == 0 ? bits : (bits & -0x1000) + random.nextInt(3) - 1);
+        }
+        short[] found = new short[SAMPLES];
+        new TorchHalves().narrow(floats, found, SAMPLES);
+        for (int i = 0; i < SAMPLES; i++) {
+            short expected = HalfFloat.toFloat16(floats[i]);
+            boolean same = Float.isNaN(floats[i]) ? Float.isNaN(HalfFloat.fromFloat16(found[i])) : found[i] == expected;
+            if (!same) {
+                assertThat(found[i]).as("%a", floats[i]).isEqualTo(expected);
+            }
+        }
+    }
+
+    /** The memory of a thread's kernel must outlive the scope in which the thread first converts. */
+    @Test
+    void aScopeThatEndsTakesNoMemoryFromLaterConversions() {
+        Hvd.spawn(2, hvd -> {
+            float[] values = new float[5000];
+            for (int i = 0; i < values.length; i++) {
+                values[i] = i % 1000 + hvd.rank();
+            }
+            for (int round = 0; round < 200; round++) {
+                try (PointerScope scope = new PointerScope()) {
+                    float[] sums = hvd.allreduce(
+                                    "x",
+                                    Tensor.of(values),
+                                    AllreduceOptions.sum().withCompression(Compression.FP16))
+                            .toFloatArray();
+                    for (int i = 0; i < sums.length; i++) {
+                        assertThat(sums[i]).isEqualTo(2 * (i % 1000) + 1);
+                    }
+                }
+            }
+            return null;
+        });
+    }
+}
