@@ -61,9 +61,8 @@ public final class DistributedOptimizer implements Optimizer {
             places.put(parameters.get(i).name(), i);
         }
         this.adasum = builder.adasum(set, parameters);
-        this.alone = !set.included()
-                || adasum != null
-                || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
+        this.alone =
+                !set.included() || adasum != null || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
         this.settingsCheck = new SettingsCheck(set, inner, builder.scope);
         if (builder.settingsMayDiffer || alone) {
             settingsCheck.skip();
@@ -526,7 +525,7 @@ public final class DistributedOptimizer implements Optimizer {
             if (op != ReduceOp.ADASUM) {
                 return null;
             }
-            OptimizerCheck.requirePlainAdasum(predivide, compression, passesPerStep);
+            OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep);
             return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
         }
 

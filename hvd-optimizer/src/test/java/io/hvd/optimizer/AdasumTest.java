@@ -93,7 +93,9 @@ class AdasumTest {
         });
         results.forEach(result -> {
             for (int i = 0; i < LENGTHS.length; i++) {
-                assertThat(result.get(i)).as("the same bits").isEqualTo(results.get(0).get(i));
+                assertThat(result.get(i))
+                        .as("the same bits")
+                        .isEqualTo(results.get(0).get(i));
             }
         });
     }
@@ -117,10 +119,8 @@ class AdasumTest {
             double[] expected = expected(4, 3);
             for (int i = 0; i < mine.length; i++) {
                 assertThat((double) single[i]).isCloseTo(expected[i], Offset.offset(1e-5));
-                assertThat((double) ofHalf.toFloatArray()[i])
-                        .isCloseTo(expected[i], Offset.offset(2e-2));
-                assertThat((double) ofBrain.toFloatArray()[i])
-                        .isCloseTo(expected[i], Offset.offset(1e-1));
+                assertThat((double) ofHalf.toFloatArray()[i]).isCloseTo(expected[i], Offset.offset(2e-2));
+                assertThat((double) ofBrain.toFloatArray()[i]).isCloseTo(expected[i], Offset.offset(1e-1));
             }
             return null;
         });
@@ -149,9 +149,9 @@ class AdasumTest {
             assertThatThrownBy(() -> new Adasum(hvd))
                     .isInstanceOfSatisfying(
                             HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED))
-                    .hasMessageContainingAll("power of two", "found " + ranks, "expected " + below + " or " + 2 * below);
-            assertThatThrownBy(() -> optimizer(hvd, new float[1], new float[1]))
-                    .hasMessageContaining("found " + ranks);
+                    .hasMessageContainingAll(
+                            "power of two", "found " + ranks, "expected " + below + " or " + 2 * below);
+            assertThatThrownBy(() -> optimizer(hvd, new float[1], new float[1])).hasMessageContaining("found " + ranks);
             return null;
         });
     }
@@ -223,8 +223,7 @@ class AdasumTest {
                 optimizer.step();
                 double[] together = tree(moves);
                 for (int i = 0; i < 3; i++) {
-                    assertThat((double) value[i])
-                            .isCloseTo(start[i] + together[i], Offset.offset(1e-6));
+                    assertThat((double) value[i]).isCloseTo(start[i] + together[i], Offset.offset(1e-6));
                 }
             }
             assertThat(optimizer.lastStep().bytes()).isEqualTo(12);
@@ -253,6 +252,14 @@ class AdasumTest {
             assertThatThrownBy(builder::build)
                     .isInstanceOf(HvdException.class)
                     .hasMessageContainingAll("ADASUM", "compression FP16", "backwardPassesPerStep 1");
+            var sharded = ShardedOptimizer.ofArrays(
+                    hvd, new ArrayParameters().add("w", new float[1], new float[1]), share -> new Sgd(share, 0.1));
+            assertThatThrownBy(() -> DistributedOptimizer.wrap(sharded)
+                            .context(hvd)
+                            .op(ReduceOp.ADASUM)
+                            .build())
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContainingAll("ADASUM", "ShardedOptimizer");
             return null;
         });
     }

@@ -14,6 +14,7 @@ import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.torch.TorchOptimizer;
+import io.hvd.tensor.ReduceOp;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Locale;
@@ -58,6 +59,7 @@ final class ImageTraining {
                         sharded != null
                                 ? sharded
                                 : new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
+                .op(options.adasum() ? ReduceOp.ADASUM : ReduceOp.AVERAGE)
                 .compression(options.compression())
                 .backwardPassesPerStep(options.passes())
                 .localReduction(LocalReduction.MEAN)

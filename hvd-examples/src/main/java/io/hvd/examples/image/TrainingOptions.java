@@ -3,6 +3,7 @@ package io.hvd.examples.image;
 import io.hvd.Compression;
 import io.hvd.examples.Flags;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -23,6 +24,7 @@ record TrainingOptions(
         Optional<Path> checkpoint,
         boolean resume,
         boolean sharded,
+        boolean adasum,
         boolean cuda) {
 
     /** An example's default values. */
@@ -56,16 +58,25 @@ record TrainingOptions(
                         "sharded-optimizer",
                         false,
                         "every rank keeps the optimizer state of its share of the parameters only")
+                .addOption(
+                        null,
+                        "use-adasum",
+                        false,
+                        "combine the ranks' steps by Adasum; the number of ranks is a power of two")
                 .addOption(TorchDevice.flag());
     }
 
-    /** The learning rate of every rank in an epoch, counted from 0, for this number of ranks. */
+    /**
+     * The learning rate of every rank in an epoch, counted from 0, for this number of ranks. Adasum lengthens the steps itself
+     * where the ranks' directions differ.
+     */
     double learningRate(int epoch, int ranks) {
-        return learningRate * ranks * Math.pow(decay, epoch);
+        return learningRate * (adasum ? 1 : ranks) * Math.pow(decay, epoch);
     }
 
     static TrainingOptions from(CommandLine line, Defaults defaults) throws ParseException {
         requireFileToResume(line);
+        requireAdasumAlone(line);
         return new TrainingOptions(
                 Flags.count(line, "epochs", defaults.epochs, 1),
                 Flags.count(line, "batch-size", defaults.batchSize, 1),
@@ -82,6 +93,7 @@ record TrainingOptions(
                 Flags.path(line, "checkpoint"),
                 line.hasOption("resume"),
                 line.hasOption("sharded-optimizer"),
+                line.hasOption("use-adasum"),
                 TorchDevice.isCuda(line));
     }
 
@@ -92,6 +104,17 @@ record TrainingOptions(
             throw new ParseException("--fp16-allreduce and --bf16-allreduce exclude each other");
         }
         return fp16 ? Compression.FP16 : bf16 ? Compression.BF16 : Compression.NONE;
+    }
+
+    /** Adasum combines whole steps, so there are no gradients on the way and no shares. */
+    private static void requireAdasumAlone(CommandLine line) throws ParseException {
+        List<String> others =
+                List.of("fp16-allreduce", "bf16-allreduce", "backward-passes-per-step", "sharded-optimizer");
+        for (String other : others) {
+            if (line.hasOption("use-adasum") && line.hasOption(other)) {
+                throw new ParseException("--use-adasum and --" + other + " exclude each other");
+            }
+        }
     }
 
     static void requireFileToResume(CommandLine line) throws ParseException {
