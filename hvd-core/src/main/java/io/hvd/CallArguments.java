@@ -50,7 +50,10 @@ final class CallArguments {
     void requireReduces(String name, OpKind kind, Tensor input, AllreduceOptions options) {
         Objects.requireNonNull(input, "tensor");
         if (options.op() == ReduceOp.ADASUM) {
-            throw new HvdException(ErrorId.UNSUPPORTED, kind + " of " + name + ": ADASUM is not there yet");
+            throw new HvdException(
+                    ErrorId.UNSUPPORTED,
+                    kind + " of " + name + ": ADASUM is done by an optimizer"
+                            + " (DistributedOptimizer with op ADASUM) or by io.hvd.optimizer.Adasum, not by a collective");
         }
         input.dtype().refuses(options.op()).ifPresent(why -> {
             throw bad(kind, name, why);

@@ -3,6 +3,7 @@ package io.hvd.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.hvd.testing.Job;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -43,6 +44,18 @@ class DigitsTrainingIT {
     @Test
     void fourRanksLearnAsWell() {
         requireLearning(4);
+    }
+
+    @Test
+    void adasumLearnsOnTwoRanksAndRefusesThree() {
+        ResultLine result = ResultLine.of(TrainJar.horovodrun(2, withEpochs("--use-adasum")));
+
+        assertThat(result.loss()).isNotEqualTo(onTwoRanks.loss());
+        assertThat(result.accuracy()).isBetween(FAIR, 1.0);
+
+        Job refused = TrainJar.horovodrun(3, withEpochs("--use-adasum"));
+        assertThat(refused.exitCode()).isNotZero();
+        assertThat(refused.output()).contains("power of two: found 3 ranks [0, 1, 2], expected 2 or 4");
     }
 
     @Test

@@ -599,7 +599,7 @@ public final class DistributedOptimizer implements Optimizer {
             if (op != ReduceOp.ADASUM) {
                 return null;
             }
-            OptimizerCheck.requirePlainAdasum(predivide, compression, passesPerStep);
+            OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep);
             return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
         }
 

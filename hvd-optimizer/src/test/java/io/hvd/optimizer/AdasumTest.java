@@ -252,6 +252,14 @@ class AdasumTest {
             assertThatThrownBy(builder::build)
                     .isInstanceOf(HvdException.class)
                     .hasMessageContainingAll("ADASUM", "compression FP16", "backwardPassesPerStep 1");
+            var sharded = ShardedOptimizer.ofArrays(
+                    hvd, new ArrayParameters().add("w", new float[1], new float[1]), share -> new Sgd(share, 0.1));
+            assertThatThrownBy(() -> DistributedOptimizer.wrap(sharded)
+                            .context(hvd)
+                            .op(ReduceOp.ADASUM)
+                            .build())
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContainingAll("ADASUM", "ShardedOptimizer");
             return null;
         });
     }

@@ -17,6 +17,7 @@ import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.tensor.Device;
+import io.hvd.tensor.ReduceOp;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Locale;
@@ -63,6 +64,7 @@ final class ImageTraining {
                         sharded != null
                                 ? sharded
                                 : new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
+                .op(options.adasum() ? ReduceOp.ADASUM : ReduceOp.AVERAGE)
                 .compression(options.compression())
                 .backwardPassesPerStep(options.passes())
                 .localReduction(LocalReduction.MEAN)

@@ -4,6 +4,7 @@ import io.hvd.Compression;
 import io.hvd.examples.CompressionFlags;
 import io.hvd.examples.Flags;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -25,6 +26,7 @@ record TrainingOptions(
         Optional<Path> checkpoint,
         boolean resume,
         boolean sharded,
+        boolean adasum,
         boolean cuda) {
 
     /** An example's default values. */
@@ -59,16 +61,25 @@ record TrainingOptions(
                         "sharded-optimizer",
                         false,
                         "every rank keeps the optimizer state of its share of the parameters only")
+                .addOption(
+                        null,
+                        "use-adasum",
+                        false,
+                        "combine the ranks' steps by Adasum; the number of ranks is a power of two")
                 .addOption(TorchDevice.flag());
     }
 
-    /** The learning rate of every rank in an epoch, counted from 0, for this number of ranks. */
+    /**
+     * The learning rate of every rank in an epoch, counted from 0, for this number of ranks. Adasum lengthens the steps itself
+     * where the ranks' directions differ.
+     */
     double learningRate(int epoch, int ranks) {
-        return learningRate * ranks * Math.pow(decay, epoch);
+        return learningRate * (adasum ? 1 : ranks) * Math.pow(decay, epoch);
     }
 
     static TrainingOptions from(CommandLine line, Defaults defaults) throws ParseException {
         requireFileToResume(line);
+        requireAdasumAlone(line);
         return new TrainingOptions(
                 Flags.count(line, "epochs", defaults.epochs, 1),
                 Flags.count(line, "batch-size", defaults.batchSize, 1),
@@ -86,11 +97,23 @@ record TrainingOptions(
                 Flags.path(line, "checkpoint"),
                 line.hasOption("resume"),
                 line.hasOption("sharded-optimizer"),
+                line.hasOption("use-adasum"),
                 TorchDevice.isCuda(line));
     }
 
     static Compression compression(CommandLine line) throws ParseException {
         return CompressionFlags.of(line);
+    }
+
+    /** Adasum combines whole steps, so there are no gradients on the way and no shares. */
+    private static void requireAdasumAlone(CommandLine line) throws ParseException {
+        List<String> others =
+                List.of("fp16-allreduce", "bf16-allreduce", "backward-passes-per-step", "sharded-optimizer");
+        for (String other : others) {
+            if (line.hasOption("use-adasum") && line.hasOption(other)) {
+                throw new ParseException("--use-adasum and --" + other + " exclude each other");
+            }
+        }
     }
 
     static void requireFileToResume(CommandLine line) throws ParseException {

@@ -67,12 +67,12 @@ class SyncedResNetIT {
     }
 
     private static double distance(Tensor found, Tensor expected) {
-        float[] a = (float[]) found.toArray();
-        float[] b = (float[]) expected.toArray();
+        double[] a = (double[]) found.toArray();
+        double[] b = (double[]) expected.toArray();
         double difference = 0;
         double length = 0;
         for (int i = 0; i < b.length; i++) {
-            difference += Math.pow((double) a[i] - b[i], 2);
+            difference += Math.pow(a[i] - b[i], 2);
             length += Math.pow(b[i], 2);
         }
         return Math.sqrt(difference / length);
