@@ -14,7 +14,7 @@ import java.util.Objects;
 /**
  * Combines the ranks' tensors so that what points the same way is averaged and what is orthogonal is added:
  * <pre>
- *   a' = (1 - a.b / 2|a|<sup>2</sup>) a + (1 - a.b / 2|b|<sup>2</sup>) b
+ *   a' = (1 - a.b / 2 a.a) a + (1 - a.b / 2 b.b) b
  * </pre>
  * for each pair of ranks, then for each pair of pairs, and so on; each tensor by itself, with products summed in double precision,
  * and a factor of 1 for a tensor whose square is less than the root of the smallest normal number. The number of ranks is a power of
