@@ -420,21 +420,45 @@ extern "C" int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
     return copyNow("cuMemcpyDtoH", {from, bytes, device()}, to, (const void*) from);
 }
 
-extern "C" int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void* handle) {
+/** Writes one value to elements, each of which begins so many bytes after the one before. */
+template <typename T>
+static int setMemory(const char* call, uint64_t to, T value, size_t pitch, size_t count, void* handle) {
     int code = SUCCESS;
-    Range range = {to, bytes, device()};
-    std::shared_ptr<Stream> stream = streamOf(handle, "cuMemsetD8Async", &code);
+    Range range = {to, count == 0 ? 0 : (count - 1) * pitch + sizeof(T), device()};
+    std::shared_ptr<Stream> stream = streamOf(handle, call, &code);
     if (stream == nullptr) {
         return code;
     }
-    if (!range.isThere()) {
-        return range.missing("cuMemsetD8Async");
+    if (to % sizeof(T) != 0 || !range.isThere()) {
+        return range.missing(call);
     }
     stream->queue([=] {
-        requireStill(range, "cuMemsetD8Async");
-        std::memset((void*) to, value, bytes);
+        requireStill(range, call);
+        for (size_t i = 0; i < count; i++) {
+            std::memcpy((char*) to + i * pitch, &value, sizeof(T));
+        }
     });
     return SUCCESS;
+}
+
+extern "C" int cuMemsetD8Async(uint64_t to, unsigned char value, size_t count, void* stream) {
+    return setMemory("cuMemsetD8Async", to, value, 1, count, stream);
+}
+
+extern "C" int cuMemsetD16Async(uint64_t to, unsigned short value, size_t count, void* stream) {
+    return setMemory("cuMemsetD16Async", to, value, 2, count, stream);
+}
+
+extern "C" int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void* stream) {
+    return setMemory("cuMemsetD32Async", to, value, 4, count, stream);
+}
+
+extern "C" int cuMemsetD2D32Async(
+        uint64_t to, size_t pitch, unsigned value, size_t width, size_t height, void* stream) {
+    if (width != 1 || pitch % 4 != 0) {
+        return refused(NOT_SUPPORTED, "cuMemsetD2D32Async of %zu columns, %zu bytes apart", width, pitch);
+    }
+    return setMemory("cuMemsetD2D32Async", to, value, pitch, height, stream);
 }
 
 // ---- streams and events ----

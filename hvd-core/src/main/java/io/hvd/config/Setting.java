@@ -75,8 +75,8 @@ public enum Setting {
             "HVD_GPU_RESULT_BYTES",
             "268435456",
             JOB,
-            "bytes of GPU memory that are kept for later results when results have been garbage-collected; 0 frees such"
-                    + " memory at once, which waits for all work of the GPU"),
+            "bytes of GPU memory that are kept for later results when results have been garbage-collected, besides what"
+                    + " work of the GPU may still use; 0 frees such memory at once, which waits for all work of the GPU"),
     HIERARCHICAL_ALLREDUCE(
             "HOROVOD_HIERARCHICAL_ALLREDUCE",
             "0",

@@ -4,15 +4,19 @@ import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.backend.cuda.CudaEvent;
 import io.hvd.backend.cuda.CudaStream;
 import io.hvd.backend.cuda.PinnedStage;
+import io.hvd.error.HvdException;
 import io.hvd.tensor.DeviceMemory;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.function.IntFunction;
 
 /**
  * Fingerprints of tensors on GPUs. A tensor is copied to pinned memory piece by piece; while one piece is under way, the
- * processor takes in the piece before. The GPUs stay open once they have been used.
+ * processor takes in the piece before. The GPUs stay open once they have been used; the pinned memory is freed after
+ * each use. A thread of its own does the work, so that the caller's current GPU remains the current one.
  */
 final class DeviceFingerprints {
     static final int PIECE_BYTES = 1 << 20;
@@ -26,24 +30,52 @@ final class DeviceFingerprints {
     }
 
     /**
-     * The fingerprint of memory as it is when the work that is now queued on its stream is done. Makes the GPU the
-     * calling thread's current one.
+     * The fingerprints of memories as they are when the work that is now queued on their streams is done, in the same
+     * order. One thread at a time calls it.
      */
-    long of(DeviceMemory memory) {
-        return gpus.computeIfAbsent(memory.device().index(), index -> new Gpu(opener.apply(index)))
-                .fingerprint(memory);
+    long[] of(List<DeviceMemory> memories) {
+        if (memories.isEmpty()) {
+            return new long[0];
+        }
+        FutureTask<long[]> work = new FutureTask<>(() -> fingerprints(memories));
+        Thread thread = new Thread(work, "hvd-fingerprints");
+        thread.setDaemon(true);
+        thread.start();
+        try {
+            return work.get();
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof HvdException why ? why : new IllegalStateException(e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while the parameters on GPUs were compared", e);
+        }
     }
 
-    /** One GPU, with a stream for the copies and the memory for two pieces. */
+    private long[] fingerprints(List<DeviceMemory> memories) {
+        long[] values = new long[memories.size()];
+        for (int i = 0; i < values.length; i++) {
+            int index = memories.get(i).device().index();
+            Gpu gpu = gpus.computeIfAbsent(index, unopened -> new Gpu(opener.apply(unopened)));
+            values[i] = gpu.fingerprint(memories.get(i));
+        }
+        gpus.values().forEach(Gpu::freePieces);
+        return values;
+    }
+
+    /** One GPU, with a stream for the copies and, while it is in use, the memory for two pieces. */
     private static final class Gpu {
         private final CudaDevice cuda;
         private final CudaStream stream;
-        private final List<PinnedStage> pieces;
+        private List<PinnedStage> pieces = List.of();
 
         Gpu(CudaDevice cuda) {
             this.cuda = cuda;
             this.stream = cuda.createStream();
-            this.pieces = List.of(cuda.allocatePinned(PIECE_BYTES), cuda.allocatePinned(PIECE_BYTES));
+        }
+
+        private void freePieces() {
+            pieces.forEach(PinnedStage::close);
+            pieces = List.of();
         }
 
         /** A piece that is being copied. */
@@ -57,6 +89,9 @@ final class DeviceFingerprints {
 
         long fingerprint(DeviceMemory memory) {
             cuda.enter();
+            if (pieces.isEmpty()) {
+                pieces = List.of(cuda.allocatePinned(PIECE_BYTES), cuda.allocatePinned(PIECE_BYTES));
+            }
             stream.follow(memory.stream());
             Fingerprint fingerprint = new Fingerprint();
             Copy before = null;

@@ -9,6 +9,7 @@ import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -91,9 +92,7 @@ final class DivergenceGuard {
             return;
         }
         long start = System.nanoTime();
-        long[] hashes = parameters.stream()
-                .mapToLong(parameter -> hash(parameter.value()))
-                .toArray();
+        long[] hashes = hashes();
         long all = 0;
         for (long hash : hashes) {
             all = 31 * all + hash;
@@ -150,10 +149,27 @@ final class DivergenceGuard {
         throw new IllegalStateException("the sum of hashes differs, and no hash does");
     }
 
-    private long hash(Tensor tensor) {
-        if (tensor.memory() instanceof DeviceMemory memory) {
-            return onGpus.of(memory);
+    private long[] hashes() {
+        long[] hashes = new long[parameters.size()];
+        List<Integer> places = new ArrayList<>();
+        List<DeviceMemory> memories = new ArrayList<>();
+        for (int i = 0; i < hashes.length; i++) {
+            Tensor value = parameters.get(i).value();
+            if (value.memory() instanceof DeviceMemory memory) {
+                places.add(i);
+                memories.add(memory);
+            } else {
+                hashes[i] = hash(value);
+            }
         }
+        long[] fingerprints = onGpus.of(memories);
+        for (int i = 0; i < fingerprints.length; i++) {
+            hashes[places.get(i)] = fingerprints[i];
+        }
+        return hashes;
+    }
+
+    private long hash(Tensor tensor) {
         Fingerprint fingerprint = new Fingerprint();
         int chunk = STAGE_BYTES / tensor.dtype().bytes();
         for (long from = 0; from < tensor.elements(); from += chunk) {

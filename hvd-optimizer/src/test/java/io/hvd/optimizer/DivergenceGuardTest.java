@@ -101,6 +101,27 @@ class DivergenceGuardTest {
         });
     }
 
+    /** The program goes on with the GPU that it has chosen, which is not the one of the parameters. */
+    @Test
+    void aComparisonLeavesTheCurrentGpuAndNoPinnedMemory() {
+        Hvd.spawn(2, hvd -> {
+            SimulatedGpu compared = new SimulatedGpu();
+            SimulatedGpu current = new SimulatedGpu();
+            List<Parameter> parameters = List.of(onGpu(compared, "large", 5, 0));
+            DivergenceGuard guard = new DivergenceGuard(hvd, parameters, 1, "", index -> compared.device());
+            current.enter();
+            for (int step = 1; step <= 2; step++) {
+                guard.stepped();
+                assertThat(compared.pinnedBuffers()).isZero();
+                assertThat(current.allocate(8))
+                        .as("the current GPU takes calls")
+                        .isPositive();
+            }
+            assertThat(compared.mostPinnedBuffers()).isEqualTo(2);
+            return null;
+        });
+    }
+
     private static Parameter onGpu(SimulatedGpu gpu, String name, int elements, long stream) {
         Tensor zeros = Tensor.zeros(DType.FLOAT32, Shape.of(elements));
         Tensor value = gpu.copyOf(zeros, Device.cuda(0), stream);

@@ -37,6 +37,14 @@ interface CudaCalls {
     /** Queues the writing of zeros. */
     void clear(long address, long bytes, long stream);
 
+    /**
+     * Queues the writing of one value to all elements of a range.
+     *
+     * @param value the bits of an element; those beyond its width do not count
+     * @param width bytes of an element: 1, 2, 4 or 8
+     */
+    void fill(long address, long value, int width, long elements, long stream);
+
     /** Makes a stream that does not wait for the default stream. */
     long createStream();
 

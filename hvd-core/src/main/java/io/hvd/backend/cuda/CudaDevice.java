@@ -65,6 +65,16 @@ public final class CudaDevice implements AutoCloseable {
         cuda.clear(address, bytes, stream);
     }
 
+    /**
+     * Queues the writing of one value to all elements of a range, and waits for nothing.
+     *
+     * @param value the bits of an element; those beyond its width do not count
+     * @param width bytes of an element: 1, 2, 4 or 8
+     */
+    public void fill(long address, long value, int width, long elements, long stream) {
+        cuda.fill(address, value, width, elements, stream);
+    }
+
     /** Allocates memory of the host that the GPU reads and writes by itself. */
     public PinnedStage allocatePinned(int bytes) {
         return new PinnedStage(cuda, bytes);

@@ -21,6 +21,9 @@ import static jcuda.driver.JCudaDriver.cuMemFree;
 import static jcuda.driver.JCudaDriver.cuMemFreeHost;
 import static jcuda.driver.JCudaDriver.cuMemcpyDtoHAsync;
 import static jcuda.driver.JCudaDriver.cuMemcpyHtoDAsync;
+import static jcuda.driver.JCudaDriver.cuMemsetD16Async;
+import static jcuda.driver.JCudaDriver.cuMemsetD2D32Async;
+import static jcuda.driver.JCudaDriver.cuMemsetD32Async;
 import static jcuda.driver.JCudaDriver.cuMemsetD8Async;
 import static jcuda.driver.JCudaDriver.cuModuleGetFunction;
 import static jcuda.driver.JCudaDriver.cuModuleLoadData;
@@ -144,6 +147,25 @@ final class InstalledCuda implements CudaCalls {
     @Override
     public void clear(long address, long bytes, long stream) {
         check("cuMemsetD8Async", () -> cuMemsetD8Async(memory(address), (byte) 0, bytes, stream(stream)));
+    }
+
+    /** CUDA has no call for elements of 8 bytes: each half of them is a column, 4 bytes wide, of a matrix. */
+    @Override
+    public void fill(long address, long value, int width, long elements, long stream) {
+        CUdeviceptr start = memory(address);
+        CUstream queue = stream(stream);
+        switch (width) {
+            case 1 -> check("cuMemsetD8Async", () -> cuMemsetD8Async(start, (byte) value, elements, queue));
+            case 2 -> check("cuMemsetD16Async", () -> cuMemsetD16Async(start, (short) value, elements, queue));
+            case 4 -> check("cuMemsetD32Async", () -> cuMemsetD32Async(start, (int) value, elements, queue));
+            case 8 -> {
+                check("cuMemsetD2D32Async", () -> cuMemsetD2D32Async(start, 8, (int) value, 1, elements, queue));
+                check(
+                        "cuMemsetD2D32Async",
+                        () -> cuMemsetD2D32Async(memory(address + 4), 8, (int) (value >>> 32), 1, elements, queue));
+            }
+            default -> throw new IllegalArgumentException("elements of " + width + " bytes");
+        }
     }
 
     @Override

@@ -10,7 +10,6 @@ import io.hvd.backend.cuda.Segment;
 import io.hvd.config.GpuSettings;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.spi.DataPlane;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
 import io.hvd.tensor.DType;
@@ -19,6 +18,8 @@ import io.hvd.tensor.DeviceMemory;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.lang.ref.Cleaner;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -147,31 +148,19 @@ final class RankGpu implements AutoCloseable {
     }
 
     /**
-     * Makes a tensor as {@link #output} does, and queues work that sets all its elements to one value.
+     * Makes a tensor as {@link #output} does, and queues work that sets all its elements to one value. It waits for nothing.
      *
      * @param element a tensor of one element in the host's memory
      */
     Tensor filled(Tensor element, Shape shape) {
         Tensor filled = output(element.dtype(), shape);
-        if (filled.elements() > 0 && DataPlane.isZero(element)) {
-            cuda.clear(address(filled), filled.bytes(), stream());
-        } else if (filled.elements() > 0) {
-            fill(element, address(filled), filled.elements());
+        if (filled.elements() > 0) {
+            int width = element.dtype().bytes();
+            ByteBuffer bits = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            new Converter().pack(element, 0, 1, bits, 0, element.dtype(), 1.0);
+            cuda.fill(address(filled), bits.getLong(0), width, filled.elements(), stream());
         }
         return filled;
-    }
-
-    /** Copies the element to the GPU, and then doubles the filled part until all is filled. */
-    private void fill(Tensor element, long address, long elements) {
-        DType type = element.dtype();
-        stream.await(); // the stage on the host may still be in use
-        new Converter().pack(element, 0, 1, pinned(0).buffer(), 0, type, 1.0);
-        pinned(0).copyToDevice(0, address, type.bytes(), stream());
-        for (long done = 1; done < elements; done *= 2) {
-            long to = address + done * type.bytes();
-            convert(List.of(new Segment(address, to, Math.min(done, elements - done))), Conversion.copy(type));
-        }
-        stream.await();
     }
 
     /**

@@ -2,6 +2,7 @@ package io.hvd.backend.cuda;
 
 import io.hvd.error.HvdException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.concurrent.locks.LockSupport;
 import jcuda.driver.JCudaDriver;
 
@@ -47,6 +48,19 @@ public final class CallsOnHost {
         say("aligned " + first % 256, () -> {});
         say("clear all", () -> cuda.clear(first, 257, 0));
         say("clear one too many", () -> cuda.clear(first, 258, 0));
+        for (int width : new int[] {1, 2, 4, 8}) {
+            say("fill all of " + width, () -> cuda.fill(first, 0x8877665544332211L, width, 256 / width, 0));
+            say("filled by " + width + " " + Long.toHexString(start(first)), () -> {});
+            say("fill one too many of " + width, () -> cuda.fill(first, 1, width, 257 / width + 1, 0));
+        }
+    }
+
+    /** The first 8 bytes as a number. */
+    private long start(long memory) {
+        ByteBuffer read = cuda.allocatePinned(8);
+        cuda.copyToHost(read, 0, memory, 8, 0);
+        cuda.awaitStream(0);
+        return read.order(ByteOrder.LITTLE_ENDIAN).getLong(0);
     }
 
     /** What one stream writes another one reads too early, but for an event between them. */

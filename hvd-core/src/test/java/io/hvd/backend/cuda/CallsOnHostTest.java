@@ -35,6 +35,10 @@ class CallsOnHostTest {
         "free again, CUDA_ERROR_INVALID_VALUE",
         "clear what is freed, CUDA_ERROR_INVALID_VALUE",
         "clear one too many, CUDA_ERROR_INVALID_VALUE",
+        "fill one too many of 1, CUDA_ERROR_INVALID_VALUE",
+        "fill one too many of 2, CUDA_ERROR_INVALID_VALUE",
+        "fill one too many of 4, CUDA_ERROR_INVALID_VALUE",
+        "fill one too many of 8, CUDA_ERROR_INVALID_VALUE",
         "launch of too many threads, CUDA_ERROR_INVALID_VALUE",
         "unknown kernel, CUDA_ERROR_NOT_FOUND",
         "text for PTX, CUDA_ERROR_INVALID_IMAGE",
@@ -44,6 +48,13 @@ class CallsOnHostTest {
     void whatIsWrongIsRefused(String call, String error) {
         assertThat(answer(call)).contains("failed: " + error);
         assertThat(job.lines("host GPU: ")).isNotEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 1111111111111111", "2, 2211221122112211", "4, 4433221144332211", "8, 8877665544332211"})
+    void allElementsAreFilledWhateverTheirWidth(int width, String bytes) {
+        assertThat(answer("fill all of " + width)).isEqualTo("done");
+        assertThat(answer("filled by " + width + " " + bytes)).isEqualTo("done");
     }
 
     @Test

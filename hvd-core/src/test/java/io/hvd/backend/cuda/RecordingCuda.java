@@ -117,6 +117,11 @@ final class RecordingCuda implements CudaCalls {
     }
 
     @Override
+    public void fill(long address, long value, int width, long elements, long stream) {
+        calls.add("fill " + elements + " of " + width + " bytes at " + hex(address) + on(stream));
+    }
+
+    @Override
     public void enter() {
         // There is one.
     }

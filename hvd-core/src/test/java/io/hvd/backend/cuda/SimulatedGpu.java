@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
@@ -45,6 +46,8 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     private final AtomicLong handles = new AtomicLong(1);
     private long nextAddress = 1L << 40;
     private volatile Throwable failure;
+    private final AtomicInteger pinned = new AtomicInteger();
+    private final AtomicInteger mostPinned = new AtomicInteger();
     private volatile int mostBlocks = Integer.MAX_VALUE;
     /** Those whose work every call that allocates or frees memory waits for; none in a process with one GPU. */
     private volatile Collection<SimulatedGpu> sameProcess = List.of();
@@ -134,6 +137,16 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
         return memory.size();
     }
 
+    /** Pinned buffers that nobody has freed. */
+    public int pinnedBuffers() {
+        return pinned.get();
+    }
+
+    /** The most pinned buffers that there have been at a time. */
+    public int mostPinnedBuffers() {
+        return mostPinned.get();
+    }
+
     @Override
     public int driverVersion() {
         return 13000;
@@ -214,12 +227,14 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     public ByteBuffer allocatePinned(int bytes) {
         requireCurrent();
         awaitProcess();
+        mostPinned.accumulateAndGet(pinned.incrementAndGet(), Math::max);
         return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
     }
 
     @Override
     public void freePinned(ByteBuffer buffer) {
         awaitProcess();
+        pinned.decrementAndGet();
         // The garbage collector's business here.
     }
 
@@ -242,6 +257,17 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
             ByteBuffer block = at(address);
             for (int i = 0; i < bytes; i++) {
                 block.put(i, (byte) 0);
+            }
+        });
+    }
+
+    @Override
+    public void fill(long address, long value, int width, long elements, long stream) {
+        requireCurrent();
+        enqueue(stream, () -> {
+            ByteBuffer block = at(address);
+            for (int i = 0; i < elements * width; i++) {
+                block.put(i, (byte) (value >>> 8 * (i % width)));
             }
         });
     }
