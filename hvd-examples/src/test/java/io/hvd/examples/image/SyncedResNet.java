@@ -9,14 +9,11 @@ import io.hvd.optimizer.torch.StateDict;
 import io.hvd.optimizer.torch.SyncBatchNorm;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.optimizer.torch.TorchTensors;
-import io.hvd.tensor.DType;
-import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Random;
-import java.util.TreeMap;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
@@ -31,7 +28,7 @@ final class SyncedResNet {
     private static final int STEPS = 20;
     private static final int BATCH = 64;
     private static final int SIDE = 32;
-    private static final int WIDTH = 16;
+    private static final int WIDTH = 8;
 
     private SyncedResNet() {}
 
@@ -67,9 +64,7 @@ final class SyncedResNet {
             }
         }
         if (hvd.rank() == 0) {
-            TreeMap<String, Tensor> state = StateDict.of(net);
-            state.values().removeIf(tensor -> tensor.dtype() != DType.FLOAT64);
-            new Checkpoint(state, Map.of()).write(file);
+            new Checkpoint(StateDict.of(net), Map.of()).write(file);
         }
     }
 
