@@ -224,9 +224,10 @@ judge_torch() {
     fi
 }
 
+# An error's sentence says more than the end of its stack trace.
 refusal_or_last_words() {
     local refused
-    refused=$(grep -m 1 -ao '\[HVD-[0-9]*\].*' "$work/out" || true)
+    refused=$(grep -a '^hvd: FAILED: ' "$work/out" | grep -m 1 -o '\[HVD-[0-9]*\].*' || true)
     if [[ -n $refused ]]; then printf '%s\n' "$refused" | shortened; else last_words; fi
 }
 

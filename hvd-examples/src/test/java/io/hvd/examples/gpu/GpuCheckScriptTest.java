@@ -320,7 +320,9 @@ class GpuCheckScriptTest {
     @Test
     void aTrainingThatLearnsTooLittleOrIsRefusedFailsWithItsReason() throws IOException {
         machine.answer("G8-mnist", "RESULT example=mnist ranks=1 loss=2.3 accuracy=0.11\n")
-                .answer("G8-cifar10", "x: [HVD-107] --device cuda on rank 0: no\nafter it\n")
+                .answer(
+                        "G8-cifar10",
+                        "INFO [HVD-201] x\nhvd: FAILED: rank 0 threw E: [HVD-107] --device cuda on rank 0: no\nafter it\n")
                 .code("G8-cifar10", 1);
 
         Job job = machine.check("--only", "G8", "--ranks", "1");
