@@ -59,6 +59,25 @@ class CifarTrainingTest {
         assertThat(end.top5()).isGreaterThan(0.75);
     }
 
+    /** One step over all eight images; the first batch norm sees the same values wherever they are. */
+    @Test
+    void synchronisedBatchNormsFollowTheBatchesOfAllRanks() throws Exception {
+        String flags = "--width 2 -b 8 --train-images 8 --test-images 9 --workers 0 --epochs 1 --checkpoint ";
+        train(flags + folder.resolve("one"), 1);
+        train(flags + folder.resolve("plain"), 2);
+        train("--sync-bn " + flags + folder.resolve("synced"), 2);
+
+        assertThat(firstVariances("synced")).usingComparatorWithPrecision(1e-5f).containsExactly(firstVariances("one"));
+        assertThat(firstVariances("plain")).usingComparatorWithPrecision(1e-5f).isNotEqualTo(firstVariances("one"));
+    }
+
+    private float[] firstVariances(String file) throws Exception {
+        return Checkpoint.read(folder.resolve(file))
+                .tensors()
+                .get("model.bn1.running_var")
+                .toFloatArray();
+    }
+
     private static void trainOnTwoRanks(String flags) throws Exception {
         train("--width 2 -b 8 --train-images 24 --test-images 9 --workers 0 " + flags, 2);
     }
