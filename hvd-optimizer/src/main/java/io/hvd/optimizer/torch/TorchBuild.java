@@ -56,7 +56,10 @@ record TorchBuild(List<Path> folders, boolean forGpus) {
         for (Path folder : folders) {
             for (Path file : libraries(folder)) {
                 own.add(file.getFileName().toString());
-                needs.addAll(ElfLibrary.needs(file));
+                // JavaCPP leaves links to what another build has loaded, such as that for GPUs.
+                if (!Files.isSymbolicLink(file)) {
+                    needs.addAll(ElfLibrary.needs(file));
+                }
             }
         }
         needs.removeAll(own);

@@ -63,6 +63,20 @@ class TorchBuildTest {
         assertThat(new TorchBuild(List.of(folder), true).missing()).containsExactly("libabsent.so");
     }
 
+    /** In JavaCPP's cache such links stay when LibTorch's other build has been used. */
+    @Test
+    void aLinkToALibraryOfAnotherBuildIsNotAskedWhatItNeeds() throws IOException {
+        CppCompiler compiler = CppCompiler.required();
+        shared(compiler, "libabsent.so");
+        shared(compiler, "libc10_cuda.so", "-Wl,--no-as-needed", "-L" + folder, "-labsent");
+        Files.delete(folder.resolve("libabsent.so"));
+        Path other = Files.createDirectory(folder.resolve("other"));
+        Files.createSymbolicLink(other.resolve("libc10_cuda.so"), folder.resolve("libc10_cuda.so"));
+
+        assertThat(new TorchBuild(List.of(other), false).missing()).isEmpty();
+        assertThat(new TorchBuild(List.of(folder), true).missing()).containsExactly("libabsent.so");
+    }
+
     @Test
     void whyItIsNotLoadedNamesTheLibrariesAndTheDriver() throws IOException {
         CppCompiler compiler = CppCompiler.required();
