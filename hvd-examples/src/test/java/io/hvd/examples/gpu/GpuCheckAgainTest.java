@@ -11,6 +11,8 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Several calls of gpu-check.sh with one record, and the page that is made of records; on a made-up machine. */
 class GpuCheckAgainTest {
@@ -43,6 +45,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void theLimitEndsTheFirstCallInTheMiddleAndTheSecondGoesOnThere() throws IOException {
         machine.hangs("G7");
 
@@ -120,6 +123,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void theRecordIsWholeAfterEachCheckAndAnInterruptedCallSaysWhatIsLeft() throws IOException {
         machine.hangs("G4");
 
@@ -192,6 +196,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Execution(ExecutionMode.CONCURRENT)
     void withoutARecordTheCommandToGoOnNamesTheChecks() throws IOException {
         machine.hangs("G4");
 
