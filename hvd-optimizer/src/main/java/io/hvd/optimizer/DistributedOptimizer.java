@@ -109,6 +109,12 @@ public final class DistributedOptimizer implements Optimizer {
      * @throws HvdException if an allreduce has failed
      */
     public void synchronize() {
+        if (exchange.isLocal()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "step() or synchronize() of " + inWords() + ", on rank " + set.rank() + " of " + set.size()
+                            + ", inside noSync(): close its scope first, and run the last backward pass outside of it");
+        }
         if (alone) {
             gatherOwn();
             return;
@@ -237,6 +243,44 @@ public final class DistributedOptimizer implements Optimizer {
         }
         skipping = true;
         return () -> skipping = false;
+    }
+
+    /**
+     * Keeps gradients on this rank until the returned object is closed: backward passes add to them and exchange
+     * nothing, as with torch's {@code no_sync()}. The next backward pass outside of it exchanges the sum. Unlike {@link
+     * #backwardPassesPerStep(int)}, it leaves the number of passes to the program, and the ranks may differ in it.
+     *
+     * <pre>{@code
+     * optimizer.zeroGradients();
+     * try (var local = optimizer.noSync()) {
+     *     loss(first).backward();
+     * }
+     * loss(second).backward();
+     * optimizer.step();
+     * }</pre>
+     *
+     * @throws HvdException if gradients of this step are being averaged already, or inside another such scope
+     */
+    public NoSync noSync() {
+        List<String> inFlight = exchange.inFlight();
+        if (!inFlight.isEmpty() || exchange.isLocal()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "noSync() of " + inWords() + ", on rank " + set.rank() + " of " + set.size() + ", "
+                            + (exchange.isLocal()
+                                    ? "inside another noSync()"
+                                    : "while gradients of " + inFlight.stream().limit(3).toList()
+                                            + " are being averaged: the passes inside of it come before the one"
+                                            + " outside, then comes step()"));
+        }
+        exchange.keepLocal(true);
+        return () -> exchange.keepLocal(false);
+    }
+
+    /** Ends the effect of {@link #noSync()}. */
+    public interface NoSync extends AutoCloseable {
+        @Override
+        void close();
     }
 
     /** From now on {@link #step()} is refused, and this class steps by {@link #stepAsTheyAre()}. */

@@ -29,6 +29,8 @@ final class GradientExchange implements GradientSource.Listener {
     private final SettingsCheck settingsCheck;
 
     private int passesPerStep;
+    /** Whether backward passes stay on this rank and are not counted. */
+    private boolean local;
 
     /**
      * @param settingsCheck begins before the first gradients are sent
@@ -79,6 +81,15 @@ final class GradientExchange implements GradientSource.Listener {
         return started.isEmpty() && Arrays.stream(passes).allMatch(done -> done == 0);
     }
 
+    /** To be changed while nothing is in flight. */
+    synchronized void keepLocal(boolean keeps) {
+        local = keeps;
+    }
+
+    synchronized boolean isLocal() {
+        return local;
+    }
+
     /** To be changed between steps. */
     synchronized void passesPerStep(int count) {
         if (count != passesPerStep) {
@@ -104,6 +115,9 @@ final class GradientExchange implements GradientSource.Listener {
 
     @Override
     public synchronized boolean passed(int parameter) {
+        if (local) {
+            return false;
+        }
         if (++passes[parameter] > passesPerStep) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,

@@ -380,6 +380,33 @@ class DistributedOptimizerTest {
     }
 
     @Test
+    void insideNoSyncNothingTravelsAndStepsAreRefused() {
+        Hvd.spawn(2, hvd -> {
+            float[] gradient = {1 + hvd.rank()};
+            DistributedOptimizer optimizer = wrap(weights(gradient)).build();
+            try (var local = optimizer.noSync()) {
+                optimizer.gradientReady("p0");
+                optimizer.gradientReady("p0");
+                refused(optimizer::step, "inside noSync()", "on rank " + hvd.rank() + " of 2");
+                refused(optimizer::synchronize, "inside noSync()", "p0");
+                refused(optimizer::noSync, "inside another noSync()");
+                assertThat(gradient).containsExactly(1 + hvd.rank());
+            }
+            optimizer.gradientReady("p0");
+            refused(optimizer::noSync, "while gradients of [p0] are being averaged", "then comes step()");
+            optimizer.step();
+
+            assertThat(gradient).containsExactly(1.5f);
+            return null;
+        });
+    }
+
+    private static void refused(org.assertj.core.api.ThrowableAssert.ThrowingCallable call, String... words) {
+        assertThatThrownBy(call).isInstanceOf(HvdException.class).hasMessageContaining("HVD-401");
+        assertThatThrownBy(call).hasMessageContainingAll(words);
+    }
+
+    @Test
     void twoOptimizersWithScopesMayWorkInAnotherOrderOnEveryRank() {
         Hvd.spawn(2, hvd -> {
             float[] ofGenerator = {hvd.rank()};

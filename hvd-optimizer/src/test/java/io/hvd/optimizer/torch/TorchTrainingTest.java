@@ -26,6 +26,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Training with real LibTorch gradients, on rank threads whose backward passes run at the same time. */
 @Timeout(120)
@@ -113,6 +114,47 @@ class TorchTrainingTest {
         for (float[] ofRank : trained) {
             assertClose(ofRank, weights(plain), 1e-5);
         }
+    }
+
+    /** Rank 0 runs one pass alone before the exchange, rank 1 runs two. */
+    @ParameterizedTest(name = "buckets of {0} bytes")
+    @ValueSource(longs = {64, 1 << 20})
+    void passesInsideNoSyncAddUpOnTheirRankAndTravelWithTheNextOne(long bucketBytes) {
+        Models.Net plain = new Models.Net(7);
+        SGD sgd = new SGD(plain.parameters(), Models.sgd(0.05));
+        for (int step = 0; step < 5; step++) {
+            sgd.zero_grad();
+            Tensor sum = plain.loss(0, 2);
+            for (int from = 2; from < 10; from += 2) {
+                sum = sum.add(plain.loss(from, from + 2));
+            }
+            sum.mul(new org.bytedeco.pytorch.Scalar(0.5)).backward();
+            sgd.step();
+        }
+
+        List<float[]> trained = Hvd.spawn(2, hvd -> {
+            Models.Net net = new Models.Net(7);
+            var optimizer = DistributedOptimizer.wrap(
+                            new TorchOptimizer(new SGD(net.parameters(), Models.sgd(0.05)), net.named_parameters()))
+                    .bucketBytes(bucketBytes)
+                    .build();
+            for (int step = 0; step < 5; step++) {
+                optimizer.zeroGradients();
+                int from = hvd.rank() * 4;
+                try (var local = optimizer.noSync()) {
+                    for (int pass = 0; pass <= hvd.rank(); pass++) {
+                        net.loss(from, from + 2).backward();
+                        from += 2;
+                    }
+                }
+                net.loss(from, from + 2).backward();
+                optimizer.step();
+            }
+            return weights(net);
+        });
+
+        assertThat(trained.get(1)).isEqualTo(trained.get(0));
+        assertClose(trained.get(0), weights(plain), 1e-5);
     }
 
     @Test
