@@ -245,7 +245,9 @@ class MovementContractTest extends Contract {
             Arrays.fill(integers, 70_001);
             for (Compression kind : Compression.values()) {
                 AllreduceOptions options = SUM.withCompression(kind);
-                float expected = kind == Compression.NONE ? n * fine : n;
+                boolean onOneHost = hvd.localSize() == n;
+                boolean asTheyAre = kind == Compression.NONE || (kind == Compression.AUTO && onOneHost);
+                float expected = asTheyAre ? n * fine : n;
 
                 Tensor scattered = hvd.reducescatter("rs.half." + kind, Tensor.of(floats), options);
                 assertThat(scattered.dtype()).isEqualTo(DType.FLOAT32);
