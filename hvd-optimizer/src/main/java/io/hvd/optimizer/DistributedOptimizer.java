@@ -269,7 +269,8 @@ public final class DistributedOptimizer implements Optimizer {
                     "noSync() of " + inWords() + ", on rank " + set.rank() + " of " + set.size() + ", "
                             + (exchange.isLocal()
                                     ? "inside another noSync()"
-                                    : "while gradients of " + inFlight.stream().limit(3).toList()
+                                    : "while gradients of "
+                                            + inFlight.stream().limit(3).toList()
                                             + " are being averaged: the passes inside of it come before the one"
                                             + " outside, then comes step()"));
         }
