@@ -73,8 +73,8 @@ final class MomentsHook extends GraphHook {
                 gradient,
                 input,
                 new TensorOptional(),
-                new TensorOptional(moments.mean()),
-                new TensorOptional(moments.variance()),
+                new TensorOptional(wide(moments.mean())),
+                new TensorOptional(wide(moments.variance())),
                 new TensorOptional(),
                 new TensorOptional(),
                 false,
@@ -82,6 +82,11 @@ final class MomentsHook extends GraphHook {
                 new BoolPointer(3).put(0, false).put(1, true).put(2, true));
         return torch.cat(new TensorVector(
                 found.get2().to(ScalarType.Double), found.get1().to(ScalarType.Double)));
+    }
+
+    /** Beside statistics in single precision LibTorch adds up 16-bit gradients in single precision too. */
+    private static Tensor wide(Tensor statistics) {
+        return BatchMoments.isHalf(statistics.scalar_type().intern()) ? statistics.to(ScalarType.Float) : statistics;
     }
 
     @Override
