@@ -13,8 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
-import org.bytedeco.pytorch.AnyModule;
-import org.bytedeco.pytorch.AnyModuleVector;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNorm2dImpl;
 import org.bytedeco.pytorch.BatchNorm3dImpl;
@@ -148,27 +146,21 @@ final class BatchNormConversion {
     private SyncSequential synchronised(SequentialImpl sequence) {
         Module known = made.get(sequence.address());
         if (known == null) {
-            known = new SyncSequential(layers(sequence));
+            known = new SyncSequential(sequence, steps(sequence));
             made.put(sequence.address(), known);
         }
         return (SyncSequential) known;
     }
 
-    private List<SyncSequential.Layer> layers(SequentialImpl sequence) {
-        StringSharedModuleDict names = sequence.named_children();
-        List<SyncSequential.Layer> layers = new ArrayList<>();
-        AnyModuleVector.Iterator each = sequence.begin();
+    private Map<Long, SyncSequential.Step> steps(SequentialImpl sequence) {
+        Map<Long, SyncSequential.Step> steps = new HashMap<>();
         for (long i = 0; i < sequence.size(); i++) {
-            AnyModule layer = each.get();
-            layers.add(new SyncSequential.Layer(names.get(i).key().getString(), layer, step(sequence.ptr(i), layer)));
-            each.increment();
+            Module batchNorm = batchNorm(sequence.ptr(i));
+            if (batchNorm != null) {
+                steps.put(i, SyncSequential.step(synchronised(batchNorm)));
+            }
         }
-        return layers;
-    }
-
-    private SyncSequential.Step step(Module child, AnyModule layer) {
-        Module batchNorm = batchNorm(child);
-        return batchNorm != null ? SyncSequential.step(synchronised(batchNorm)) : layer::forward;
+        return steps;
     }
 
     private Module synchronised(Module batchNorm) {

@@ -11,11 +11,14 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.optimizer.DistributedOptimizer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNorm2dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SequentialImpl;
@@ -89,6 +92,40 @@ class SyncBatchNormTest {
                             whole.detach().narrow(0, hvd.rank(), 1).contiguous()));
             return null;
         });
+    }
+
+    /** The native layers that forward calls are those of the new sequence, not of the one that is garbage now. */
+    @Test
+    void aSequenceOutlivesTheOneWhosePlaceItHasTaken() {
+        Hvd.spawn(2, hvd -> {
+            List<Module> layers = new ArrayList<>();
+            SequentialImpl model = SyncBatchNorm.convert(denseAndNorm(layers), hvd);
+            Tensor x = samples(hvd.rank(), hvd.rank() + 4, 3);
+            float[] before = Models.floats(model.forward(x).detach());
+            for (int round = 0; round < 3; round++) {
+                Garbage.collect();
+                List<Module> inItsMemory = new ArrayList<>();
+                for (int i = 0; i < 200; i++) {
+                    inItsMemory.add(denseAndNorm(inItsMemory));
+                }
+                assertThat(Models.floats(model.forward(x).detach())).containsExactly(before);
+            }
+            model.push_back("last", kept(layers, new LinearImpl(3, 2))); // moves the native layers
+            assertThat(model.forward(x).size(1)).isEqualTo(2);
+            return null;
+        });
+    }
+
+    private static SequentialImpl denseAndNorm(List<Module> layers) {
+        SequentialImpl sequence = new SequentialImpl();
+        sequence.push_back("dense", kept(layers, new LinearImpl(3, 3)));
+        sequence.push_back("norm", kept(layers, new BatchNorm1dImpl(new BatchNormOptions(3))));
+        return sequence;
+    }
+
+    private static <M extends Module> M kept(List<Module> layers, M layer) {
+        layers.add(layer);
+        return layer;
     }
 
     /** LibTorch would normalise by one rank's batch, and nothing would show it. */
