@@ -33,6 +33,11 @@ final class BatchNormConversion {
     private final Set<Long> found = new HashSet<>();
     private final Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private final List<Runnable> replacements = new ArrayList<>();
+    /**
+     * The batch norms in fields, lists and arrays by native address. JavaCPP frees a batch norm together with the object that
+     * has made it, even while it is registered, and which object that is cannot be asked.
+     */
+    private final Map<Long, List<Module>> met = new HashMap<>();
     /** By native address, so that a layer in two fields stays one. */
     private final Map<Long, Module> made = new HashMap<>();
 
@@ -94,6 +99,8 @@ final class BatchNormConversion {
         } else if (value instanceof Module module) {
             if (isBatchNorm(module)) {
                 found.add(module.address());
+                met.computeIfAbsent(module.address(), address -> new ArrayList<>())
+                        .add(module);
                 replacements.add(() -> place.accept(synchronised(module)));
             } else if (seen.add(module)) {
                 visitFields(module);
@@ -174,12 +181,13 @@ final class BatchNormConversion {
     }
 
     private Module synchronised(Module batchNorm, String path) {
-        if (batchNorm instanceof BatchNorm1dImpl layer) {
-            return new SyncBatchNorm1d(set, path, layer);
-        } else if (batchNorm instanceof BatchNorm2dImpl layer) {
-            return new SyncBatchNorm2d(set, path, layer);
+        List<Module> converted = met.getOrDefault(batchNorm.address(), List.of(batchNorm));
+        if (batchNorm instanceof BatchNorm1dImpl) {
+            return new SyncBatchNorm1d(set, path, converted);
+        } else if (batchNorm instanceof BatchNorm2dImpl) {
+            return new SyncBatchNorm2d(set, path, converted);
         }
-        return new SyncBatchNorm3d(set, path, (BatchNorm3dImpl) batchNorm);
+        return new SyncBatchNorm3d(set, path, converted);
     }
 
     private static boolean isBatchNorm(Module module) {

@@ -11,6 +11,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.optimizer.DistributedOptimizer;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
@@ -112,6 +113,36 @@ class SyncBatchNormTest {
             }
             model.push_back("last", kept(layers, new LinearImpl(3, 2))); // moves the native layers
             assertThat(model.forward(x).size(1)).isEqualTo(2);
+            return null;
+        });
+    }
+
+    /** A sequence in a field before the one that keeps its norm. */
+    private static final class KeptLater extends Module {
+        private final SequentialImpl head = register_module("head", new SequentialImpl());
+        private final BatchNorm1dImpl norm = new BatchNorm1dImpl(new BatchNormOptions(3));
+
+        KeptLater() {
+            head.push_back("norm", norm);
+        }
+
+        WeakReference<Module> owner() {
+            return new WeakReference<>(norm);
+        }
+    }
+
+    @Test
+    void aNormThatIsKeptInALaterFieldThanItsSequenceStays() {
+        Hvd.spawn(2, hvd -> {
+            KeptLater model = new KeptLater();
+            WeakReference<Module> owner = model.owner();
+            SyncBatchNorm.convert(model, hvd);
+            Garbage.collect();
+            assertThat(owner.get()).as("what the native layer goes with").isNotNull();
+            assertThat(model.norm).isInstanceOf(SyncBatchNorm1d.class);
+            Tensor x = samples(hvd.rank(), hvd.rank() + 4, 3);
+            assertThat(Models.floats(model.head.forward(x).detach()))
+                    .containsExactly(Models.floats(model.norm.forward(x).detach()));
             return null;
         });
     }
