@@ -43,7 +43,7 @@ final class MomentsHook extends GraphHook {
     }
 
     @Override
-    Tensor replaced(Tensor gradient) {
+    Tensor replaced(Tensor brought) {
         if (GradMode.is_enabled()) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
@@ -52,6 +52,8 @@ final class MomentsHook extends GraphHook {
         }
         try (PointerScope scope = new PointerScope()) {
             long features = input.size(1);
+            // A rank whose loss does not depend on its output has a gradient all the same, that of the other ranks' losses.
+            Tensor gradient = brought == null ? torch.zeros_like(input) : brought;
             Tensor sums = sums(gradient);
             BatchMoments.add(set, name, sums);
             sums.div_(new Scalar(moments.count()));
