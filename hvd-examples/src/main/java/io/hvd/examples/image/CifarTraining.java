@@ -110,6 +110,7 @@ final class CifarTraining {
         boolean needed = results.evaluateOnly() && results.checkpoint().isPresent();
         Map<String, String> words = results.resume() || needed ? checkpoint.restore(needed) : Map.of();
         optimizer.broadcastParameters(0);
+        hvd.broadcastParameters(model.statistics(), 0);
         optimizer.broadcastOptimizerState(0);
         best = Double.parseDouble(words.getOrDefault(BEST, "-1"));
         String saved = words.get(TrainingCheckpoint.EPOCHS);
@@ -197,7 +198,10 @@ final class CifarTraining {
         }
     }
 
-    /** Evaluates the model with rank 0's running statistics, which will be saved; in training each rank has its own. */
+    /**
+     * Evaluates the model with rank 0's running statistics, which will be saved; without {@code --sync-bn} each rank has its own
+     * in training.
+     */
     private Evaluation evaluate() {
         hvd.broadcastParameters(model.statistics(), 0);
         predictions = new Predictions(evaluator.sampler().indices());

@@ -37,8 +37,7 @@ record BatchMoments(double count, Tensor mean, Tensor variance) {
         Tensor mean = torch.zeros(new long[] {features}, input.options()).to(ScalarType.Double);
         Tensor variance = mean;
         if (own > 0) {
-            T_TensorTensor_T found =
-                    torch.batch_norm_update_stats(input, new TensorOptional(), new TensorOptional(), 0);
+            T_TensorTensor_T found = torch.batch_norm_update_stats(input, unread(input), unread(input), 0);
             mean = found.get0().to(ScalarType.Double);
             variance = found.get1().to(ScalarType.Double);
             Reference.reachabilityFence(found); // its members point into it
@@ -61,6 +60,22 @@ record BatchMoments(double count, Tensor mean, Tensor variance) {
         }
         Tensor least = spread.clamp(new ScalarOptional(number(0)), new ScalarOptional());
         return new BatchMoments(count, all.to(type), least.to(type));
+    }
+
+    /**
+     * Running statistics that nobody reads. Beside ones in single precision LibTorch keeps the moments of 16-bit input in single
+     * precision too; without any, the sum of squares on the CPU would be a 16-bit number, and infinite above 65504.
+     */
+    private static TensorOptional unread(Tensor input) {
+        return isHalf(input.scalar_type().intern())
+                ? new TensorOptional(
+                        torch.zeros(new long[] {input.size(1)}, input.options()).to(ScalarType.Float))
+                : new TensorOptional();
+    }
+
+    /** Whether a type has 16 bits. */
+    static boolean isHalf(ScalarType type) {
+        return type == ScalarType.Half || type == ScalarType.BFloat16;
     }
 
     /** Adds up a tensor over the ranks, in its own memory. */

@@ -13,8 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
-import org.bytedeco.pytorch.AnyModule;
-import org.bytedeco.pytorch.AnyModuleVector;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNorm2dImpl;
 import org.bytedeco.pytorch.BatchNorm3dImpl;
@@ -35,6 +33,11 @@ final class BatchNormConversion {
     private final Set<Long> found = new HashSet<>();
     private final Set<Object> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     private final List<Runnable> replacements = new ArrayList<>();
+    /**
+     * The batch norms in fields, lists and arrays by native address. JavaCPP frees a batch norm together with the object that
+     * has made it, even while it is registered, and which object that is cannot be asked.
+     */
+    private final Map<Long, List<Module>> met = new HashMap<>();
     /** By native address, so that a layer in two fields stays one. */
     private final Map<Long, Module> made = new HashMap<>();
 
@@ -96,6 +99,8 @@ final class BatchNormConversion {
         } else if (value instanceof Module module) {
             if (isBatchNorm(module)) {
                 found.add(module.address());
+                met.computeIfAbsent(module.address(), address -> new ArrayList<>())
+                        .add(module);
                 replacements.add(() -> place.accept(synchronised(module)));
             } else if (seen.add(module)) {
                 visitFields(module);
@@ -148,27 +153,21 @@ final class BatchNormConversion {
     private SyncSequential synchronised(SequentialImpl sequence) {
         Module known = made.get(sequence.address());
         if (known == null) {
-            known = new SyncSequential(layers(sequence));
+            known = new SyncSequential(sequence, steps(sequence));
             made.put(sequence.address(), known);
         }
         return (SyncSequential) known;
     }
 
-    private List<SyncSequential.Layer> layers(SequentialImpl sequence) {
-        StringSharedModuleDict names = sequence.named_children();
-        List<SyncSequential.Layer> layers = new ArrayList<>();
-        AnyModuleVector.Iterator each = sequence.begin();
+    private Map<Long, SyncSequential.Step> steps(SequentialImpl sequence) {
+        Map<Long, SyncSequential.Step> steps = new HashMap<>();
         for (long i = 0; i < sequence.size(); i++) {
-            AnyModule layer = each.get();
-            layers.add(new SyncSequential.Layer(names.get(i).key().getString(), layer, step(sequence.ptr(i), layer)));
-            each.increment();
+            Module batchNorm = batchNorm(sequence.ptr(i));
+            if (batchNorm != null) {
+                steps.put(i, SyncSequential.step(synchronised(batchNorm)));
+            }
         }
-        return layers;
-    }
-
-    private SyncSequential.Step step(Module child, AnyModule layer) {
-        Module batchNorm = batchNorm(child);
-        return batchNorm != null ? SyncSequential.step(synchronised(batchNorm)) : layer::forward;
+        return steps;
     }
 
     private Module synchronised(Module batchNorm) {
@@ -182,12 +181,13 @@ final class BatchNormConversion {
     }
 
     private Module synchronised(Module batchNorm, String path) {
-        if (batchNorm instanceof BatchNorm1dImpl layer) {
-            return new SyncBatchNorm1d(set, path, layer);
-        } else if (batchNorm instanceof BatchNorm2dImpl layer) {
-            return new SyncBatchNorm2d(set, path, layer);
+        List<Module> converted = met.getOrDefault(batchNorm.address(), List.of(batchNorm));
+        if (batchNorm instanceof BatchNorm1dImpl) {
+            return new SyncBatchNorm1d(set, path, converted);
+        } else if (batchNorm instanceof BatchNorm2dImpl) {
+            return new SyncBatchNorm2d(set, path, converted);
         }
-        return new SyncBatchNorm3d(set, path, (BatchNorm3dImpl) batchNorm);
+        return new SyncBatchNorm3d(set, path, converted);
     }
 
     private static boolean isBatchNorm(Module module) {

@@ -43,7 +43,7 @@ final class MomentsHook extends GraphHook {
     }
 
     @Override
-    Tensor replaced(Tensor gradient) {
+    Tensor replaced(Tensor brought) {
         if (GradMode.is_enabled()) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
@@ -52,6 +52,8 @@ final class MomentsHook extends GraphHook {
         }
         try (PointerScope scope = new PointerScope()) {
             long features = input.size(1);
+            // A rank whose loss does not depend on its output has a gradient all the same, that of the other ranks' losses.
+            Tensor gradient = brought == null ? torch.zeros_like(input) : brought;
             Tensor sums = sums(gradient);
             BatchMoments.add(set, name, sums);
             sums.div_(new Scalar(moments.count()));
@@ -73,8 +75,8 @@ final class MomentsHook extends GraphHook {
                 gradient,
                 input,
                 new TensorOptional(),
-                new TensorOptional(moments.mean()),
-                new TensorOptional(moments.variance()),
+                new TensorOptional(wide(moments.mean())),
+                new TensorOptional(wide(moments.variance())),
                 new TensorOptional(),
                 new TensorOptional(),
                 false,
@@ -82,6 +84,11 @@ final class MomentsHook extends GraphHook {
                 new BoolPointer(3).put(0, false).put(1, true).put(2, true));
         return torch.cat(new TensorVector(
                 found.get2().to(ScalarType.Double), found.get1().to(ScalarType.Double)));
+    }
+
+    /** Beside statistics in single precision LibTorch adds up 16-bit gradients in single precision too. */
+    private static Tensor wide(Tensor statistics) {
+        return BatchMoments.isHalf(statistics.scalar_type().intern()) ? statistics.to(ScalarType.Float) : statistics;
     }
 
     @Override

@@ -3,7 +3,11 @@ package io.hvd.optimizer.torch;
 import static org.bytedeco.pytorch.global.torch.linalg_vector_norm;
 import static org.bytedeco.pytorch.global.torch.stack;
 
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LongArrayRefOptional;
 import org.bytedeco.pytorch.NoGradGuard;
@@ -14,7 +18,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
-/** LibTorch's arithmetic on averaged gradients. On a GPU it waits for the result once per call. */
+/** LibTorch's arithmetic on averaged gradients. Of each GPU it waits for the result once per call. */
 final class SlotArithmetic {
     private static final double EUCLIDEAN = 2;
 
@@ -25,17 +29,22 @@ final class SlotArithmetic {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             Scalar by = new Scalar(factor);
-            TensorVector extremes = new TensorVector();
+            List<Tensor> extremes = new ArrayList<>();
             for (GradientSlot slot : slots) {
                 Tensor product = slot.average().mul_(by);
                 if (product.numel() > 0) {
                     // A NaN anywhere is both the least and the greatest element.
                     T_TensorTensor_T both = product.aminmax();
-                    extremes.push_back(both.get0().to(ScalarType.Double));
-                    extremes.push_back(both.get1().to(ScalarType.Double));
+                    extremes.add(both.get0().to(ScalarType.Double));
+                    extremes.add(both.get1().to(ScalarType.Double));
                 }
             }
-            return extremes.empty() || stack(extremes).isfinite().all().item_bool() ? -1 : firstOf(slots);
+            for (TensorVector each : perDevice(extremes)) {
+                if (!stack(each).isfinite().all().item_bool()) {
+                    return firstOf(slots);
+                }
+            }
+            return -1;
         }
     }
 
@@ -52,16 +61,30 @@ final class SlotArithmetic {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
             Scalar order = new Scalar(EUCLIDEAN);
-            TensorVector norms = new TensorVector();
+            List<Tensor> norms = new ArrayList<>();
             for (GradientSlot slot : slots) {
-                norms.push_back(linalg_vector_norm(
+                norms.add(linalg_vector_norm(
                         slot.average(),
                         order,
                         new LongArrayRefOptional(),
                         false,
                         new ScalarTypeOptional(ScalarType.Double)));
             }
-            return norms.empty() ? 0 : linalg_vector_norm(stack(norms)).item_double();
+            double norm = 0;
+            for (TensorVector each : perDevice(norms)) {
+                norm = Math.hypot(norm, linalg_vector_norm(stack(each)).item_double());
+            }
+            return norm;
         }
+    }
+
+    /** Scalars in one vector per device, because LibTorch stacks none of several devices. */
+    static Collection<TensorVector> perDevice(List<Tensor> scalars) {
+        Map<String, TensorVector> devices = new LinkedHashMap<>();
+        for (Tensor scalar : scalars) {
+            devices.computeIfAbsent(scalar.device().str().getString(), device -> new TensorVector())
+                    .push_back(scalar);
+        }
+        return devices.values();
     }
 }

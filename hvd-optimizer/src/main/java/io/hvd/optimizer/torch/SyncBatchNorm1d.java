@@ -1,15 +1,17 @@
 package io.hvd.optimizer.torch;
 
 import io.hvd.ProcessSet;
+import java.util.List;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Tensor;
 
 /** The {@link SyncBatchNorm} for tensors of shape {@code (samples, features)} or {@code (samples, features, length)}. */
 public final class SyncBatchNorm1d extends BatchNorm1dImpl implements NormLayer {
     private final SyncNormalisation normalisation;
-    /** The layer whose native module this one shares; null if it has one of its own. */
-    private final BatchNorm1dImpl converted;
+    /** The layers in Java whose native module this one shares, which goes with one of them; empty if it has one of its own. */
+    private final List<Module> converted;
 
     /**
      * Makes a new layer, to be kept in a field of the model as every batch norm.
@@ -19,13 +21,17 @@ public final class SyncBatchNorm1d extends BatchNorm1dImpl implements NormLayer 
      */
     public SyncBatchNorm1d(ProcessSet set, String name, BatchNormOptions options) {
         super(options);
-        this.converted = null;
+        this.converted = List.of();
         this.normalisation = synchronised(set, name);
     }
 
-    /** Takes the place of a layer in Java; the native module, its tensors and its registrations stay. */
-    SyncBatchNorm1d(ProcessSet set, String name, BatchNorm1dImpl converted) {
-        super((org.bytedeco.javacpp.Pointer) converted);
+    /**
+     * Takes the place of a layer in Java; the native module, its tensors and its registrations stay.
+     *
+     * @param converted all objects that stand for it
+     */
+    SyncBatchNorm1d(ProcessSet set, String name, List<Module> converted) {
+        super((org.bytedeco.javacpp.Pointer) converted.get(0));
         this.converted = converted;
         this.normalisation = synchronised(set, name);
     }

@@ -80,7 +80,7 @@ final class SyncNormalisation {
             return layer.weight().scalar_type();
         }
         ScalarType type = input.scalar_type().intern();
-        return type == ScalarType.Half || type == ScalarType.BFloat16 ? ScalarType.Float : type;
+        return BatchMoments.isHalf(type) ? ScalarType.Float : type;
     }
 
     /**

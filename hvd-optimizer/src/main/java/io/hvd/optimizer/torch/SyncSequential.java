@@ -1,35 +1,34 @@
 package io.hvd.optimizer.torch;
 
-import java.util.List;
-import org.bytedeco.pytorch.AnyModule;
+import java.util.Map;
+import org.bytedeco.pytorch.AnyModuleVector;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SequentialImpl;
+import org.bytedeco.pytorch.StringSharedModuleDict;
 import org.bytedeco.pytorch.Tensor;
 
 /**
  * A {@code SequentialImpl} whose layers are called from Java one after the other, because LibTorch would not call those that are
- * written in Java. It shares its native layers with the one whose place it takes.
+ * written in Java. It shares its native layers with the one whose place it takes, and needs that one no more.
  */
 final class SyncSequential extends SequentialImpl {
-    private final List<Layer> layers;
+    private final Map<Long, Step> steps;
 
-    SyncSequential(List<Layer> layers) {
-        this.layers = List.copyOf(layers);
-        layers.forEach(layer -> push_back(layer.name, layer.shared));
+    /** @param steps what forward calls in the place of native layers, by their places */
+    SyncSequential(SequentialImpl replaced, Map<Long, Step> steps) {
+        this.steps = Map.copyOf(steps);
+        StringSharedModuleDict names = replaced.named_children();
+        AnyModuleVector.Iterator each = replaced.begin();
+        for (long i = 0; i < replaced.size(); i++) {
+            push_back(names.get(i).key().getString(), each.get());
+            each.increment();
+        }
     }
 
     /** A layer as Java calls it. */
     interface Step {
         Tensor forward(Tensor input);
     }
-
-    /**
-     * One layer.
-     *
-     * @param shared the native layer
-     * @param step what forward calls
-     */
-    record Layer(String name, AnyModule shared, Step step) {}
 
     static Step step(Module synchronised) {
         if (synchronised instanceof SyncBatchNorm1d layer) {
@@ -40,11 +39,15 @@ final class SyncSequential extends SequentialImpl {
         return ((SyncBatchNorm3d) synchronised)::forward;
     }
 
+    /** Goes through this sequence's own native layers, which are where they were only until the next one is pushed. */
     @Override
     public Tensor forward(Tensor input) {
         Tensor x = input;
-        for (Layer layer : layers) {
-            x = layer.step.forward(x);
+        AnyModuleVector.Iterator each = begin();
+        for (long i = 0; i < size(); i++) {
+            Step step = steps.get(i);
+            x = step != null ? step.forward(x) : each.get().forward(x);
+            each.increment();
         }
         return x;
     }

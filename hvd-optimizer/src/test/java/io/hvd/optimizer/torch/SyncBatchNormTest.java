@@ -11,15 +11,22 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.error.RankMismatchException;
 import io.hvd.optimizer.DistributedOptimizer;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.BatchNorm1dImpl;
 import org.bytedeco.pytorch.BatchNorm2dImpl;
 import org.bytedeco.pytorch.BatchNormOptions;
+import org.bytedeco.pytorch.LinearImpl;
 import org.bytedeco.pytorch.Module;
+import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.SequentialImpl;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -89,6 +96,70 @@ class SyncBatchNormTest {
                             whole.detach().narrow(0, hvd.rank(), 1).contiguous()));
             return null;
         });
+    }
+
+    /** The native layers that forward calls are those of the new sequence, not of the one that is garbage now. */
+    @Test
+    void aSequenceOutlivesTheOneWhosePlaceItHasTaken() {
+        Hvd.spawn(2, hvd -> {
+            List<Module> layers = new ArrayList<>();
+            SequentialImpl model = SyncBatchNorm.convert(denseAndNorm(layers), hvd);
+            Tensor x = samples(hvd.rank(), hvd.rank() + 4, 3);
+            float[] before = Models.floats(model.forward(x).detach());
+            for (int round = 0; round < 3; round++) {
+                Garbage.collect();
+                List<Module> inItsMemory = new ArrayList<>();
+                for (int i = 0; i < 200; i++) {
+                    inItsMemory.add(denseAndNorm(inItsMemory));
+                }
+                assertThat(Models.floats(model.forward(x).detach())).containsExactly(before);
+            }
+            model.push_back("last", kept(layers, new LinearImpl(3, 2))); // moves the native layers
+            assertThat(model.forward(x).size(1)).isEqualTo(2);
+            return null;
+        });
+    }
+
+    /** A sequence in a field before the one that keeps its norm. */
+    private static final class KeptLater extends Module {
+        private final SequentialImpl head = register_module("head", new SequentialImpl());
+        private final BatchNorm1dImpl norm = new BatchNorm1dImpl(new BatchNormOptions(3));
+
+        KeptLater() {
+            head.push_back("norm", norm);
+        }
+
+        WeakReference<Module> owner() {
+            return new WeakReference<>(norm);
+        }
+    }
+
+    @Test
+    void aNormThatIsKeptInALaterFieldThanItsSequenceStays() {
+        Hvd.spawn(2, hvd -> {
+            KeptLater model = new KeptLater();
+            WeakReference<Module> owner = model.owner();
+            SyncBatchNorm.convert(model, hvd);
+            Garbage.collect();
+            assertThat(owner.get()).as("what the native layer goes with").isNotNull();
+            assertThat(model.norm).isInstanceOf(SyncBatchNorm1d.class);
+            Tensor x = samples(hvd.rank(), hvd.rank() + 4, 3);
+            assertThat(Models.floats(model.head.forward(x).detach()))
+                    .containsExactly(Models.floats(model.norm.forward(x).detach()));
+            return null;
+        });
+    }
+
+    private static SequentialImpl denseAndNorm(List<Module> layers) {
+        SequentialImpl sequence = new SequentialImpl();
+        sequence.push_back("dense", kept(layers, new LinearImpl(3, 3)));
+        sequence.push_back("norm", kept(layers, new BatchNorm1dImpl(new BatchNormOptions(3))));
+        return sequence;
+    }
+
+    private static <M extends Module> M kept(List<Module> layers, M layer) {
+        layers.add(layer);
+        return layer;
     }
 
     /** LibTorch would normalise by one rank's batch, and nothing would show it. */
@@ -179,6 +250,25 @@ class SyncBatchNormTest {
             net.loss(8 * step + 4 * hvd.rank(), 8 * step + 4 * hvd.rank() + 4).backward();
             optimizer.step();
         }
+    }
+
+    /** What LibTorch brings where the loss does not depend on a tensor. */
+    @Test
+    void anUndefinedGradientTakesPartAsZeros() {
+        Hvd.spawn(2, hvd -> {
+            try (NoGradGuard guard = new NoGradGuard()) {
+                Tensor x = samples(hvd.rank(), hvd.rank() + 4, 3);
+                BatchMoments moments = BatchMoments.over(hvd, "moments", x, ScalarType.Float);
+                var hook = new MomentsHook(hvd, "gradient", x, moments, 1e-5);
+                Tensor outer = samples(7, 11, 3);
+                boolean first = hvd.rank() == 0;
+                Tensor expected = hook.replaced(first ? outer.mul(new Scalar(0)) : outer);
+                Tensor found = hook.replaced(first ? null : outer);
+                assertThat(Models.floats(found)).containsExactly(Models.floats(expected));
+                assertThat(found.abs().max().item_double()).isPositive();
+            }
+            return null;
+        });
     }
 
     @Test

@@ -246,6 +246,50 @@ abstract class SyncedBatches {
         });
     }
 
+    /** The 65,536 squares of a feature, as the gradient's sum, are beyond the largest number of 16 bits. */
+    @Test
+    void aLargeBatchInHalfPrecisionHasTheStatisticsOfOneInSinglePrecision() throws Exception {
+        ranks().run(hvd -> {
+            if (hvd.size() == 1) {
+                return null; // LibTorch's own, which with 16-bit weights adds up in 16 bits
+            }
+            for (ScalarType type : List.of(ScalarType.BFloat16, ScalarType.Half)) {
+                for (boolean halfWeights : new boolean[] {false, true}) {
+                    requireStatisticsOfSinglePrecision(hvd, type, halfWeights);
+                }
+            }
+            return null;
+        });
+    }
+
+    private static void requireStatisticsOfSinglePrecision(HvdContext hvd, ScalarType type, boolean halfWeights) {
+        Tensor narrow = samples(64 * hvd.rank(), 64 * (hvd.rank() + 1), FEATURES, 32, 32)
+                .mul(new Scalar(2))
+                .to(type);
+        SyncBatchNorm2d layer = layer(hvd, options());
+        if (halfWeights) {
+            layer.to(type, false);
+        }
+        SyncBatchNorm2d wide = new SyncBatchNorm2d(hvd, "wide", options());
+        Tensor mine = leaf(narrow);
+        Tensor x = leaf(narrow.to(ScalarType.Float));
+        Tensor y = layer.forward(mine);
+        Tensor expected = wide.forward(x);
+        double tolerance = type == ScalarType.Half ? 1 : 8; // of eight bits instead of eleven
+        assertNear(y, expected, 1e-2 * tolerance);
+        assertNear(layer.running_mean(), wide.running_mean(), (halfWeights ? 1e-3 : 1e-5) * tolerance);
+        assertNear(layer.running_var(), wide.running_var(), (halfWeights ? 3e-3 : 1e-5) * tolerance);
+        Tensor gradient = y.detach().abs().mul(new Scalar(2));
+        backward(y, gradient, false);
+        backward(expected, gradient.to(ScalarType.Float), false);
+        assertNear(mine.grad(), x.grad(), 2e-2 * tolerance);
+    }
+
+    private static void assertNear(Tensor found, Tensor expected, double tolerance) {
+        Tensor distance = found.detach().to(ScalarType.Float).sub(expected.detach());
+        assertThat(distance.abs().max().item_double()).isLessThan(tolerance); // a NaN is not
+    }
+
     @Test
     void evaluationIsThatOfAPlainBatchNorm() throws Exception {
         ranks().run(hvd -> {
