@@ -82,7 +82,8 @@ public final class DistributedOptimizer implements Optimizer {
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
         this.buffers = new ModelBuffers(set, builder.buffers, builder.bufferSync, builder.scope);
         this.guard = new DivergenceGuard(set, parameters, buffers.toCompare(), compareEvery, builder.scope);
-        this.gradients = inner instanceof GradientArithmetic own ? own : new HostGradients(parameters);
+        Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
+        this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
         this.vote = new OverflowVote(set, builder.scope);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
         if (source != null) {

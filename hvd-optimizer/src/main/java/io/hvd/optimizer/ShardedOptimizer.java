@@ -84,6 +84,11 @@ public class ShardedOptimizer implements Optimizer {
         return owners;
     }
 
+    /** What steps this rank's share, and may have an arithmetic of its own for all gradients. */
+    final ShardedState state() {
+        return state;
+    }
+
     @Override
     public final List<Parameter> parameters() {
         return state.parameters();

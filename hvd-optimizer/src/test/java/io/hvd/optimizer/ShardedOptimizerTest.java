@@ -8,8 +8,11 @@ import io.hvd.HvdContext;
 import io.hvd.InitOptions;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
@@ -102,6 +105,34 @@ class ShardedOptimizerTest {
                 return null;
             });
         }
+    }
+
+    /** As of an optimizer on a GPU, whose gradients hvd cannot read. */
+    private interface OwnArithmetic extends ShardedState, GradientArithmetic {}
+
+    @Test
+    void anArithmeticOfTheStateIsUsedForTheGradients() {
+        Hvd.spawn(1, hvd -> {
+            List<Double> factors = new ArrayList<>();
+            List<Parameter> parameters = new Arrays5().parameters.list();
+            OwnArithmetic state = (OwnArithmetic) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {OwnArithmetic.class}, (proxy, method, arguments) -> switch (
+                            method.getName()) {
+                        case "parameters" -> parameters;
+                        case "settings" -> Map.of();
+                        case "multiplyGradients" -> factors.add((Double) arguments[0]) ? -1 : 0;
+                        case "gradientNorm" -> 4.0;
+                        default -> null;
+                    });
+            AmpOptimizer amp = AmpOptimizer.wrap(wrapped(hvd, ShardedOptimizer.of(hvd, state)))
+                    .clipGradientNorm(1)
+                    .build();
+            amp.backward(scale -> {});
+            amp.step();
+            assertThat(amp.lastGradientNorm()).isEqualTo(4);
+            assertThat(factors).hasSize(2).first().isEqualTo(1 / 65536.0);
+            return null;
+        });
     }
 
     @Test
