@@ -69,7 +69,7 @@ public final class DistributedOptimizer implements Optimizer {
         this.alone =
                 !set.included() || adasum != null || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
         this.settingsCheck = new SettingsCheck(set, inner, builder.scope);
-        if (builder.settingsMayDiffer || alone) {
+        if (builder.settingsMayDiffer || (alone && adasum == null)) {
             settingsCheck.skip();
         }
         this.exchange = new GradientExchange(
@@ -110,12 +110,7 @@ public final class DistributedOptimizer implements Optimizer {
      * @throws HvdException if an allreduce has failed
      */
     public void synchronize() {
-        if (exchange.isLocal()) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "step() or synchronize() of " + inWords() + ", on rank " + set.rank() + " of " + set.size()
-                            + ", inside noSync(): close its scope first, and run the last backward pass outside of it");
-        }
+        requireOutsideOfNoSync();
         if (alone) {
             gatherOwn();
             return;
@@ -129,6 +124,15 @@ public final class DistributedOptimizer implements Optimizer {
         }
         exchange.startOver();
         synchronizedAlready = true;
+    }
+
+    private void requireOutsideOfNoSync() {
+        if (exchange.isLocal()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "step() or synchronize() of " + inWords() + ", on rank " + set.rank() + " of " + set.size()
+                            + ", inside noSync(): close its scope first, and run the last backward pass outside of it");
+        }
     }
 
     /**
@@ -163,6 +167,7 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     private void stepNow() {
+        requireOutsideOfNoSync();
         if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
@@ -173,6 +178,9 @@ public final class DistributedOptimizer implements Optimizer {
             synchronize();
         }
         warnIfNeverBroadcast();
+        if (adasum != null) {
+            settingsCheck.begin(); // which the first gradients do otherwise
+        }
         settingsCheck.end();
         stepInner();
         synchronizedAlready = false;
@@ -396,10 +404,16 @@ public final class DistributedOptimizer implements Optimizer {
     /**
      * Sets the number of local backward passes before each step.
      *
-     * @throws HvdException if it is called between backward and step
+     * @throws HvdException if it is called between backward and step, or with ADASUM, which counts no passes, unless the number is 1
      */
     public void backwardPassesPerStep(int count) {
         OptimizerCheck.requirePasses(count);
+        if (adasum != null && count > 1) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "backwardPassesPerStep(" + count + ") with ADASUM, expected 1: it combines how far the parameters have"
+                            + " moved, and several backward passes may come before each step without it");
+        }
         if (!exchange.isBetweenSteps()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
@@ -645,7 +659,7 @@ public final class DistributedOptimizer implements Optimizer {
             if (op != ReduceOp.ADASUM) {
                 return null;
             }
-            OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep);
+            OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction);
             return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
         }
 

@@ -67,7 +67,7 @@ final class ImageTraining {
                 .op(options.adasum() ? ReduceOp.ADASUM : ReduceOp.AVERAGE)
                 .compression(options.compression())
                 .backwardPassesPerStep(options.passes())
-                .localReduction(LocalReduction.MEAN)
+                .localReduction(options.adasum() ? LocalReduction.SUM : LocalReduction.MEAN)
                 .build();
         this.optimizer = AmpOptimizer.wrap(distributed)
                 .scaler(options.precision().scaler())
