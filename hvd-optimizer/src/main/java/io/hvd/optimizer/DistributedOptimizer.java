@@ -84,7 +84,7 @@ public final class DistributedOptimizer implements Optimizer {
         this.guard = new DivergenceGuard(set, parameters, buffers.toCompare(), compareEvery, builder.scope);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
-        this.vote = new OverflowVote(set, builder.scope);
+        this.vote = new OverflowVote(set, builder.scope, adasum != null);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
         if (source != null) {
             source.listen(exchange);
@@ -333,7 +333,10 @@ public final class DistributedOptimizer implements Optimizer {
         return vote;
     }
 
-    /** The norm of the averaged gradients, the same on all ranks to the last bit; every rank asks for it. */
+    /**
+     * The norm of the averaged gradients, the same on all ranks to the last bit; with ADASUM that of this rank's own. Every rank asks
+     * for it.
+     */
     double agreedNorm() {
         return vote.agree(false, 1, gradients.gradientNorm()).norm();
     }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.hvd.Hvd;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.ReduceOp;
 import java.util.Arrays;
 import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -84,6 +85,30 @@ class AmpOptimizerTest {
             assertThat(mine.weight[1]).isCloseTo(1 - 2, within(1e-5f));
             return null;
         });
+    }
+
+    /** The ranks' moves are orthogonal, so Adasum adds them; a factor from a mean of the norms would shorten both. */
+    @Test
+    void withAdasumEachRankClipsItsGradientsByTheirOwnNorm() {
+        for (double scale : new double[] {0, 2}) {
+            Hvd.spawn(2, hvd -> {
+                AmpOptimizerTest mine = new AmpOptimizerTest();
+                AmpOptimizer amp = AmpOptimizer.wrap(
+                                mine.distributed().op(ReduceOp.ADASUM).build())
+                        .scaler(
+                                scale == 0
+                                        ? GradScaler.disabled()
+                                        : GradScaler.builder().initScale(scale).build())
+                        .clipGradientNorm(1)
+                        .build();
+                mine.backward(amp, hvd.rank() == 0 ? 30 : 0, hvd.rank() == 0 ? 0 : 0.5);
+                amp.step();
+                assertThat(amp.lastGradientNorm()).isEqualTo(hvd.rank() == 0 ? 30 : 0.5);
+                assertThat(mine.weight[0]).isCloseTo(0, within(1e-5f));
+                assertThat(mine.weight[1]).isCloseTo(0.5f, within(1e-5f));
+                return null;
+            });
+        }
     }
 
     @Test
