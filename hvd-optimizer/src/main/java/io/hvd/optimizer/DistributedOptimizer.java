@@ -414,7 +414,8 @@ public final class DistributedOptimizer implements Optimizer {
         if (adasum != null && count > 1) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "backwardPassesPerStep(" + count + ") with ADASUM, expected 1: it combines how far the parameters have"
+                    "backwardPassesPerStep(" + count
+                            + ") with ADASUM, expected 1: it combines how far the parameters have"
                             + " moved, and several backward passes may come before each step without it");
         }
         if (!exchange.isBetweenSteps()) {

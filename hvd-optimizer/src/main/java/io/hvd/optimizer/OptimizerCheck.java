@@ -71,7 +71,8 @@ final class OptimizerCheck {
             throw misuse("ADASUM combines how far the parameters have moved, not gradients: found"
                     + " gradientPredivideFactor " + predivide + ", compression " + compression
                     + ", backwardPassesPerStep " + passes + " and localReduction " + reduction + ", expected 1, "
-                    + Compression.NONE + ", 1 and " + LocalReduction.SUM + "; several backward passes may come before each step without it");
+                    + Compression.NONE + ", 1 and " + LocalReduction.SUM
+                    + "; several backward passes may come before each step without it");
         }
     }
 

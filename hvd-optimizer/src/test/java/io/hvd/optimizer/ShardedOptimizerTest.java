@@ -116,8 +116,9 @@ class ShardedOptimizerTest {
             List<Double> factors = new ArrayList<>();
             List<Parameter> parameters = new Arrays5().parameters.list();
             OwnArithmetic state = (OwnArithmetic) Proxy.newProxyInstance(
-                    getClass().getClassLoader(), new Class<?>[] {OwnArithmetic.class}, (proxy, method, arguments) -> switch (
-                            method.getName()) {
+                    getClass().getClassLoader(),
+                    new Class<?>[] {OwnArithmetic.class},
+                    (proxy, method, arguments) -> switch (method.getName()) {
                         case "parameters" -> parameters;
                         case "settings" -> Map.of();
                         case "multiplyGradients" -> factors.add((Double) arguments[0]) ? -1 : 0;

@@ -106,7 +106,9 @@ abstract class ShardedTraining {
             ampSteps(hvd, whole, plain);
             ampSteps(hvd, shared, sharded);
             assertThat(sharded.skippedSteps()).isZero();
-            assertThat(sharded.lastGradientNorm()).isEqualTo(plain.lastGradientNorm()).isGreaterThan(0.01);
+            assertThat(sharded.lastGradientNorm())
+                    .isEqualTo(plain.lastGradientNorm())
+                    .isGreaterThan(0.01);
             assertThat(weights(shared)).isEqualTo(weights(whole));
             return null;
         });
