@@ -636,7 +636,11 @@ public final class DistributedOptimizer implements Optimizer {
             return this;
         }
 
-        /** Sets when and how the {@link #buffers} of all ranks become the same; the default is never. */
+        /**
+         * Sets when and how the {@link #buffers} of all ranks become the same; the default is never. While a rank has joined, a
+         * broadcast of buffers fails on all ranks, and so does their mean if a buffer is of integers. When {@code join()} is over, all
+         * ranks count their steps from 0, whatever number each has made; the comparison of parameters does so too.
+         */
         public Builder broadcastBuffers(BufferSync how) {
             this.bufferSync = Objects.requireNonNull(how, "buffer sync");
             return this;
