@@ -319,8 +319,13 @@ public final class DistributedOptimizer implements Optimizer {
         }
     }
 
-    /** Ends a step that changes nothing. */
+    /**
+     * Ends a step that changes nothing.
+     *
+     * @throws HvdException in the first step on all ranks, if their optimizers differ in kind or settings
+     */
     void skipStep() {
+        settingsCheck.end();
         synchronizedAlready = false;
         set.markStep();
     }

@@ -72,6 +72,40 @@ class AmpOptimizerTest {
         });
     }
 
+    /** Otherwise the comparison would stay under way while fp16 skips its first steps. */
+    @Test
+    void settingsAreComparedInTheFirstStepAlsoIfItIsSkipped() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            amp.learningRate(1 + hvd.rank());
+            mine.backward(amp, Double.NaN, 0);
+            assertThatThrownBy(amp::step)
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining(ErrorId.DIVERGED.code())
+                    .hasMessageContaining("\"learning rate\" is 1.0 on ranks [0] and 2.0 on ranks [1]");
+            return null;
+        });
+    }
+
+    /** Both have the default scope, and only one of them goes on. */
+    @Test
+    void anotherOptimizerMayTakeItsFirstStepAfterOneWhoseFirstStepWasSkipped() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest first = new AmpOptimizerTest();
+            AmpOptimizerTest second = new AmpOptimizerTest();
+            AmpOptimizer skipping = first.amp().build();
+            first.backward(skipping, Double.POSITIVE_INFINITY, 0);
+            skipping.step();
+            assertThat(skipping.stepped()).isFalse();
+            AmpOptimizer stepping = second.amp().build();
+            second.backward(stepping, 1, 1);
+            stepping.step();
+            assertThat(second.weight).containsExactly(0, 0);
+            return null;
+        });
+    }
+
     /** The norm of (3 * size, 4 * size) over size ranks, of which only the first has a gradient, is 5. */
     @Test
     void gradientsAreClippedByTheNormOfTheirUnscaledAverageAlikeOnAllRanks() {
