@@ -461,7 +461,7 @@ public final class DistributedOptimizer implements Optimizer {
 
     /**
      * Overwrites the optimizer state of every rank (momentum and other buffers, counters, learning rate) with the
-     * root's.
+     * root's. Of a {@link ShardedOptimizer} it first brings the whole state to the root, if the root does not have it.
      */
     public void broadcastOptimizerState(int root) {
         broadcastOptimizerState(root, this);
@@ -469,6 +469,9 @@ public final class DistributedOptimizer implements Optimizer {
 
     /** @param whole this optimizer, or one around it with more state */
     void broadcastOptimizerState(int root, Optimizer whole) {
+        if (inner instanceof ShardedOptimizer sharded) {
+            sharded.consolidateIfNeeded(root);
+        }
         boolean isRoot = set.ranks().get(set.rank()) == root;
         byte[] mine = isRoot ? whole.saveState() : null;
         byte[] state = set.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);

@@ -170,6 +170,17 @@ public class ShardedOptimizer implements Optimizer {
         whole = isRoot ? state.join(cut((byte[]) all.toArray(), lengths)) : null;
     }
 
+    /** A collective: does the same, unless the root can write the whole state already, as after {@link #loadState}. */
+    final void consolidateIfNeeded(int root) {
+        int[] needed = {whole == null && !fresh ? 1 : 0};
+        if (!alone) {
+            set.broadcastInPlace("sharded.state.needed", Tensor.of(needed), root);
+        }
+        if (needed[0] == 1) {
+            consolidate(root);
+        }
+    }
+
     private static List<byte[]> cut(byte[] all, long[] lengths) {
         List<byte[]> shares = new ArrayList<>();
         int from = 0;

@@ -16,11 +16,13 @@ import java.util.Map;
 import java.util.function.Function;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** State of optimizers on plain arrays that is shared out to the ranks. */
+@Timeout(60)
 class ShardedOptimizerTest {
     private static final int[] LENGTHS = {7, 40, 3, 12, 5};
 
@@ -102,6 +104,30 @@ class ShardedOptimizerTest {
                 again.steps(hvd, resumed, 4, 6);
                 whole.steps(hvd, plain, 4, 6);
                 assertThat(again.values).isDeepEqualTo(whole.values);
+                return null;
+            });
+        }
+    }
+
+    /** The root has only its share after a step, and the other ranks would wait for the rest of it. */
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("optimizers")
+    void aBroadcastOfTheStateAfterAStepConsolidatesIt(Function<ArrayParameters, Optimizer> make) {
+        for (int ranks : new int[] {1, 3}) {
+            Hvd.spawn(ranks, hvd -> {
+                int root = ranks - 1;
+                Arrays5 whole = new Arrays5();
+                Arrays5 shared = new Arrays5();
+                DistributedOptimizer plain = wrapped(hvd, make.apply(whole.parameters));
+                ShardedOptimizer sharded = ShardedOptimizer.ofArrays(hvd, shared.parameters, make);
+                DistributedOptimizer optimizer = wrapped(hvd, sharded);
+                whole.steps(hvd, plain, 0, 2);
+                shared.steps(hvd, optimizer, 0, 2);
+                optimizer.broadcastOptimizerState(root);
+                assertThat(optimizer.saveState()).isEqualTo(plain.saveState());
+                whole.steps(hvd, plain, 2, 4);
+                shared.steps(hvd, optimizer, 2, 4);
+                assertThat(shared.values).isDeepEqualTo(whole.values);
                 return null;
             });
         }
