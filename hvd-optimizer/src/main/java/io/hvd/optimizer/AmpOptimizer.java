@@ -111,7 +111,10 @@ public final class AmpOptimizer implements Optimizer {
         }
     }
 
-    /** As torch's {@code clip_grad_norm_}; the norm is the same on all ranks, and so is the factor. */
+    /**
+     * As torch's {@code clip_grad_norm_}. The norm of averages is the same on all ranks, and so is the factor; with ADASUM each rank
+     * clips its own gradients, by their norm.
+     */
     private void clip(double norm) {
         double factor = maxNorm / (norm + 1e-6);
         if (factor < 1) {
@@ -129,7 +132,10 @@ public final class AmpOptimizer implements Optimizer {
         return skipped;
     }
 
-    /** The norm of the last step's gradients before they were clipped; NaN if {@code clipGradientNorm} was not called. */
+    /**
+     * The norm of the last step's gradients before they were clipped, with ADASUM of this rank's own; NaN if {@code
+     * clipGradientNorm} was not called.
+     */
     public double lastGradientNorm() {
         return lastNorm;
     }
@@ -227,7 +233,10 @@ public final class AmpOptimizer implements Optimizer {
             return this;
         }
 
-        /** Scales the gradients down before each step if the norm of all of them together is larger. */
+        /**
+         * Scales the averaged gradients down before each step if the norm of all of them together is larger; with ADASUM, which
+         * averages none, each rank its own.
+         */
         public Builder clipGradientNorm(double max) {
             if (!(max > 0)) {
                 throw new HvdException(

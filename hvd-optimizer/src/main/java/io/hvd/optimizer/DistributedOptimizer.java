@@ -69,7 +69,7 @@ public final class DistributedOptimizer implements Optimizer {
         this.alone =
                 !set.included() || adasum != null || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
         this.settingsCheck = new SettingsCheck(set, inner, builder.scope);
-        if (builder.settingsMayDiffer || alone) {
+        if (builder.settingsMayDiffer || (alone && adasum == null)) {
             settingsCheck.skip();
         }
         this.exchange = new GradientExchange(
@@ -82,8 +82,9 @@ public final class DistributedOptimizer implements Optimizer {
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
         this.buffers = new ModelBuffers(set, builder.buffers, builder.bufferSync, builder.scope);
         this.guard = new DivergenceGuard(set, parameters, buffers.toCompare(), compareEvery, builder.scope);
-        this.gradients = inner instanceof GradientArithmetic own ? own : new HostGradients(parameters);
-        this.vote = new OverflowVote(set, builder.scope);
+        Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
+        this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
+        this.vote = new OverflowVote(set, builder.scope, adasum != null);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
         if (source != null) {
             source.listen(exchange);
@@ -109,12 +110,7 @@ public final class DistributedOptimizer implements Optimizer {
      * @throws HvdException if an allreduce has failed
      */
     public void synchronize() {
-        if (exchange.isLocal()) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "step() or synchronize() of " + inWords() + ", on rank " + set.rank() + " of " + set.size()
-                            + ", inside noSync(): close its scope first, and run the last backward pass outside of it");
-        }
+        requireOutsideOfNoSync();
         if (alone) {
             gatherOwn();
             return;
@@ -128,6 +124,15 @@ public final class DistributedOptimizer implements Optimizer {
         }
         exchange.startOver();
         synchronizedAlready = true;
+    }
+
+    private void requireOutsideOfNoSync() {
+        if (exchange.isLocal()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "step() or synchronize() of " + inWords() + ", on rank " + set.rank() + " of " + set.size()
+                            + ", inside noSync(): close its scope first, and run the last backward pass outside of it");
+        }
     }
 
     /**
@@ -162,6 +167,7 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     private void stepNow() {
+        requireOutsideOfNoSync();
         if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
@@ -172,6 +178,9 @@ public final class DistributedOptimizer implements Optimizer {
             synchronize();
         }
         warnIfNeverBroadcast();
+        if (adasum != null) {
+            settingsCheck.begin(); // which the first gradients do otherwise
+        }
         settingsCheck.end();
         stepInner();
         synchronizedAlready = false;
@@ -310,8 +319,13 @@ public final class DistributedOptimizer implements Optimizer {
         }
     }
 
-    /** Ends a step that changes nothing. */
+    /**
+     * Ends a step that changes nothing.
+     *
+     * @throws HvdException in the first step on all ranks, if their optimizers differ in kind or settings
+     */
     void skipStep() {
+        settingsCheck.end();
         synchronizedAlready = false;
         set.markStep();
     }
@@ -324,7 +338,10 @@ public final class DistributedOptimizer implements Optimizer {
         return vote;
     }
 
-    /** The norm of the averaged gradients, the same on all ranks to the last bit; every rank asks for it. */
+    /**
+     * The norm of the averaged gradients, the same on all ranks to the last bit; with ADASUM that of this rank's own. Every rank asks
+     * for it.
+     */
     double agreedNorm() {
         return vote.agree(false, 1, gradients.gradientNorm()).norm();
     }
@@ -395,10 +412,17 @@ public final class DistributedOptimizer implements Optimizer {
     /**
      * Sets the number of local backward passes before each step.
      *
-     * @throws HvdException if it is called between backward and step
+     * @throws HvdException if it is called between backward and step, or with ADASUM, which counts no passes, unless the number is 1
      */
     public void backwardPassesPerStep(int count) {
         OptimizerCheck.requirePasses(count);
+        if (adasum != null && count > 1) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "backwardPassesPerStep(" + count
+                            + ") with ADASUM, expected 1: it combines how far the parameters have"
+                            + " moved, and several backward passes may come before each step without it");
+        }
         if (!exchange.isBetweenSteps()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
@@ -437,7 +461,7 @@ public final class DistributedOptimizer implements Optimizer {
 
     /**
      * Overwrites the optimizer state of every rank (momentum and other buffers, counters, learning rate) with the
-     * root's.
+     * root's. Of a {@link ShardedOptimizer} it first brings the whole state to the root, if the root does not have it.
      */
     public void broadcastOptimizerState(int root) {
         broadcastOptimizerState(root, this);
@@ -445,6 +469,9 @@ public final class DistributedOptimizer implements Optimizer {
 
     /** @param whole this optimizer, or one around it with more state */
     void broadcastOptimizerState(int root, Optimizer whole) {
+        if (inner instanceof ShardedOptimizer sharded) {
+            sharded.consolidateIfNeeded(root);
+        }
         boolean isRoot = set.ranks().get(set.rank()) == root;
         byte[] mine = isRoot ? whole.saveState() : null;
         byte[] state = set.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);
@@ -617,7 +644,11 @@ public final class DistributedOptimizer implements Optimizer {
             return this;
         }
 
-        /** Sets when and how the {@link #buffers} of all ranks become the same; the default is never. */
+        /**
+         * Sets when and how the {@link #buffers} of all ranks become the same; the default is never. While a rank has joined, a
+         * broadcast of buffers fails on all ranks, and so does their mean if a buffer is of integers. When {@code join()} is over, all
+         * ranks count their steps from 0, whatever number each has made; the comparison of parameters does so too.
+         */
         public Builder broadcastBuffers(BufferSync how) {
             this.bufferSync = Objects.requireNonNull(how, "buffer sync");
             return this;
@@ -644,7 +675,7 @@ public final class DistributedOptimizer implements Optimizer {
             if (op != ReduceOp.ADASUM) {
                 return null;
             }
-            OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep);
+            OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction);
             return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
         }
 

@@ -38,12 +38,14 @@ final class DivergenceGuard {
     private final List<Parameter> parameters;
 
     private final int firstBuffer;
-    private final int everySteps;
+    private final StepsTogether together;
     private final String scope;
     private final DeviceFingerprints onGpus;
     private final Converter converter = new Converter();
     private final ByteBuffer stage = ByteBuffer.allocateDirect(STAGE_BYTES).order(ByteOrder.nativeOrder());
+    /** All steps of this rank. */
     private long steps;
+
     private long lastEqual;
     private long checkNanos;
 
@@ -76,7 +78,7 @@ final class DivergenceGuard {
         this.set = set;
         this.parameters = Stream.concat(parameters.stream(), buffers.stream()).toList();
         this.firstBuffer = parameters.size();
-        this.everySteps = set.included() && set.size() > 1 ? everySteps : 0;
+        this.together = new StepsTogether(set, set.included() && set.size() > 1 ? everySteps : 0);
         this.scope = scope;
         this.onGpus = new DeviceFingerprints(opener);
     }
@@ -88,7 +90,7 @@ final class DivergenceGuard {
      */
     void stepped() {
         steps++;
-        if (everySteps == 0 || steps % everySteps != 0) {
+        if (!together.stepped()) {
             return;
         }
         long start = System.nanoTime();

@@ -107,7 +107,7 @@ public final class GradScaler {
 
     /**
      * @param withNorm whether the norm is to be known, too
-     * @return the norm of the unscaled gradients, the same on all ranks; any number where it is not asked for
+     * @return the norm of the unscaled gradients, the same on all ranks but with ADASUM; any number where it is not asked for
      */
     double unscale(DistributedOptimizer optimizer, boolean withNorm) {
         if (!enabled) {

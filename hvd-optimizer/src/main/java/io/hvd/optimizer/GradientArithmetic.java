@@ -3,7 +3,8 @@ package io.hvd.optimizer;
 /**
  * What mixed precision does with the gradients of an optimizer, in {@link Parameter#gradient()}, between the allreduce
  * and the step. An optimizer that implements it does so with means of its own, as {@code TorchOptimizer} with
- * LibTorch's, on GPUs too; for any other one hvd reads and writes the tensors itself, which must be in host memory.
+ * LibTorch's, on GPUs too; for any other one hvd reads and writes the tensors itself, which must be in host memory. The {@link ShardedState} of a
+ * {@link ShardedOptimizer} may implement it likewise.
  */
 public interface GradientArithmetic {
     /**

@@ -19,8 +19,8 @@ final class ModelBuffers {
     private final BufferSync how;
 
     private final String scope;
+    private final StepsTogether steps;
     private boolean compared;
-    private long steps;
 
     /** @param how null for never */
     ModelBuffers(ProcessSet set, Map<String, Tensor> buffers, BufferSync how, String scope) {
@@ -28,6 +28,7 @@ final class ModelBuffers {
         this.buffers = new TreeMap<>(buffers);
         this.how = how;
         this.scope = scope + "buffers.";
+        this.steps = new StepsTogether(set, how == null ? 0 : how.everySteps());
         if (how != null && buffers.isEmpty()) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
@@ -46,8 +47,7 @@ final class ModelBuffers {
 
     /** Every rank comes here after every step. */
     void stepped() {
-        steps++;
-        if (how != null && how.everySteps() > 0 && steps % how.everySteps() == 0) {
+        if (steps.stepped()) {
             synchronize();
         }
     }

@@ -60,17 +60,19 @@ final class OptimizerCheck {
     }
 
     /** With ADASUM no gradient travels, so what says how gradients travel has no meaning. */
-    static void requirePlainAdasum(Optimizer inner, double predivide, Compression compression, int passes) {
+    static void requirePlainAdasum(
+            Optimizer inner, double predivide, Compression compression, int passes, LocalReduction reduction) {
         if (inner instanceof ShardedOptimizer) {
             throw misuse(
                     "ADASUM combines the steps that all ranks make of all parameters; a ShardedOptimizer, which was"
                             + " found, steps each parameter on one rank. Choose AVERAGE, or an optimizer that is not sharded");
         }
-        if (predivide != 1.0 || compression != Compression.NONE || passes != 1) {
+        if (predivide != 1.0 || compression != Compression.NONE || passes != 1 || reduction != LocalReduction.SUM) {
             throw misuse("ADASUM combines how far the parameters have moved, not gradients: found"
                     + " gradientPredivideFactor " + predivide + ", compression " + compression
-                    + " and backwardPassesPerStep " + passes + ", expected 1, " + Compression.NONE
-                    + " and 1; several backward passes may come before each step without it");
+                    + ", backwardPassesPerStep " + passes + " and localReduction " + reduction + ", expected 1, "
+                    + Compression.NONE + ", 1 and " + LocalReduction.SUM
+                    + "; several backward passes may come before each step without it");
         }
     }
 

@@ -30,19 +30,26 @@ final class OverflowVote {
 
     private final ProcessSet set;
     private final String scope;
+    /** Whether each rank has gradients of its own, and not the average. */
+    private final boolean ownGradients;
+
     private final double[] numbers = new double[COUNT];
     /** Null before the first vote. */
     private PreparedAllreduce allreduce;
 
-    /** @param scope keeps the votes of several optimizers apart */
-    OverflowVote(ProcessSet set, String scope) {
+    /**
+     * @param scope keeps the votes of several optimizers apart
+     * @param ownGradients whether the ranks' gradients differ, as with ADASUM, so that each has a norm of its own
+     */
+    OverflowVote(ProcessSet set, String scope, boolean ownGradients) {
         this.set = set;
         this.scope = scope;
+        this.ownGradients = ownGradients;
     }
 
     /**
      * @param overflow whether any rank has found a number that is not finite
-     * @param norm the mean of the ranks' norms, which only differ by rounding
+     * @param norm the mean of the ranks' norms, which only differ by rounding; of own gradients this rank's norm
      */
     record Verdict(boolean overflow, double norm) {}
 
@@ -68,7 +75,7 @@ final class OverflowVote {
         if (numbers[RANKS] * numbers[SQUARES] - squareOfSum > ROUNDING * squareOfSum) {
             throw differing(scale);
         }
-        return new Verdict(numbers[OVERFLOWS] > 0, numbers[NORMS] / numbers[RANKS]);
+        return new Verdict(numbers[OVERFLOWS] > 0, ownGradients ? norm : numbers[NORMS] / numbers[RANKS]);
     }
 
     private void exchange() {

@@ -84,6 +84,11 @@ public class ShardedOptimizer implements Optimizer {
         return owners;
     }
 
+    /** What steps this rank's share, and may have an arithmetic of its own for all gradients. */
+    final ShardedState state() {
+        return state;
+    }
+
     @Override
     public final List<Parameter> parameters() {
         return state.parameters();
@@ -163,6 +168,17 @@ public class ShardedOptimizer implements Optimizer {
                 .toArray();
         Tensor all = set.gather("sharded.state", Tensor.ofBytes(mine), root);
         whole = isRoot ? state.join(cut((byte[]) all.toArray(), lengths)) : null;
+    }
+
+    /** A collective: does the same, unless the root can write the whole state already, as after {@link #loadState}. */
+    final void consolidateIfNeeded(int root) {
+        int[] needed = {whole == null && !fresh ? 1 : 0};
+        if (!alone) {
+            set.broadcastInPlace("sharded.state.needed", Tensor.of(needed), root);
+        }
+        if (needed[0] == 1) {
+            consolidate(root);
+        }
     }
 
     private static List<byte[]> cut(byte[] all, long[] lengths) {

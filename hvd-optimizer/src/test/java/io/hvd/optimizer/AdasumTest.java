@@ -237,6 +237,71 @@ class AdasumTest {
         }
     }
 
+    private static DistributedOptimizer.Builder sgd(HvdContext hvd, float[] value, double rate) {
+        return DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", value, new float[] {1}), rate))
+                .context(hvd)
+                .op(ReduceOp.ADASUM);
+    }
+
+    @Test
+    void differentLearningRatesAreRefusedBeforeTheFirstStepUnlessTheyMayDiffer() {
+        Hvd.spawn(2, hvd -> {
+            float[] value = {1};
+            double rate = hvd.rank() + 1;
+            assertThatThrownBy(() -> sgd(hvd, value, rate).build().step())
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.DIVERGED))
+                    .hasMessageContaining("\"learning rate\" is 1.0 on ranks [0] and 2.0 on ranks [1]");
+            assertThat(value).containsExactly(1);
+            sgd(hvd, value, rate).settingsMayDiffer().build().step();
+            assertThat(value[0]).isLessThan(1);
+            return null;
+        });
+    }
+
+    @Test
+    void stepsInsideNoSyncAreRefusedWithAdasumAndOnASingleRank() {
+        Hvd.spawn(2, hvd -> {
+            DistributedOptimizer optimizer = sgd(hvd, new float[1], 1).build();
+            assertStepInsideNoSyncIsRefused(optimizer);
+            optimizer.step();
+            return null;
+        });
+        Hvd.spawn(1, hvd -> {
+            DistributedOptimizer optimizer =
+                    sgd(hvd, new float[1], 1).op(ReduceOp.AVERAGE).build();
+            assertStepInsideNoSyncIsRefused(optimizer);
+            optimizer.step();
+            return null;
+        });
+    }
+
+    private static void assertStepInsideNoSyncIsRefused(DistributedOptimizer optimizer) {
+        try (var local = optimizer.noSync()) {
+            assertThatThrownBy(optimizer::step)
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
+                    .hasMessageContaining("inside noSync()");
+        }
+    }
+
+    @Test
+    void severalPassesAndTheirMeanAreRefused() {
+        Hvd.spawn(2, hvd -> {
+            DistributedOptimizer optimizer = sgd(hvd, new float[1], 1).build();
+            assertThatThrownBy(() -> optimizer.backwardPassesPerStep(2))
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("backwardPassesPerStep(2) with ADASUM, expected 1");
+            optimizer.backwardPassesPerStep(1);
+            assertThatThrownBy(() -> sgd(hvd, new float[1], 1)
+                            .localReduction(LocalReduction.MEAN)
+                            .build())
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining("localReduction MEAN, expected 1, NONE, 1 and SUM");
+            return null;
+        });
+    }
+
     @Test
     void whatMakesNoSenseWithAdasumIsRefused() {
         Hvd.spawn(2, hvd -> {

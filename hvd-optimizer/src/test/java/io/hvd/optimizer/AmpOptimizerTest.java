@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.hvd.Hvd;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.ReduceOp;
 import java.util.Arrays;
 import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -71,6 +72,40 @@ class AmpOptimizerTest {
         });
     }
 
+    /** Otherwise the comparison would stay under way while fp16 skips its first steps. */
+    @Test
+    void settingsAreComparedInTheFirstStepAlsoIfItIsSkipped() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            amp.learningRate(1 + hvd.rank());
+            mine.backward(amp, Double.NaN, 0);
+            assertThatThrownBy(amp::step)
+                    .isInstanceOf(HvdException.class)
+                    .hasMessageContaining(ErrorId.DIVERGED.code())
+                    .hasMessageContaining("\"learning rate\" is 1.0 on ranks [0] and 2.0 on ranks [1]");
+            return null;
+        });
+    }
+
+    /** Both have the default scope, and only one of them goes on. */
+    @Test
+    void anotherOptimizerMayTakeItsFirstStepAfterOneWhoseFirstStepWasSkipped() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest first = new AmpOptimizerTest();
+            AmpOptimizerTest second = new AmpOptimizerTest();
+            AmpOptimizer skipping = first.amp().build();
+            first.backward(skipping, Double.POSITIVE_INFINITY, 0);
+            skipping.step();
+            assertThat(skipping.stepped()).isFalse();
+            AmpOptimizer stepping = second.amp().build();
+            second.backward(stepping, 1, 1);
+            stepping.step();
+            assertThat(second.weight).containsExactly(0, 0);
+            return null;
+        });
+    }
+
     /** The norm of (3 * size, 4 * size) over size ranks, of which only the first has a gradient, is 5. */
     @Test
     void gradientsAreClippedByTheNormOfTheirUnscaledAverageAlikeOnAllRanks() {
@@ -84,6 +119,30 @@ class AmpOptimizerTest {
             assertThat(mine.weight[1]).isCloseTo(1 - 2, within(1e-5f));
             return null;
         });
+    }
+
+    /** The ranks' moves are orthogonal, so Adasum adds them; a factor from a mean of the norms would shorten both. */
+    @Test
+    void withAdasumEachRankClipsItsGradientsByTheirOwnNorm() {
+        for (double scale : new double[] {0, 2}) {
+            Hvd.spawn(2, hvd -> {
+                AmpOptimizerTest mine = new AmpOptimizerTest();
+                AmpOptimizer amp = AmpOptimizer.wrap(
+                                mine.distributed().op(ReduceOp.ADASUM).build())
+                        .scaler(
+                                scale == 0
+                                        ? GradScaler.disabled()
+                                        : GradScaler.builder().initScale(scale).build())
+                        .clipGradientNorm(1)
+                        .build();
+                mine.backward(amp, hvd.rank() == 0 ? 30 : 0, hvd.rank() == 0 ? 0 : 0.5);
+                amp.step();
+                assertThat(amp.lastGradientNorm()).isEqualTo(hvd.rank() == 0 ? 30 : 0.5);
+                assertThat(mine.weight[0]).isCloseTo(0, within(1e-5f));
+                assertThat(mine.weight[1]).isCloseTo(0.5f, within(1e-5f));
+                return null;
+            });
+        }
     }
 
     @Test

@@ -12,9 +12,11 @@ import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Timeout(60)
 class BufferSyncTest {
     private static final int RANKS = 3;
 
@@ -63,6 +65,26 @@ class BufferSyncTest {
                     model.requireOwn(step);
                 }
             }
+            return null;
+        });
+    }
+
+    /** With 4 steps behind it, rank 0 would broadcast after its next one, while the others still reduce gradients. */
+    @Test
+    void afterAJoinAllRanksCountTheirStepsFromZero() {
+        Hvd.spawn(RANKS, hvd -> {
+            Model model = new Model(hvd, BufferSync.everySteps(5), 0);
+            for (int step = 1; step <= 4 - hvd.rank(); step++) {
+                model.step(step);
+            }
+            hvd.join();
+            for (int step = 1; step <= 4; step++) {
+                model.step(step);
+                model.requireOwn(step);
+            }
+            model.step(5);
+            assertThat(model.statistics).containsExactly(5, 0);
+            assertThat(model.count).containsExactly(5);
             return null;
         });
     }

@@ -61,6 +61,26 @@ class DivergenceGuardTest {
         });
     }
 
+    /** Otherwise rank 0 would compare two steps before the others, whose steps before the join were fewer. */
+    @Test
+    void afterAJoinAllRanksCountTheirStepsFromZero() {
+        Hvd.spawn(3, hvd -> {
+            double[] second = {1, 2};
+            DivergenceGuard guard = new DivergenceGuard(hvd, parameters(new float[2], second), 4, "");
+            for (int step = 0; step < 3 - hvd.rank(); step++) {
+                guard.stepped();
+            }
+            hvd.join();
+            second[1] = hvd.rank();
+            for (int step = 0; step < 3; step++) {
+                guard.stepped();
+            }
+            assertThat(catchThrowableOfType(HvdException.class, guard::stepped))
+                    .hasMessageContainingAll("after step " + (7 - hvd.rank()), "\"second\"");
+            return null;
+        });
+    }
+
     @Test
     void aDifferenceInTheLastElementOfALongParameterIsSeen() {
         Hvd.spawn(2, hvd -> {

@@ -8,16 +8,21 @@ import io.hvd.HvdContext;
 import io.hvd.InitOptions;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** State of optimizers on plain arrays that is shared out to the ranks. */
+@Timeout(60)
 class ShardedOptimizerTest {
     private static final int[] LENGTHS = {7, 40, 3, 12, 5};
 
@@ -102,6 +107,59 @@ class ShardedOptimizerTest {
                 return null;
             });
         }
+    }
+
+    /** The root has only its share after a step, and the other ranks would wait for the rest of it. */
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("optimizers")
+    void aBroadcastOfTheStateAfterAStepConsolidatesIt(Function<ArrayParameters, Optimizer> make) {
+        for (int ranks : new int[] {1, 3}) {
+            Hvd.spawn(ranks, hvd -> {
+                int root = ranks - 1;
+                Arrays5 whole = new Arrays5();
+                Arrays5 shared = new Arrays5();
+                DistributedOptimizer plain = wrapped(hvd, make.apply(whole.parameters));
+                ShardedOptimizer sharded = ShardedOptimizer.ofArrays(hvd, shared.parameters, make);
+                DistributedOptimizer optimizer = wrapped(hvd, sharded);
+                whole.steps(hvd, plain, 0, 2);
+                shared.steps(hvd, optimizer, 0, 2);
+                optimizer.broadcastOptimizerState(root);
+                assertThat(optimizer.saveState()).isEqualTo(plain.saveState());
+                whole.steps(hvd, plain, 2, 4);
+                shared.steps(hvd, optimizer, 2, 4);
+                assertThat(shared.values).isDeepEqualTo(whole.values);
+                return null;
+            });
+        }
+    }
+
+    /** As of an optimizer on a GPU, whose gradients hvd cannot read. */
+    private interface OwnArithmetic extends ShardedState, GradientArithmetic {}
+
+    @Test
+    void anArithmeticOfTheStateIsUsedForTheGradients() {
+        Hvd.spawn(1, hvd -> {
+            List<Double> factors = new ArrayList<>();
+            List<Parameter> parameters = new Arrays5().parameters.list();
+            OwnArithmetic state = (OwnArithmetic) Proxy.newProxyInstance(
+                    getClass().getClassLoader(),
+                    new Class<?>[] {OwnArithmetic.class},
+                    (proxy, method, arguments) -> switch (method.getName()) {
+                        case "parameters" -> parameters;
+                        case "settings" -> Map.of();
+                        case "multiplyGradients" -> factors.add((Double) arguments[0]) ? -1 : 0;
+                        case "gradientNorm" -> 4.0;
+                        default -> null;
+                    });
+            AmpOptimizer amp = AmpOptimizer.wrap(wrapped(hvd, ShardedOptimizer.of(hvd, state)))
+                    .clipGradientNorm(1)
+                    .build();
+            amp.backward(scale -> {});
+            amp.step();
+            assertThat(amp.lastGradientNorm()).isEqualTo(4);
+            assertThat(factors).hasSize(2).first().isEqualTo(1 / 65536.0);
+            return null;
+        });
     }
 
     @Test

@@ -47,8 +47,11 @@ final class ImageTraining {
     private final Evaluator evaluator;
     private final RunTotals totals = new RunTotals();
 
+    /** @throws ParseException on all ranks, if the flags do not go with their number */
     ImageTraining(
-            String example, HvdContext hvd, TrainingOptions options, ImageSets images, Supplier<ImageClassifier> net) {
+            String example, HvdContext hvd, TrainingOptions options, ImageSets images, Supplier<ImageClassifier> net)
+            throws ParseException {
+        options.requireRanks(hvd.size());
         this.example = example;
         this.hvd = hvd;
         this.options = options;
@@ -67,7 +70,7 @@ final class ImageTraining {
                 .op(options.adasum() ? ReduceOp.ADASUM : ReduceOp.AVERAGE)
                 .compression(options.compression())
                 .backwardPassesPerStep(options.passes())
-                .localReduction(LocalReduction.MEAN)
+                .localReduction(options.adasum() ? LocalReduction.SUM : LocalReduction.MEAN)
                 .build();
         this.optimizer = AmpOptimizer.wrap(distributed)
                 .scaler(options.precision().scaler())

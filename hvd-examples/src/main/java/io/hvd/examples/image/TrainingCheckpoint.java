@@ -91,8 +91,20 @@ final class TrainingCheckpoint {
         } catch (HvdException e) {
             throw new HvdException(ErrorId.BAD_CHECKPOINT, existing + " is of another model: " + e.getMessage(), e);
         }
-        optimizer.loadState(optimizerState(existing, checkpoint));
+        loadOptimizer(existing, optimizerState(existing, checkpoint));
         return wordsOf(existing, checkpoint);
+    }
+
+    private void loadOptimizer(Path existing, byte[] state) {
+        try {
+            optimizer.loadState(state);
+        } catch (HvdException e) {
+            throw new HvdException(
+                    ErrorId.BAD_CHECKPOINT,
+                    existing + " is of a training with another optimizer or another precision; resume it with the flags that"
+                            + " wrote it, --amp among them: " + e.getMessage(),
+                    e);
+        }
     }
 
     private static byte[] optimizerState(Path existing, Checkpoint checkpoint) {

@@ -77,6 +77,15 @@ record TrainingOptions(
         return learningRate * (adasum ? 1 : ranks) * Math.pow(decay, epoch);
     }
 
+    /** @throws ParseException if the flags do not go with this number of ranks */
+    void requireRanks(int ranks) throws ParseException {
+        int below = Integer.highestOneBit(ranks);
+        if (adasum && below != ranks) {
+            throw new ParseException("--use-adasum needs a number of ranks that is a power of two: found " + ranks
+                    + " ranks, expected " + below + " or " + 2 * below);
+        }
+    }
+
     static TrainingOptions from(CommandLine line, Defaults defaults) throws ParseException {
         requireFileToResume(line);
         requireAdasumAlone(line);
@@ -105,8 +114,11 @@ record TrainingOptions(
         return CompressionFlags.of(line);
     }
 
-    /** Adasum combines whole steps, so there are no gradients on the way and no shares. */
+    /** Adasum combines whole steps in the host's memory, so there are no gradients on the way and no shares. */
     private static void requireAdasumAlone(CommandLine line) throws ParseException {
+        if (line.hasOption("use-adasum") && TorchDevice.isCuda(line)) {
+            throw new ParseException("--use-adasum and --device cuda exclude each other");
+        }
         List<String> others =
                 List.of("fp16-allreduce", "bf16-allreduce", "backward-passes-per-step", "sharded-optimizer");
         for (String other : others) {

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.tensor.Tensor;
@@ -49,17 +51,33 @@ class TrainingCheckpointTest {
         assertThatThrownBy(() -> restore(file)).rootCause().hasMessageContaining("\"epochs\" is \"three\"");
     }
 
+    @Test
+    void aCheckpointWithoutALossScaleIsNamedTogetherWithTheFlag() {
+        Path file = folder.resolve("net.ckpt");
+        save(file, Precision.BF16);
+
+        assertThatThrownBy(() -> onOneRank(file, Precision.FP16, checkpoint -> checkpoint.restore(true)))
+                .isInstanceOf(HvdException.class)
+                .hasMessageContaining("HVD-501")
+                .hasMessageContaining(file + " is of a training with another optimizer or another precision")
+                .hasMessageContainingAll("--amp", "disabled GradScaler");
+    }
+
     private Path saved() {
         Path file = folder.resolve("net.ckpt");
-        onOneRank(file, checkpoint -> {
-            checkpoint.save(Map.of("epochs", "3"), false);
-            return Map.of();
-        });
+        save(file, Precision.FP32);
         return file;
     }
 
+    private static void save(Path file, Precision precision) {
+        onOneRank(file, precision, checkpoint -> {
+            checkpoint.save(Map.of("epochs", "3"), false);
+            return Map.of();
+        });
+    }
+
     private static Map<String, String> restore(Path file) {
-        return onOneRank(file, checkpoint -> checkpoint.restore(true));
+        return onOneRank(file, Precision.FP32, checkpoint -> checkpoint.restore(true));
     }
 
     private static void changed(Path file, BiConsumer<Map<String, Tensor>, Map<String, String>> change)
@@ -75,13 +93,16 @@ class TrainingCheckpointTest {
         Map<String, String> of(TrainingCheckpoint checkpoint) throws IOException;
     }
 
-    private static Map<String, String> onOneRank(Path file, Use use) {
+    private static Map<String, String> onOneRank(Path file, Precision precision, Use use) {
         return Hvd.spawn(1, hvd -> {
                     ImageClassifier model = ImageClassifier.seeded(1, DigitsNet::new);
                     DistributedOptimizer optimizer = DistributedOptimizer.wrap(new TorchOptimizer(
                                     new SGD(model.parameters(), new SGDOptions(0.1)), model.named_parameters()))
                             .build();
-                    return use.of(new TrainingCheckpoint(hvd, model, optimizer, Optional.of(file)));
+                    AmpOptimizer amp = AmpOptimizer.wrap(optimizer)
+                            .scaler(precision.scaler())
+                            .build();
+                    return use.of(new TrainingCheckpoint(hvd, model, amp, Optional.of(file)));
                 })
                 .get(0);
     }

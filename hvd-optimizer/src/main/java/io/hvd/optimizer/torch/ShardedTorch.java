@@ -3,6 +3,7 @@ package io.hvd.optimizer.torch;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.GradientArithmetic;
 import io.hvd.optimizer.GradientSource;
 import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.ShardedOptimizer;
@@ -21,7 +22,7 @@ import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 
 /** One rank's share of a LibTorch optimizer. The gradients of all parameters are collected and averaged on every rank. */
-final class ShardedTorch implements ShardedState, GradientSource {
+final class ShardedTorch implements ShardedState, GradientSource, GradientArithmetic {
     /** What {@link TorchSettings} counts, and what differs between the ranks. */
     private static final String COUNT = "parameters";
 
@@ -161,5 +162,15 @@ final class ShardedTorch implements ShardedState, GradientSource {
     @Override
     public boolean hasNewGradient() {
         return optimizer.hasNewGradient();
+    }
+
+    @Override
+    public int multiplyGradients(double factor) {
+        return optimizer.multiplyGradients(factor);
+    }
+
+    @Override
+    public double gradientNorm() {
+        return optimizer.gradientNorm();
     }
 }

@@ -9,6 +9,7 @@ import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.javacpp.ShortPointer;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** Conversions of float16 by LibTorch's vector code, block by block through memory of its own. */
@@ -24,11 +25,16 @@ final class TorchHalves implements HalfKernel {
     /** Its memory is its own, whatever scope the thread is in. */
     TorchHalves() {
         try (PointerScope scope = new PointerScope()) {
-            wide = zeros(BLOCK).retainReference();
-            narrow = zeros(BLOCK).to(ScalarType.Half).retainReference();
+            wide = block(ScalarType.Float);
+            narrow = block(ScalarType.Half);
             floats = new FloatPointer(wide.data_ptr()).capacity(BLOCK).asBuffer();
             halves = new ShortPointer(narrow.data_ptr()).capacity(BLOCK).asBuffer();
         }
+    }
+
+    /** Its type is named, because a program may choose another default type of LibTorch's. */
+    private static Tensor block(ScalarType type) {
+        return zeros(new long[] {BLOCK}, new TensorOptions(type)).retainReference();
     }
 
     /** Has hvd convert by LibTorch, which is loaded when there is an optimizer. */

@@ -7,7 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.HvdContext;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.GradientArithmetic;
 import io.hvd.optimizer.ShardedOptimizer;
 import java.util.Arrays;
 import java.util.List;
@@ -18,6 +20,7 @@ import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.RMSprop;
 import org.bytedeco.pytorch.RMSpropOptions;
 import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -71,6 +74,42 @@ abstract class ShardedTraining {
                 steps(hvd, shared, wrapped(hvd, sharded(hvd, shared, kind)), 0, 5);
                 assertThat(weights(shared)).isEqualTo(weights(whole)).isNotEqualTo(before);
             }
+            return null;
+        });
+    }
+
+    private static AmpOptimizer amp(DistributedOptimizer optimizer) {
+        return AmpOptimizer.wrap(optimizer).clipGradientNorm(0.01).build();
+    }
+
+    private static void ampSteps(HvdContext hvd, Models.Net net, AmpOptimizer amp) {
+        for (int step = 0; step < 4; step++) {
+            try (PointerScope scope = new PointerScope()) {
+                amp.zeroGradients();
+                int sample = 8 * (step * hvd.size() + hvd.rank());
+                Tensor loss = net.loss(sample, sample + 8);
+                amp.backward(scale -> TorchOptimizer.backward(loss, scale));
+                amp.step();
+            }
+        }
+    }
+
+    /** On a GPU only LibTorch's arithmetic can unscale and clip the gradients. */
+    @Test
+    void mixedPrecisionUsesTheArithmeticOfLibTorchAndGivesTheSameWeights() throws Exception {
+        ranks().run(hvd -> {
+            Models.Net whole = new Models.Net(3);
+            Models.Net shared = new Models.Net(3);
+            assertThat(ShardedTorch.of(hvd, shared.named_parameters(), ADAM)).isInstanceOf(GradientArithmetic.class);
+            AmpOptimizer plain = amp(unsharded(hvd, whole, ADAM));
+            AmpOptimizer sharded = amp(wrapped(hvd, sharded(hvd, shared, ADAM)));
+            ampSteps(hvd, whole, plain);
+            ampSteps(hvd, shared, sharded);
+            assertThat(sharded.skippedSteps()).isZero();
+            assertThat(sharded.lastGradientNorm())
+                    .isEqualTo(plain.lastGradientNorm())
+                    .isGreaterThan(0.01);
+            assertThat(weights(shared)).isEqualTo(weights(whole));
             return null;
         });
     }

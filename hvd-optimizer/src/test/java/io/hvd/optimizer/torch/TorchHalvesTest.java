@@ -9,6 +9,8 @@ import io.hvd.tensor.HalfFloat;
 import io.hvd.tensor.Tensor;
 import java.util.Random;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,6 +60,26 @@ class TorchHalvesTest {
                 assertThat(found[i]).as("%a", floats[i]).isEqualTo(expected);
             }
         }
+    }
+
+    /** With float64 as the default type, blocks of that type would hold other numbers than the ones put into them. */
+    @Test
+    void theDefaultTypeOfTheProgramDoesNotMatter() {
+        ScalarType before = torch.get_default_dtype_as_scalartype();
+        torch.set_default_dtype(torch.scalarTypeToTypeMeta(ScalarType.Double));
+        TorchHalves kernel;
+        try {
+            kernel = new TorchHalves();
+        } finally {
+            torch.set_default_dtype(torch.scalarTypeToTypeMeta(before));
+        }
+        float[] floats = {1, -2.5f, 1024};
+        short[] halves = new short[3];
+        float[] back = new float[3];
+        kernel.narrow(floats, halves, 3);
+        kernel.widen(halves, back, 3);
+        assertThat(halves).containsExactly((short) 0x3C00, (short) 0xC100, (short) 0x6400);
+        assertThat(back).containsExactly(1, -2.5f, 1024);
     }
 
     /** The memory of a thread's kernel must outlive the scope in which the thread first converts. */

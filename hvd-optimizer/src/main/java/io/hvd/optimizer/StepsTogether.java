@@ -1,0 +1,31 @@
+package io.hvd.optimizer;
+
+import io.hvd.ProcessSet;
+
+/**
+ * Says after which steps all ranks do something together. A rank that has joined makes fewer steps than the others, so
+ * the count begins anew on all ranks where a join is over.
+ */
+final class StepsTogether {
+    private final ProcessSet set;
+    private final int every;
+    private int joins;
+    private long steps;
+
+    /** @param every number of steps; 0 for never */
+    StepsTogether(ProcessSet set, int every) {
+        this.set = set;
+        this.every = every;
+        this.joins = set.joins();
+    }
+
+    /** Every rank comes here after every step. @return whether it is time */
+    boolean stepped() {
+        if (set.joins() != joins) {
+            joins = set.joins();
+            steps = 0;
+        }
+        steps++;
+        return every > 0 && steps % every == 0;
+    }
+}
