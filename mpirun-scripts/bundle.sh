@@ -20,6 +20,8 @@ root=$(dirname "$scripts")
 . "$scripts/setup/tools.sh"
 # shellcheck source=mpirun-scripts/bundle/jars.sh
 . "$scripts/bundle/jars.sh"
+# shellcheck source=mpirun-scripts/bundle/checks.sh
+. "$scripts/bundle/checks.sh"
 
 # Modules that hvd, LibTorch's bindings and the decoding of JPEG files use.
 modules=java.base,java.desktop,java.logging,java.management,java.naming,java.xml,jdk.management,jdk.unsupported
@@ -186,14 +188,12 @@ write_env "$prefix"
 printf 'bundle: %s, %s; Java %s, Open MPI %s\n' "$folder" "$(du -sh "$folder" | cut -f1)" \
     "$(jdk_version "$folder/java")" "$(openmpi_version)"
 if [[ $check == yes ]]; then
-    # Without LibTorch the example that is left looks for GPUs, and says by 2 that there are none.
-    checks='horovodrun -np 2 java -jar /hvd/train.jar digits --epochs 1'
-    look_for_gpus='horovodrun -np 2 java -jar /hvd/train.jar gpu-check || [ $? = 2 ]'
+    checks=$(command_with_torch)
     if [[ $torch == no ]]; then
-        checks=$look_for_gpus
+        checks=$(command_without_torch)
     elif compgen -G "$folder/lib/pytorch-*-gpu.jar" >/dev/null; then
-        # LibTorch's build for GPUs needs CUDA's libraries, which no bundle has, and must name those that are missing.
-        checks="$look_for_gpus; ! horovodrun -np 1 java -jar /hvd/train.jar digits --device cuda"
+        checks="$(command_without_torch)
+$(command_that_names_libraries)"
     fi
     check_in_bare_root "$checks"
 fi

@@ -23,9 +23,9 @@
 #   --page RECORD ...  prints what the records have seen as a section of docs/gpu.md, and runs nothing
 #
 # Checks run in the order of their worth: G1, without which no other can pass, takes seconds, and so does G4, the kernels
-# on one GPU. G2 is what hvd is for, all collectives by NCCL. G7 gives the figures. G5 trains with all of it. G3 is the way
-# without NCCL, which tests have seen on a CPU. G8 trains with LibTorch's build for GPUs, if train.jar has that, and G9
-# measures LibTorch's own allreduce beside hvd's. G6 runs some of this again, slowly, under compute-sanitizer.
+# on one GPU. G2 is what hvd is for, all collectives by NCCL. G7 gives the figures. G8 trains with LibTorch's build for
+# GPUs, if train.jar has that, and G5 with kernels of its own. G9 measures LibTorch's own allreduce beside hvd's. G3 is the
+# way without NCCL, which tests have seen on a CPU. G6 runs some of this again, slowly, under compute-sanitizer.
 #
 # The last line on standard output is RESULT gpu_check=pass|fail|not-run|left. Exit code 0 for pass, 1 for fail, 2 for
 # not-run, 3 if --limit has left checks to do. Needs bash, coreutils, grep, sed and awk; python3 is asked for NVIDIA's
@@ -41,7 +41,7 @@ refuse() {
 }
 
 # Seconds for each check, all runs of it together.
-declare -A limit=([G1]=50 [G2]=150 [G3]=70 [G4]=40 [G5]=100 [G6]=60 [G7]=90 [G8]=150 [G9]=60)
+declare -A limit=([G1]=50 [G2]=150 [G3]=70 [G4]=40 [G5]=100 [G6]=60 [G7]=90 [G8]=240 [G9]=60)
 declare -A title=(
     [G1]='ranks and their GPUs'
     [G2]='collectives by NCCL'
@@ -55,11 +55,13 @@ declare -A title=(
 )
 all_checks=(G1 G2 G3 G4 G5 G6 G7 G8 G9)
 worth=(G1 G4 G2 G7 G8 G5 G9 G3 G6)
+# The first start on a machine may unpack LibTorch, which is 860 MB, before it prints the table of versions.
+first_versions_limit=60
 versions_limit=20
 # What a job may take to end after it was told to, and writing the record.
 reserve=6
-# A check that has less time is not begun.
-least=4
+# A run that tries a way of sharing a GPU has these seconds at least.
+shortest_try=4
 # Accuracy that ten epochs on the digits reach with 1 to 8 ranks on a CPU, and more.
 learned=0.93
 # The examples of G8 in the order of their worth, the flags of each, and an accuracy that 1 and 2 ranks surpass on a CPU.
@@ -157,7 +159,11 @@ if [[ -n ${again[*]} && -z $record ]]; then refuse '--again repeats checks of a 
 [[ -d $folder ]] || refuse "there is no folder $folder"
 folder=$(cd -- "$folder" && pwd)
 if [[ -n $record ]]; then
+    # The record is replaced by mv, which would put a file in the place of a device or of a link.
+    if [[ -L $record || (-e $record && ! -f $record) ]]; then refuse "--out $record is no plain file"; fi
+    was_there=$(if [[ -e $record ]]; then echo yes; fi)
     { : >>"$record"; } 2>/dev/null || refuse "$record cannot be written"
+    if [[ -z $was_there ]]; then rm -f "$record"; fi
 fi
 
 # --- the programs -------------------------------------------------------------------------------------------------------
@@ -193,24 +199,25 @@ wrapper=() tool=() ran=() left=()
 find_libraries
 read_versions() {
     code=0
-    timeout -k 5 "$versions_limit" java -jar "$jar" gpu-check --versions table >"$work/versions" 2>"$work/err" \
+    timeout -k 5 "$1" java -jar "$jar" gpu-check --versions table >"$work/versions" 2>"$work/err" \
         </dev/null || code=$?
     gpus=$(grep -cE '^GPU [0-9]+ ' "$work/versions" || true)
     no_gpu=$(sed -nE 's/^GPU  +missing: /no GPU: /p' "$work/versions")
 }
-read_versions
-# The first start on a machine may take longer than that, since it unpacks the native libraries.
-if [[ $gpus == 0 && -z $no_gpu ]]; then read_versions; fi
+read_versions $((first_versions_limit < total ? first_versions_limit : total))
+if [[ $gpus == 0 && -z $no_gpu ]] && ((SECONDS < total)); then read_versions "$versions_limit"; fi
 cat "$work/versions" >&2
+if [[ $gpus == 0 && -z $no_gpu ]]; then
+    if [[ -s $work/err ]]; then say "java -jar $jar gpu-check --versions table printed: $(tail -n 1 "$work/err")"; fi
+    refuse "the table of versions could not be read (exit code $code), so that no check was begun and no record written"
+fi
 no_nccl=$(sed -nE 's/^NCCL  +missing: /no NCCL: /p' "$work/versions")
 nccl_code=$(sed -nE 's/^NCCL  +([0-9]+)\.([0-9]+)\.([0-9]+).*/\1 \2 \3/p' "$work/versions" \
     | awk '{ print $1 * 10000 + $2 * 100 + $3 }')
 nccl_code=${nccl_code:-0}
 share=$(share_ways | head -n 1)
-unread='' stand_in=''
-if [[ $gpus == 0 && -z $no_gpu ]]; then
-    unread="the table of versions could not be read (exit code $code): $(tail -n 1 "$work/err")"
-elif ((gpus > 0)) && grep -q '^NVIDIA driver  *missing' "$work/versions" && [[ ! -e /dev/dxg && ! -e /dev/nvidiactl ]]; then
+stand_in=''
+if ((gpus > 0)) && grep -q '^NVIDIA driver  *missing' "$work/versions" && [[ ! -e /dev/dxg && ! -e /dev/nvidiactl ]]; then
     stand_in='**Not a record of a GPU**: no NVIDIA kernel module is loaded, so the library of the driver is a stand-in.'
     say "$stand_in"
 fi
@@ -282,8 +289,6 @@ run_check() {
     ran+=("$check")
     if [[ -n $no_gpu ]]; then
         note not-run "$no_gpu"
-    elif [[ -n $unread ]]; then
-        note fail "$unread"
     else
         "check_$check"
     fi
@@ -292,12 +297,15 @@ run_check() {
     say "$check: ${outcome[$check]}, ${notes[$check]}"
 }
 
+# A third of the check's time; of all the time if that is less, so that a call with a short --limit begins something.
+time_needed() { echo $(((limit[$check] < end ? limit[$check] : end) / 3)); }
+
 check_began=0
 trap interrupted INT TERM HUP
 for check in "${worth[@]}"; do
     if ! is_chosen "$check" || [[ ${outcome[$check]:-left} != left ]]; then continue; fi
-    if ((SECONDS + least > end)); then
-        say "$check: left, $total s are over"
+    if ((end - SECONDS < $(time_needed))); then
+        say "$check: left, it is not begun with less than $(time_needed) s"
         continue
     fi
     forget "$check"

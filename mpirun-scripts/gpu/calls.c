@@ -1,11 +1,12 @@
 /*
- * The time of one blocking ncclAllReduce in place, 8 B to 128 MiB, without Java: what "gpu-check --only G7" measures
- * through hvd, with as many calls. Prints means as "bytes:microseconds 8:11.2 16:11.3 ...".
+ * The time of one blocking ncclAllReduce in place, 8 B to LAST_BYTES (128 MiB), without Java: what "gpu-check --only G7"
+ * measures through hvd, with as many calls. Prints means as "bytes:microseconds 8:11.2 16:11.3 ...".
  *
- *   calls RANKS
+ *   calls RANKS [LAST_BYTES [host-ids]]
  *
  * Ranks are processes of its own; they need no MPI. More ranks than GPUs share them: with
- * NCCL_MULTI_RANK_GPU_ENABLE in the environment as ranks of one host, otherwise each with an NCCL_HOSTID of its own.
+ * NCCL_MULTI_RANK_GPU_ENABLE in the environment as ranks of one host, otherwise, or with host-ids, each with an
+ * NCCL_HOSTID of its own.
  *
  * The libraries are opened when it runs, so that a bundle can bring it compiled from a machine without CUDA and NCCL.
  */
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,7 +23,9 @@
 
 enum { MOST_RANKS = 64, WARM_UPS = 5, CALLS = 20 };
 
-static const size_t FIRST_BYTES = 8, LAST_BYTES = (size_t)1 << 27;
+static const size_t FIRST_BYTES = 8, MOST_BYTES = (size_t)1 << 30;
+static size_t last_bytes = (size_t)1 << 27;
+static int host_ids = 0;
 
 /* As in cuda_runtime.h and nccl.h, whose C interface keeps these. */
 enum { SUCCESS = 0, STREAM_NON_BLOCKING = 1, FLOAT = 7, SUM = 0 };
@@ -114,7 +118,7 @@ static void choose_gpu(int rank, int ranks) {
     char name[16];
     check_cuda("cudaGetDeviceCount", cuda.getDeviceCount(&gpus));
     check_cuda("cudaSetDevice", cuda.setDevice(rank % gpus));
-    if (ranks > gpus && getenv("NCCL_MULTI_RANK_GPU_ENABLE") == NULL) {
+    if (ranks > gpus && (host_ids || getenv("NCCL_MULTI_RANK_GPU_ENABLE") == NULL)) {
         snprintf(name, sizeof name, "rank%d", rank);
         setenv("NCCL_HOSTID", name, 1);
     }
@@ -142,11 +146,11 @@ static void run(int rank, int ranks, int pipes[][2]) {
     choose_gpu(rank, ranks);
     check_nccl("ncclCommInitRank", nccl.join(&communicator, ranks, agree(rank, ranks, pipes), rank));
     check_cuda("cudaStreamCreateWithFlags", cuda.createStream(&stream, STREAM_NON_BLOCKING));
-    check_cuda("cudaMalloc", cuda.allocate(&memory, LAST_BYTES));
-    check_cuda("cudaMemset", cuda.set(memory, 0, LAST_BYTES));
+    check_cuda("cudaMalloc", cuda.allocate(&memory, last_bytes));
+    check_cuda("cudaMemset", cuda.set(memory, 0, last_bytes));
     check_cuda("cudaDeviceSynchronize", cuda.synchronize());
     if (rank == 0) printf("bytes:microseconds");
-    for (size_t bytes = FIRST_BYTES; bytes <= LAST_BYTES; bytes *= 2) {
+    for (size_t bytes = FIRST_BYTES; bytes <= last_bytes; bytes *= 2) {
         double time = mean(memory, bytes, communicator, stream);
         if (rank == 0) printf(" %zu:%.1f", bytes, time);
     }
@@ -168,10 +172,14 @@ static int wait_for_all(int ranks, const pid_t *children) {
 }
 
 int main(int argc, char **argv) {
-    int ranks = argc == 2 ? atoi(argv[1]) : 0;
+    int ranks = argc >= 2 ? atoi(argv[1]) : 0;
     int pipes[MOST_RANKS][2];
     pid_t children[MOST_RANKS];
     if (ranks < 1 || ranks > MOST_RANKS) fail("calls RANKS", "RANKS is from 1 to 64");
+    if (argc >= 3) last_bytes = strtoul(argv[2], NULL, 10);
+    if (last_bytes < FIRST_BYTES || last_bytes > MOST_BYTES) fail("calls RANKS LAST_BYTES", "LAST_BYTES is from 8 to 1 GiB");
+    host_ids = argc == 4 && strcmp(argv[3], "host-ids") == 0;
+    if (argc > 4 || (argc == 4 && !host_ids)) fail("calls RANKS LAST_BYTES host-ids", "there are other words");
     signal(SIGPIPE, SIG_IGN);
     for (int rank = 0; rank < ranks; rank++) {
         if (pipe(pipes[rank]) != 0) fail("pipe", "no more descriptors");

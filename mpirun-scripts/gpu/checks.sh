@@ -35,29 +35,25 @@ check_G2() {
     by_nccl "$ranks"
     rank_dies G2
     shrinks
+    if ((ranks > gpus)); then try_other_ways; fi
 }
 
-# Tries each way in which NCCL lets ranks share a GPU, with small tensors, for a part of the check's time; the first that
-# passes is the one of all later runs. A way that NCCL refuses, or in which it hangs, tells something about the machine: it
-# fails G2 only if no other way passes. Wrong results fail G2 in any way.
+# Tries the ways in which NCCL lets ranks share a GPU, with small tensors, each for a part of the check's time; the first
+# that passes is the one of all later runs. A way that NCCL refuses, or in which it hangs, tells something about the
+# machine: it fails G2 only if no other way passes. Wrong results fail G2 in any way.
 choose_share() {
-    local way works='' before noted refused=() results=() i
+    local way works='' i
+    refused=() results=() other_ways=()
     for way in $(share_ways); do
-        share=$way
-        by_nccl "$ranks"
-        label="$(plural "$ranks") that share GPUs by $(share_words), small tensors"
-        before=${outcome[$check]:-} noted=${notes[$check]:-}
-        try_share
-        if [[ $run_outcome == pass ]]; then
-            works=${works:-$way}
-        elif [[ $run_outcome != left ]] && ! grep -qaE '^CHECK G2\.[a-z-]+ fail ' "$work/out"; then
-            results+=("$run_outcome")
-            refused+=("${notes[$check]:${#noted}}")
-            outcome[$check]=$before notes[$check]=$noted
+        if [[ -n $works ]]; then
+            other_ways+=("$way")
+        else
+            try_share "$way" 4
+            if [[ $run_outcome == pass ]]; then works=$way; fi
         fi
     done
     for i in "${!refused[@]}"; do
-        if [[ -n $works ]]; then notes[$check]+="; not used: ${refused[$i]#; }"; else note "${results[$i]}" "${refused[$i]#; }"; fi
+        if [[ -n $works ]]; then notes[$check]+="; not used: ${refused[$i]}"; else note "${results[$i]}" "${refused[$i]}"; fi
     done
     share=${works:-$(share_ways | head -n 1)}
     if [[ -n $works ]] && ((${#quick[@]} == 0)); then
@@ -67,12 +63,32 @@ choose_share() {
     fi
 }
 
-# A way that hangs must leave time for the next one.
+# Once one way works, the others only tell something about the machine, for which they get little time at the end.
+try_other_ways() {
+    local way works=$share each
+    refused=() results=()
+    for way in "${other_ways[@]}"; do try_share "$way" 10; done
+    for each in "${refused[@]}"; do notes[$check]+="; not used: $each"; done
+    share=$works
+}
+
+# Tries one way for that part of the check's time, so that one that hangs leaves time for the rest. What is neither a pass
+# nor a wrong result is added to refused and results, and does not decide about the check yet.
 try_share() {
-    local allowed=$((limit[$check] / 4 > least ? limit[$check] / 4 : least))
+    local part=$2 before=${outcome[$check]:-} noted=${notes[$check]:-}
+    local allowed=$((limit[$check] / part > shortest_try ? limit[$check] / part : shortest_try))
     local own_deadline=$((SECONDS + allowed < own_deadline ? SECONDS + allowed : own_deadline))
     local deadline=$((own_deadline < deadline ? own_deadline : deadline))
+    share=$1
+    by_nccl "$ranks"
+    label="$(plural "$ranks") that share GPUs by $(share_words), small tensors"
     if job "$ranks" gpu-check --quick --only G2; then judge G2; fi
+    if [[ $run_outcome != pass ]] && ! grep -qaE '^CHECK G2\.[a-z-]+ fail ' "$work/out"; then
+        results+=("$run_outcome")
+        refused+=("${notes[$check]:${#noted}}")
+        refused[-1]=${refused[-1]#; }
+        outcome[$check]=$before notes[$check]=$noted
+    fi
 }
 
 share_ways() {
@@ -186,7 +202,7 @@ judge_training() {
 
 # Prints why LibTorch cannot use a GPU here; nothing if it may be able to.
 no_torch_for_gpus() {
-    if ! compgen -G "$(dirname "$jar")/lib/pytorch-*-linux-x86_64-gpu.jar" >/dev/null; then
+    if [[ -z $torch_for_gpus ]]; then
         echo "this train.jar has no LibTorch for GPUs, which mvn -Pgpu -DskipTests package takes"
     elif ((${#missing_for_torch[@]} > 0)); then
         echo "LibTorch's build for GPUs does not find $(printf '%s\n' "${missing_for_torch[@]}" | joined)"
@@ -286,16 +302,19 @@ judge_memory() {
 }
 
 check_G7() {
-    local count reason
+    local count reason last_bytes=$((128 << 20))
     local -a sizes in_c
+    # C goes as far as hvd does.
+    if ((${#quick[@]} > 0)); then last_bytes=$((64 << 10)); fi
     reason=$(find_calls)
     for count in $(counts); do
         by_default "$count"
-        sizes=() in_c=("$calls" "$count") label="hvd, $(plural "$count")"
+        sizes=() in_c=("$calls" "$count" "$last_bytes") label="hvd, $(plural "$count")"
         if ((count > gpus)); then
             # Large tensors of such ranks take long and tell nothing.
             label+=' on one GPU'
-            if ((${#quick[@]} == 0)); then sizes=(--end 8M); fi
+            if ((${#quick[@]} == 0)); then sizes=(--end 8M) in_c[2]=$((8 << 20)); fi
+            if [[ $share == *host-id ]]; then in_c+=(host-ids); fi
             if [[ $share == multi-rank* ]]; then in_c=(env "${multi_rank[@]}" "${in_c[@]}"); fi
         fi
         if job "$count" gpu-check "${quick[@]}" "${sizes[@]}" --only G7; then judge G7; fi

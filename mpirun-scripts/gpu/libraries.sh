@@ -3,11 +3,12 @@
 # shellcheck shell=bash disable=SC2034 # gpu-check.sh and the other parts read these variables
 
 library_folders=() missing=() missing_for_torch=()
-cudart='' nccl=''
-# What LibTorch's build for GPUs needs besides these two, by the names under which it asks for them.
+cudart='' nccl='' torch_for_gpus=''
+# What LibTorch's build for GPUs needs, by the names under which it asks for them. The last four are parts of cuDNN.
 for_torch=(
-    libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libcufft.so.12 libcufile.so.0 libcupti.so.13 libcurand.so.10
-    libcusolver.so.12 libcusparse.so.12 libnvJitLink.so.13 libnvrtc.so.13
+    libcudart.so.13 libnccl.so.2 libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libcufft.so.12 libcufile.so.0
+    libcupti.so.13 libcurand.so.10 libcusolver.so.12 libcusparse.so.12 libnvJitLink.so.13 libnvrtc.so.13
+    libcudnn_ops.so.9 libcudnn_cnn.so.9 libcudnn_adv.so.9 libcudnn_graph.so.9
 )
 
 # Folders of NVIDIA's packages for Python, which bring CUDA's and NCCL's libraries.
@@ -95,9 +96,22 @@ find_libraries() {
     require 'the jar jcuda-natives' "$(first_file "$jars"/jcuda-natives-*-linux-x86_64.jar)" 'all checks'
     require 'the jar cuda-linux-x86_64' "$(first_file "$jars"/cuda-*-linux-x86_64.jar)" 'what uses NCCL'
     require compute-sanitizer "$(find_sanitizer)" G6
-    if compgen -G "$jars/pytorch-*-linux-x86_64-gpu.jar" >/dev/null; then find_libraries_for_torch; fi
+    torch_for_gpus=$(jar_of_torch_for_gpus)
+    if [[ -n $torch_for_gpus ]]; then find_libraries_for_torch; fi
     say "libcudart.so.13: ${cudart:-not found}; libnccl.so.2: ${nccl:-not found}"
     if ((${#missing[@]} > 0)); then say "missing: $(missing_text)"; fi
+}
+
+# Prints the name of LibTorch's build for GPUs if train.jar takes it. In a checkout an earlier build may have left one that
+# train.jar does not name in its manifest; a bundle has no others, and need not have the tool jar.
+jar_of_torch_for_gpus() {
+    local names=''
+    if [[ ! -f $folder/env.sh ]]; then
+        # shellcheck source=/dev/null
+        names=$(. "$here/bundle/jars.sh" && class_path_of "$jar" 2>/dev/null) || names=''
+    fi
+    if [[ -z $names ]]; then names=$(printf '%s\n' "$(dirname "$jar")"/lib/*.jar); fi
+    grep -m 1 'pytorch-[^/]*-linux-x86_64-gpu\.jar$' <<<"$names" || true
 }
 
 # What these libraries need in turn lies beside them.
@@ -107,8 +121,9 @@ find_libraries_for_torch() {
         found=$(find_library "$name")
         use_library "$found"
         if [[ -z $found ]]; then
-            missing+=("$name (LibTorch; G8, G9)")
             missing_for_torch+=("$name")
+            # The list has these two already, for what uses NCCL.
+            case $name in libcudart.* | libnccl.*) ;; *) missing+=("$name (LibTorch; G8, G9)") ;; esac
         fi
     done
 }

@@ -3,6 +3,8 @@
 
 print_page() {
     local file
+    # The shell leaves a pattern that matches nothing as it is.
+    if (($# == 1)) && [[ $1 == *[*?]* && ! -e $1 ]]; then set --; fi
     for file; do
         [[ -f $file ]] || refuse "there is no file $file"
         is_record "$file" || refuse "$file is no record of gpu-check.sh"
@@ -14,7 +16,10 @@ print_page() {
         printf 'No record of a GPU is there yet: **none of these checks has been run on a GPU.**\n\n'
     fi
     page_table "$@"
-    for file; do page_times "$file"; done
+    for file; do
+        page_times "$file"
+        page_beside_libtorch "$file"
+    done
     for file; do
         if grep -qxF "$shared_gpu" "$file"; then
             printf '\n%s\n' "$shared_gpu"
@@ -67,5 +72,17 @@ page_times() {
     table=$(sed -n '/^<!-- check G7 /,/^<!-- end of G7 -->$/p' "$1" | grep '^|' || true)
     if [[ -n $table ]]; then
         printf '\nMicroseconds of one blocking allreduce on %s:\n\n%s\n' "$(value_in "$1" 'GPU 0')" "$table"
+    fi
+}
+
+# The sizes that G9 has measured, if the record has them.
+page_beside_libtorch() {
+    local rows
+    rows=$(sed -n '/^<!-- check G9 /,/^<!-- end of G9 -->$/p' "$1" \
+        | sed -nE 's/^ *beside-libtorch +([0-9]+) +([0-9.]+) +([0-9.]+) +([0-9]+)$/| \1 | \2 | \3 | \4 |/p')
+    if [[ -n $rows ]]; then
+        printf '\nMicroseconds of one allreduce of a LibTorch tensor on %s:\n\n' "$(value_in "$1" 'GPU 0')"
+        row bytes hvd "LibTorch's NCCL" 'wrong elements'
+        printf '|---|---|---|---|\n%s\n' "$rows"
     fi
 }

@@ -14,21 +14,25 @@ note() {
 }
 
 # Runs a command, the run called $label, until the deadline of the check at most; its output is in $work/out, its exit
-# code in $code. Fails if the time was over.
+# code in $code. Fails if the time was over; a run that was not begun for that reason says nothing, and is left.
 attempt() {
     local left started=$SECONDS
     left=$((deadline - SECONDS))
     code=0
     : >"$work/out"
-    if ((left > 0)); then
-        # In the background, so that a signal to this script is answered at once.
-        timeout -k 5 "$left" "$@" >"$work/out" 2>&1 </dev/null &
-        running=$!
-        wait "$running" || code=$?
-        running=''
-    else
-        code=124
+    if ((left <= 0)); then
+        if ((deadline < own_deadline)); then
+            note left "$label: not begun, the time of --limit was over"
+        else
+            note left "$label: not begun, the check's time was over"
+        fi
+        return 1
     fi
+    # In the background, so that a signal to this script is answered at once.
+    timeout -k 5 "$left" "$@" >"$work/out" 2>&1 </dev/null &
+    running=$!
+    wait "$running" || code=$?
+    running=''
     {
         printf '\n%s, %s: exit code %d after %d s\n' "$check" "$label" "$code" $((SECONDS - started))
         printf '    $'

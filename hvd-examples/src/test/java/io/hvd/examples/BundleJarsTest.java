@@ -16,8 +16,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which jars bundle.sh copies. */
+/** Which jars bundle.sh copies, and what its --check takes for a library that is named as missing. */
 class BundleJarsTest {
     private static final Path SCRIPTS = Path.of("..", "mpirun-scripts").toAbsolutePath();
 
@@ -68,6 +70,33 @@ class BundleJarsTest {
         assertThat(job.output().lines())
                 .containsExactlyInAnyOrderElementsOf(
                         names.stream().map(name -> target + "/" + name).toList());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "hvd: FAILED: [HVD-102] LibTorch could not be loaded: it does not find libcublas.so.13; install it, 1, 0",
+        "hvd: FAILED: [HVD-102] the ranks did not find each other, 1, 1",
+        "Exception in thread main: java.lang.NoClassDefFoundError, 1, 1",
+        "horovodrun: not found, 127, 1",
+        "[HVD-102] LibTorch does not find libcublas.so.13, 0, 1"
+    })
+    void onlyATrainingThatNamesAMissingLibraryPassesTheCheckOfABundle(String words, int code, int expected)
+            throws IOException {
+        Path horovodrun = Files.writeString(
+                target.resolve("horovodrun"), "#!/bin/bash\necho '" + words + "' >&2\nexit " + code + "\n");
+        assertThat(horovodrun.toFile().setExecutable(true)).isTrue();
+
+        Job job = Job.run(
+                List.of(
+                        "bash",
+                        "-euc",
+                        ". \"$0/bundle/checks.sh\"; PATH=$1:$PATH; exec bash -euc \"$(command_that_names_libraries)\"",
+                        SCRIPTS.toString(),
+                        target.toString()),
+                Map.of());
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(expected);
+        assertThat(job.output()).contains(words);
     }
 
     @Test

@@ -23,7 +23,7 @@ final class DyingRank {
 
     /** Ends one rank; on the others it prints their line and returns what hvd has thrown, which ends the job. */
     static HvdException run(HvdContext hvd, long bytes) {
-        String check = (hvd.backend().startsWith("nccl ") ? "G2" : "G3") + ".rank-dies";
+        String check = check(hvd.backend().startsWith("nccl "));
         int last = hvd.size() - 1;
         // The process ends with the memory. To free it here would wait for a kernel that waits for the dead rank.
         DeviceArray array = new DeviceArray(bytes);
@@ -36,6 +36,10 @@ final class DyingRank {
             dieSoon();
         }
         return callUntilItFails(hvd, tensor, check, last);
+    }
+
+    static String check(boolean byNccl) {
+        return (byNccl ? "G2" : "G3") + ".rank-dies";
     }
 
     private static void call(HvdContext hvd, Tensor tensor) {

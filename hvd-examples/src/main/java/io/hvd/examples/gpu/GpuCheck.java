@@ -102,12 +102,24 @@ public final class GpuCheck implements Example {
     /** Reports that the job was refused, as expected or not. */
     @Override
     public int refused(CommandLine line, HvdException why) {
-        Outcome outcome = outcomeOfRefusal(why.id(), line.hasOption(EXPECT_REFUSAL));
-        List<CheckLine> lines = Stream.of(line.getOptionValue(ONLY, "G1").split(","))
-                .map(check -> new CheckLine(check, outcome, why.getMessage()))
-                .toList();
+        List<CheckLine> lines = linesOfRefusal(line, why, System.getenv("HVD_BACKEND"));
         report(lines, 0);
         return exitCode(lines);
+    }
+
+    /** Names the checks as the job would have named them, had it begun. */
+    static List<CheckLine> linesOfRefusal(CommandLine line, HvdException why, String backend) {
+        Outcome outcome = outcomeOfRefusal(why.id(), line.hasOption(EXPECT_REFUSAL));
+        return Stream.of(refusedChecks(line, backend).split(","))
+                .map(check -> new CheckLine(check, outcome, why.getMessage()))
+                .toList();
+    }
+
+    private static String refusedChecks(CommandLine line, String backend) {
+        if (line.hasOption(RANK_DIES)) {
+            return DyingRank.check("nccl".equalsIgnoreCase(backend));
+        }
+        return line.hasOption(SHRINK) ? LostRank.NAME : line.getOptionValue(ONLY, "G1");
     }
 
     private static Outcome outcomeOfRefusal(ErrorId id, boolean expected) {

@@ -14,7 +14,7 @@ import java.util.Optional;
  * that rank by {@code ncclCommShrink}, and allreduce over it. hvd itself does not go on after the loss of a rank.
  */
 final class LostRank {
-    private static final String NAME = "G2.shrink";
+    static final String NAME = "G2.shrink";
 
     private LostRank() {}
 

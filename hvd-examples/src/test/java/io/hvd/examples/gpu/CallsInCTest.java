@@ -6,6 +6,7 @@ import io.hvd.testing.Job;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -46,11 +47,17 @@ class CallsInCTest {
     }
 
     private Job calls(String ranks, String... variable) {
+        return calls(List.of(ranks), variable);
+    }
+
+    private Job calls(List<String> words, String... variable) {
         Map<String, String> environment = new HashMap<>(Map.of("LD_LIBRARY_PATH", folder.toString()));
         for (int i = 0; i < variable.length; i += 2) {
             environment.put(variable[i], variable[i + 1]);
         }
-        return Job.run(List.of(program(), ranks), environment);
+        List<String> command = new ArrayList<>(List.of(program()));
+        command.addAll(words);
+        return Job.run(command, environment);
     }
 
     private String program() {
@@ -87,6 +94,27 @@ class CallsInCTest {
         Job job = calls("2", "NCCL_MULTI_RANK_GPU_ENABLE", "1");
 
         assertThat(job.lines("device 0, host -, id made by rank 0")).hasSize(2);
+    }
+
+    @Test
+    void ranksThatNcclItselfLetsShareAGpuCanBeHostsOfTheirOwnToo() {
+        Job job = calls(List.of("2", "8", "host-ids"), "NCCL_MULTI_RANK_GPU_ENABLE", "1");
+
+        assertThat(job.lines("made by rank 0"))
+                .containsExactlyInAnyOrder(
+                        "rank 0 of 2, device 0, host rank0, id made by rank 0",
+                        "rank 1 of 2, device 0, host rank1, id made by rank 0");
+    }
+
+    @Test
+    void itStopsAtTheLastSizeThatItIsGiven() {
+        assertThat(calls(List.of("1", "65536")).lines("bytes:microseconds"))
+                .singleElement()
+                .asString()
+                .matches("bytes:microseconds( \\d+:\\d+\\.\\d){14}")
+                .contains(" 65536:");
+        assertThat(calls(List.of("1", "4")).output()).contains("LAST_BYTES is from 8 to 1 GiB");
+        assertThat(calls(List.of("1", "8", "hosts")).exitCode()).isEqualTo(1);
     }
 
     @Test

@@ -208,11 +208,25 @@ class GpuCheckAgainTest {
                         ".*left: (G1 )?G4 G3; to go on: .*gpu-check.sh .* --only G1,G4,G3 --limit 20s --only (G1,)?G4,G3");
     }
 
+    /** A check that is cut off at once teaches nothing. */
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    void aCheckWithLessThanAThirdOfItsTimeIsNotBegun() throws IOException {
+        machine.hangs("G1");
+
+        Job job = call("--only", "G1,G4", "--check-limit", "18s", "--limit", "29s");
+
+        assertThat(job.lines("gpu-check: G4: left, it is not begun with less than 6 s"))
+                .hasSize(1);
+        assertThat(machine.calls()).singleElement().asString().endsWith("--only G1");
+        assertThat(written()).contains("| fail | 1 rank: no end within 18 s; ", "| left | not begun |");
+    }
+
     @Test
     void thePageHasAColumnForEachRecordOfAGpu() throws IOException {
         machine.answer(
                 "versions", "NVIDIA driver  580.65\nNCCL           2.30.7, /opt/x.so\nGPU 0          Made Up 9000\n");
-        call("--only", "G1,G7");
+        call("--only", "G1,G7,G9");
 
         Job page = machine.page(record, record);
 
@@ -223,6 +237,9 @@ class GpuCheckAgainTest {
                 .contains(" | not yet run | not yet run |")
                 .contains("Microseconds of one blocking allreduce on Made Up 9000:\n\n| bytes | hvd, 1 rank | ")
                 .contains("\n| 16 | 12.00 | 8.0 |")
+                .contains("Microseconds of one allreduce of a LibTorch tensor on Made Up 9000:\n\n"
+                        + "| bytes | hvd | LibTorch's NCCL | wrong elements |\n|---|---|---|---|\n"
+                        + "| 8 | 11.00 | 12.00 | 0 |\n")
                 .endsWith("\n\nRuns with more ranks than GPUs share a GPU. They show whether results are right, and say"
                         + " nothing about speed.\n")
                 .doesNotContain("No record of a GPU");
@@ -245,6 +262,15 @@ class GpuCheckAgainTest {
 
         assertThat(machine.page(record).output()).contains(record + " is no record of gpu-check.sh");
         assertThat(machine.page(folder.resolve("none.md")).output()).contains("there is no file", "none.md");
+    }
+
+    /** The shell passes the pattern on as it is while there is no record. */
+    @Test
+    void aPatternThatMatchesNothingIsNoRecord() {
+        Job page = machine.page(folder.resolve("*.md"));
+
+        assertThat(page.exitCode()).as(page.output()).isZero();
+        assertThat(page.output()).startsWith("No record of a GPU is there yet: ");
     }
 
     @Test

@@ -11,8 +11,11 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What gpu-check.sh makes of the programs' answers, on a made-up machine; it shows nothing of a real GPU. */
 class GpuCheckScriptTest {
@@ -102,7 +105,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
-    void newNcclIsAskedForEachWayOfSharingAndTheFirstThatPassesServesTheRest() throws IOException {
+    void newNcclIsAskedForEachWayOfSharingAndTheFirstThatPassesServesTheRestAndComesFirst() throws IOException {
         machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
 
         Job job = machine.check("--only", "G2,G7");
@@ -110,14 +113,15 @@ class GpuCheckScriptTest {
         String multiRank =
                 "-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_NVLS_ENABLE=0 java ";
         assertThat(machine.calls().get(1)).startsWith(multiRank).endsWith(" --quick --only G2");
-        assertThat(machine.calls().get(2)).contains(" bash -c NCCL_HOSTID=").endsWith(" --quick --only G2");
-        assertThat(machine.calls().get(3))
-                .startsWith(multiRank.replace("java ", "bash -c NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK "))
-                .endsWith(" --quick --only G2");
-        assertThat(machine.calls().get(4)).startsWith(multiRank).endsWith(" gpu-check --only G2");
-        assertThat(machine.calls().get(6))
+        assertThat(machine.calls().get(2)).startsWith(multiRank).endsWith(" gpu-check --only G2");
+        assertThat(machine.calls().get(3)).startsWith(multiRank).endsWith(" --rank-dies");
+        assertThat(machine.calls().get(4))
                 .startsWith(multiRank.replace("-np 2", "-np 3"))
                 .endsWith(" --shrink");
+        assertThat(machine.calls().get(5)).contains(" bash -c NCCL_HOSTID=").endsWith(" --quick --only G2");
+        assertThat(machine.calls().get(6))
+                .startsWith(multiRank.replace("java ", "bash -c NCCL_HOSTID=rank$OMPI_COMM_WORLD_RANK "))
+                .endsWith(" --quick --only G2");
         assertThat(machine.calls().get(8)).startsWith(multiRank).endsWith(" --end 8M --only G7");
         assertThat(job.output()).contains("env NCCL_MULTI_RANK_GPU_ENABLE=1 NCCL_NVLS_ENABLE=0 ");
     }
@@ -137,9 +141,9 @@ class GpuCheckScriptTest {
 
         assertThat(Files.readString(record))
                 .contains("; not used: 2 ranks that share GPUs by NCCL_MULTI_RANK_GPU_ENABLE=1, small tensors: G2"
-                        + " ncclCommInitRank failed; not used: 2 ranks that share GPUs by NCCL_MULTI_RANK_GPU_ENABLE=1"
-                        + " and an NCCL_HOSTID each, small tensors: G2 ncclCommInitRank failed again;")
-                .contains("by an NCCL_HOSTID each: allreduce; fused");
+                        + " ncclCommInitRank failed; 2 ranks that share GPUs by an NCCL_HOSTID each: allreduce; fused;")
+                .contains("; not used: 2 ranks that share GPUs by NCCL_MULTI_RANK_GPU_ENABLE=1"
+                        + " and an NCCL_HOSTID each, small tensors: G2 ncclCommInitRank failed again |");
         assertThat(machine.calls().get(1)).contains("bash -c NCCL_HOSTID=").endsWith(" --only G7");
     }
 
@@ -153,7 +157,8 @@ class GpuCheckScriptTest {
 
         assertThat(job.exitCode()).as(job.output()).isZero();
         assertThat(job.output())
-                .contains("not used: 2 ranks that share GPUs by an NCCL_HOSTID each, small tensors: no end within 7 s")
+                .contains(
+                        "not used: 2 ranks that share GPUs by an NCCL_HOSTID each, small tensors: no end within 4 s |")
                 .contains("and an NCCL_HOSTID each, small tensors: allreduce; fused;");
     }
 
@@ -265,7 +270,8 @@ class GpuCheckScriptTest {
         assertThat(job.output())
                 .contains("gpu_check=fail passed=1 failed=2 not_run=0 left=0 ")
                 .contains("| fail | 1 rank: G1 rank 0 has device 1; 2 ranks for 1 GPU(s): ")
-                .contains("| fail | 1 rank: no end within 2 s; ")
+                .contains(
+                        "| fail | 1 rank: no end within 2 s; ", "small tensors: not begun, the check's time was over;")
                 .contains("| G4 | kernels: bits, share of a copy on the device | pass |");
     }
 
@@ -366,6 +372,63 @@ class GpuCheckScriptTest {
         assertThat(job.output())
                 .contains("| not-run | LibTorch's build for GPUs does not find libcudnn.so.9; libcusolver.so.12 |")
                 .contains("| missing parts | libcudnn.so.9 (LibTorch; G8, G9); libcusolver.so.12 (LibTorch; G8, G9) |");
+    }
+
+    /** G8 would start eight jobs that all fail, as on a machine with CUDA and without NCCL. */
+    @ParameterizedTest
+    @ValueSource(strings = {"libnccl.so.2", "libcudnn_ops.so.9", "libcudnn_graph.so.9"})
+    void withoutOneOfTheseLibTorchIsNotTried(String name) throws IOException {
+        machine.removeLibrary(name);
+
+        Job job = machine.check("--only", "G8,G9");
+
+        assertThat(job.output()).contains("| not-run | LibTorch's build for GPUs does not find " + name + " |");
+        assertThat(job.lines("| missing parts | ").get(0)).containsOnlyOnce(name);
+        assertThat(folder.resolve("answers/calls")).doesNotExist();
+    }
+
+    @Test
+    void anEarlierBuildsLibTorchForGpusDoesNotCount() throws IOException {
+        machine.asCheckout("lib/jcuda-1.jar lib/pytorch-2-linux-x86_64.jar");
+
+        Job job = machine.check("--only", "G8");
+
+        assertThat(job.output()).contains("| not-run | this train.jar has no LibTorch for GPUs,");
+        assertThat(folder.resolve("answers/calls")).doesNotExist();
+    }
+
+    @Test
+    void theLibTorchForGpusThatTheManifestNamesCounts() throws IOException {
+        machine.asCheckout("lib/jcuda-1.jar lib/pytorch-1-linux-x86_64-gpu.jar");
+
+        assertThat(machine.check("--only", "G8").lines("| G8 | training with LibTorch on the GPU | pass | "))
+                .hasSize(1);
+    }
+
+    @Test
+    void theProgramInCMeasuresTheSizesThatHvdDoes() throws IOException {
+        machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
+
+        machine.check("--only", "G7");
+        machine.check("--only", "G7", "--quick", "--share", "multi-rank-host-id");
+
+        assertThat(machine.callsOfC()).containsExactly("1 134217728", "2 8388608", "1 65536", "2 65536 host-ids");
+    }
+
+    /** What says nothing about the machine is neither a failure nor a pass. */
+    @Test
+    void aRunThatCouldNotBeginIsLeft() {
+        Job job = Job.run(
+                List.of(
+                        "bash",
+                        "-euc",
+                        ". \"$0\"; work=$(mktemp -d) check=G8 label=mnist allowed=9 running=; declare -A outcome notes;"
+                                + " deadline=$SECONDS own_deadline=$deadline; attempt echo began || true;"
+                                + " cat \"$work/out\"; rm -r \"$work\"; echo \"${outcome[G8]}, ${notes[G8]}\"",
+                        Path.of("..", "mpirun-scripts", "gpu", "runs.sh").toString()),
+                java.util.Map.of());
+
+        assertThat(job.output()).isEqualTo("left, mnist: not begun, the check's time was over\n");
     }
 
     @Test
@@ -503,14 +566,32 @@ class GpuCheckScriptTest {
     }
 
     @Test
-    void aTableOfVersionsThatCannotBeReadFailsAllChecks() throws IOException {
+    void withoutATableOfVersionsNoRecordIsWrittenThatTheNextCallWouldRefuse() throws IOException {
         machine.answer("versions", "");
+        Path record = folder.resolve("record.md");
 
-        Job job = machine.check();
+        Job job = machine.check("--out", record.toString());
 
-        assertThat(job.exitCode()).isEqualTo(1);
-        assertThat(job.lines("| fail | the table of versions could not be read (exit code 0)"))
-                .hasSize(9);
+        assertThat(job.exitCode()).isEqualTo(2);
+        assertThat(job.output())
+                .contains("the table of versions could not be read (exit code 0), so that no check was begun")
+                .doesNotContain("RESULT");
+        assertThat(record).doesNotExist();
+        assertThat(folder.resolve("answers/calls")).doesNotExist();
+
+        machine.answer("versions", "NCCL   2.28.3\nGPU 0  Made Up 9000\n");
+        assertThat(machine.check("--only", "G1", "--out", record.toString()).exitCode())
+                .isZero();
+    }
+
+    /** LibTorch is unpacked by the first start, which must not be ended and begun again. */
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    void theFirstStartMayTakeLongerThanTheOthers() throws IOException {
+        machine.answer("first-start", "22");
+
+        assertThat(machine.check("--only", "G1").exitCode()).isZero();
+        assertThat(folder.resolve("answers/starts")).hasContent("\n");
     }
 
     /** As on a machine whose libcuda.so.1 is a test's own. */
@@ -543,17 +624,20 @@ class GpuCheckScriptTest {
         "--check-limit soon, --check-limit",
         "--share both, 'multi-rank, host-id or multi-rank-host-id'",
         "--again G2, --out",
-        "--again G10 --out record, G10",
+        "--again G10 --out FOLDER/record, G10",
         "--page /nowhere, --page stands first",
         "--out /nowhere/record, /nowhere/record",
+        "--out FOLDER, is no plain file",
+        "--out /dev/stdout, is no plain file",
         "--fast, --fast",
         "--only, needs a value"
     })
     void mistakesAreNamedBeforeAnythingRuns(String flags, String word) {
-        Job job = machine.check(flags.split(" "));
+        Job job = machine.check(flags.replace("FOLDER", folder.toString()).split(" "));
 
         assertThat(job.exitCode()).isEqualTo(2);
         assertThat(job.output()).contains(word).doesNotContain("RESULT");
+        assertThat(folder.resolve("record")).doesNotExist();
         assertThat(folder.resolve("answers/calls")).doesNotExist();
     }
 

@@ -5,7 +5,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.jar.Attributes;
@@ -23,7 +25,11 @@ final class MadeUpBundle {
     private static final String JAVA = """
             #!/bin/bash
             case "$*" in
-                *--versions*) cat "$MADE_UP/versions" ;;
+                *--versions*)
+                    echo >>"$MADE_UP/starts"
+                    [ "$(wc -l <"$MADE_UP/starts")" = 1 ] && sleep "$(cat "$MADE_UP/first-start" 2>/dev/null || echo 0)"
+                    cat "$MADE_UP/versions"
+                    ;;
                 *--help) cat "$MADE_UP/examples" ;;
                 *) echo 'openjdk version "17"' >&2 ;;
             esac
@@ -68,7 +74,7 @@ final class MadeUpBundle {
             #!/bin/bash
             [ -e "$MADE_UP/compiler-error" ] && { cat "$MADE_UP/compiler-error" >&2; exit 1; }
             while [ "$1" != -o ]; do shift; done
-            printf '#!/bin/bash\\necho "bytes:microseconds 8:7.0 16:8.0"\\n' >"$2"
+            printf '#!/bin/bash\\necho "$*" >>"$MADE_UP/calls-of-c"\\necho "bytes:microseconds 8:7.0 16:8.0"\\n' >"$2"
             chmod +x "$2"
             """;
 
@@ -80,6 +86,10 @@ final class MadeUpBundle {
             "libcublas.so.13",
             "libcublasLt.so.13",
             "libcudnn.so.9",
+            "libcudnn_ops.so.9",
+            "libcudnn_cnn.so.9",
+            "libcudnn_adv.so.9",
+            "libcudnn_graph.so.9",
             "libcufft.so.12",
             "libcufile.so.0",
             "libcupti.so.13",
@@ -218,7 +228,13 @@ final class MadeUpBundle {
         List<String> command = new ArrayList<>(before);
         command.addAll(List.of(SCRIPT.toString(), folder.toString()));
         command.addAll(List.of(flags));
-        return Job.run(command, Map.of("MADE_UP", answers.toString(), "LD_LIBRARY_PATH", libraries.toString()));
+        Map<String, String> environment = new HashMap<>();
+        environment.put("MADE_UP", answers.toString());
+        environment.put("LD_LIBRARY_PATH", libraries.toString());
+        if (Files.exists(folder.resolve("jdk"))) {
+            environment.put("JAVA_HOME", folder.resolve("jdk").toString());
+        }
+        return Job.run(command, environment);
     }
 
     /** The page that the script makes of records. */
@@ -232,6 +248,31 @@ final class MadeUpBundle {
 
     void forgetCalls() throws IOException {
         Files.delete(answers.resolve("calls"));
+    }
+
+    /** What the program in C was called with. */
+    List<String> callsOfC() throws IOException {
+        return Files.readAllLines(answers.resolve("calls-of-c"));
+    }
+
+    /** The folder as a checkout that is built, whose train.jar names these jars in its manifest. */
+    MadeUpBundle asCheckout(String classPath) throws IOException {
+        Path target = Files.createDirectories(folder.resolve("hvd-examples/target"));
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
+        manifest.getMainAttributes().put(Attributes.Name.CLASS_PATH, classPath);
+        new JarOutputStream(Files.newOutputStream(target.resolve("train.jar")), manifest).close();
+        Files.move(folder.resolve("lib"), target.resolve("lib"));
+        Files.delete(folder.resolve("env.sh"));
+        Files.move(folder.resolve("bin"), folder.resolve("mpirun-scripts"));
+        Path jar = Path.of(System.getProperty("java.home"), "bin", "jar");
+        Path home = Files.createDirectories(folder.resolve("jdk/bin"));
+        Files.copy(folder.resolve("mpirun-scripts/java"), home.resolve("java"), StandardCopyOption.COPY_ATTRIBUTES);
+        Path program = Files.writeString(home.resolve("jar"), "#!/bin/bash\nexec " + jar + " \"$@\"\n");
+        if (!program.toFile().setExecutable(true)) {
+            throw new IOException(program + " cannot be made executable");
+        }
+        return this;
     }
 
     /** Command lines after "horovodrun -np". */
