@@ -73,6 +73,23 @@ class CharLmIT {
                 .contains("is not a text in UTF-8");
     }
 
+    /** Rank 0 has its file, and is the one that prints. */
+    @Test
+    void aTextThatAnotherRankLacksIsNamedWithTheRankAndItsHost() throws IOException {
+        Path own = Files.createDirectories(folder.resolve("rank-0"));
+        Files.createDirectories(folder.resolve("rank-1"));
+        Files.writeString(own.resolve("text"), "a text of rank 0\n".repeat(60));
+
+        Job job = TrainJar.horovodrunInOwnFolders(2, folder, "char-lm", "--data-file", "text");
+
+        assertThat(job.exitCode()).as(job.output()).isEqualTo(2);
+        // The launcher repeats what rank 0 has printed.
+        assertThat(job.lines("--data-file text cannot be read: java.nio.file.NoSuchFileException: text, on rank 1 ("))
+                .as(job.output())
+                .filteredOn(line -> line.startsWith("char-lm: "))
+                .hasSize(1);
+    }
+
     @Test
     void ranksThatHaveReadDifferentTextsAreRefused() throws IOException {
         for (int rank = 0; rank < 2; rank++) {

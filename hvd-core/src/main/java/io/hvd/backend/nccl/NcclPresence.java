@@ -2,6 +2,9 @@ package io.hvd.backend.nccl;
 
 import io.hvd.error.HvdException;
 import io.hvd.spi.GpuDriver.Gpu;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -14,6 +17,7 @@ import java.util.List;
  * @param process identifies this process among those of its machine
  */
 record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, NcclVariables variables, String process) {
+    private static final Path PID_NAMESPACE = Path.of("/proc/self/ns/pid");
     private static NcclPresence presence;
 
     /** The presence in this process, in which none of NCCL's variables is set. */
@@ -23,7 +27,20 @@ record NcclPresence(NcclCalls calls, List<Gpu> gpus, String missing, NcclVariabl
                 gpus,
                 missing,
                 NcclVariables.NONE,
-                Long.toString(ProcessHandle.current().pid()));
+                process(ProcessHandle.current().pid(), PID_NAMESPACE));
+    }
+
+    /**
+     * The process's number with the namespace that gives it: two containers of a machine may have equal numbers.
+     *
+     * @param namespace the link that names it; the number stands alone where it cannot be read
+     */
+    static String process(long pid, Path namespace) {
+        try {
+            return pid + " in " + Files.readSymbolicLink(namespace);
+        } catch (IOException | SecurityException | UnsupportedOperationException e) {
+            return Long.toString(pid);
+        }
     }
 
     NcclPresence with(NcclVariables set) {

@@ -23,7 +23,7 @@ import java.util.concurrent.locks.LockSupport;
 public final class ShrinkTrial implements AutoCloseable {
     /** An allreduce that has not ended for so long waits for the rank that does not come. */
     private static final long STUCK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    /** The most time that an aborted kernel, or an allreduce of the ranks that are left, may take. */
+
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(20);
 
     private static final long LOOK_NANOS = 50_000;
@@ -37,6 +37,7 @@ public final class ShrinkTrial implements AutoCloseable {
     private final DeviceStage memory;
     private final PinnedStage pinned;
     private final int elements;
+    private final long limitNanos;
 
     /** The reason why there can be no trial in this process; empty if there can. */
     public static Optional<String> obstacle() {
@@ -53,14 +54,16 @@ public final class ShrinkTrial implements AutoCloseable {
      */
     public static ShrinkTrial open(Device device, int elements) {
         NcclCalls nccl = NcclPresence.ofThisProcess().calls();
-        return new ShrinkTrial(nccl, CudaDevice.open(device.index()), device.index(), elements);
+        return new ShrinkTrial(nccl, CudaDevice.open(device.index()), device.index(), elements, LIMIT_NANOS);
     }
 
-    ShrinkTrial(NcclCalls nccl, CudaDevice cuda, int index, int elements) {
+    /** @param limitNanos the most time that an aborted kernel, or an allreduce of the ranks that are left, may take */
+    ShrinkTrial(NcclCalls nccl, CudaDevice cuda, int index, int elements, long limitNanos) {
         this.nccl = nccl;
         this.cuda = cuda;
         this.index = index;
         this.elements = elements;
+        this.limitNanos = limitNanos;
         cuda.enter();
         this.stream = cuda.createStream();
         this.memory = cuda.allocate((long) elements * Float.BYTES);
@@ -92,30 +95,38 @@ public final class ShrinkTrial implements AutoCloseable {
         NcclCommunicator all = new NcclCommunicator(nccl, uniqueId, size, rank, stream.handle());
         try {
             String wrong = sum(all);
-            Seen seen = rank == size - 1 ? new Seen(wrong, 0) : goOnWithoutLast(all, wrong);
+            if (rank < size - 1) {
+                return goOnWithoutLast(all, wrong, meet);
+            }
             // The lost rank's end of the communicator must stay as it is until the others have no use for it.
             meet.run();
-            return seen;
+            return new Seen(wrong, 0);
         } finally {
             // Memory cannot be freed while a kernel waits for another rank.
             all.abortHere();
         }
     }
 
-    private Seen goOnWithoutLast(NcclCommunicator all, String before) {
+    private Seen goOnWithoutLast(NcclCommunicator all, String before, Runnable meet) {
         CudaEvent end = begin(all);
         LockSupport.parkNanos(STUCK_NANOS);
         if (end.isReached()) {
+            meet.run();
             return new Seen(before + "an allreduce ended to which rank " + (all.size() - 1) + " did not come; ", 0);
         }
         long abort = System.nanoTime();
         NcclCommunicator left = all.withoutLast();
-        String wrong = before + (isReached(end) ? "" : "the aborted allreduce did not leave the GPU; ");
-        end.close();
-        wrong += sum(left);
-        double millis = (System.nanoTime() - abort) / 1e6;
-        left.close();
-        return new Seen(wrong, millis);
+        try {
+            String wrong = before + (isReached(end) ? "" : "the aborted allreduce did not leave the GPU; ");
+            end.close();
+            wrong += sum(left);
+            double millis = (System.nanoTime() - abort) / 1e6;
+            meet.run();
+            return new Seen(wrong, millis);
+        } finally {
+            // To leave in order would wait for an allreduce that does not end, on this rank or on another.
+            left.abortHere();
+        }
     }
 
     /** Allreduces, and compares. @return what is wrong with the result; empty if it is right */
@@ -137,10 +148,10 @@ public final class ShrinkTrial implements AutoCloseable {
         return stream.recordEvent();
     }
 
-    private static boolean isReached(CudaEvent event) {
+    private boolean isReached(CudaEvent event) {
         long begun = System.nanoTime();
         while (!event.isReached()) {
-            if (System.nanoTime() - begun > LIMIT_NANOS) {
+            if (System.nanoTime() - begun > limitNanos) {
                 return false;
             }
             LockSupport.parkNanos(LOOK_NANOS);

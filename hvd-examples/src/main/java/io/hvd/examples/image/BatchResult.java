@@ -13,14 +13,16 @@ record BatchResult(double lossSum, ClassScores scores, long[] labels) {
 
     /**
      * @param output (batch, classes)
+     * @param targets (batch)
      * @param loss mean over the batch
      */
-    static BatchResult of(ImageBatch batch, Tensor output, Tensor loss) {
+    static BatchResult of(Tensor output, Tensor targets, Tensor loss) {
         float[] scores = new float[Math.toIntExact(output.numel())];
         output.cpu().contiguous().data_ptr_float().get(scores);
         int classes = Math.toIntExact(output.size(1));
-        return new BatchResult(
-                loss.item_float() * (double) batch.size(), new ClassScores(scores, classes), batch.labels());
+        long[] labels = new long[Math.toIntExact(targets.numel())];
+        targets.cpu().contiguous().data_ptr_long().get(labels);
+        return new BatchResult(loss.item_float() * (double) labels.length, new ClassScores(scores, classes), labels);
     }
 
     int samples() {

@@ -3,7 +3,6 @@ package io.hvd.examples.image;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
 import io.hvd.HvdContext;
-import io.hvd.data.DataLoader;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.FiniteLoss;
@@ -12,6 +11,8 @@ import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.torch.SyncBatchNorm;
+import io.hvd.optimizer.torch.TorchBatch;
+import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.optimizer.torch.TorchTensors;
 import java.io.IOException;
@@ -92,7 +93,7 @@ final class CifarTraining {
         int epoch = restore();
         Evaluation last = Evaluation.NONE;
         if (!options.results().evaluateOnly()) {
-            try (DataLoader<ImageSample, ImageBatch> loader = loader(epoch)) {
+            try (TorchLoader<ImageSample> loader = loader(epoch)) {
                 for (; epoch < schedule.epochs() && totals.steps() < schedule.maxSteps(); epoch++) {
                     last = runEpoch(loader, epoch);
                 }
@@ -117,19 +118,19 @@ final class CifarTraining {
         return saved == null ? schedule.firstEpoch() : Integer.parseInt(saved);
     }
 
-    private DataLoader<ImageSample, ImageBatch> loader(int firstEpoch) {
+    private TorchLoader<ImageSample> loader(int firstEpoch) {
         DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
                 .seed(options.seed())
                 .build();
         sampler.setEpoch(firstEpoch);
-        return DataLoader.builder(images.train(), sampler, ImageBatch::of)
+        return TorchLoader.builder(images.train(), sampler, new ImageTensors(images))
                 .batchSize(batchPerRank)
                 .workers(options.workers())
+                .on(device.of(hvd))
                 .build();
     }
 
-    private Evaluation runEpoch(DataLoader<ImageSample, ImageBatch> loader, int epoch)
-            throws IOException, ExampleFailure {
+    private Evaluation runEpoch(TorchLoader<ImageSample> loader, int epoch) throws IOException, ExampleFailure {
         Instant begun = Instant.now();
         long start = System.nanoTime();
         optimizer.learningRate(schedule.learningRate(epoch));
@@ -149,12 +150,12 @@ final class CifarTraining {
     }
 
     /** Returns the mean loss over all ranks. */
-    private double train(DataLoader<ImageSample, ImageBatch> loader, int epoch) throws ExampleFailure {
+    private double train(TorchLoader<ImageSample> loader, int epoch) throws ExampleFailure {
         StepFigures figures = new StepFigures();
         model.train(true);
         int step = 0;
         long last = System.nanoTime();
-        for (ImageBatch batch : loader) {
+        for (TorchBatch batch : loader) {
             double waited = secondsSince(last);
             List<BatchResult> results = step(batch);
             figures.add(results, secondsSince(last), waited);
@@ -175,13 +176,13 @@ final class CifarTraining {
     }
 
     /** Makes one step of the optimizer, after one or several passes whose gradients add up to those of the batch. */
-    private List<BatchResult> step(ImageBatch batch) {
-        List<ImageBatch> parts = batch.parts(options.imagesPerPass());
+    private List<BatchResult> step(TorchBatch batch) {
+        List<BatchPart> parts = BatchPart.of(batch.size(), options.imagesPerPass());
         List<BatchResult> results = new ArrayList<>();
         optimizer.zeroGradients();
         optimizer.backwardPassesPerStep(parts.size());
-        for (ImageBatch part : parts) {
-            results.add(pass(part, (double) part.size() / batch.size()));
+        for (BatchPart part : parts) {
+            results.add(pass(batch, part));
         }
         optimizer.step();
         totals.stepped(optimizer.lastStep());
@@ -189,12 +190,14 @@ final class CifarTraining {
         return results;
     }
 
-    private BatchResult pass(ImageBatch part, double weight) {
+    private BatchResult pass(TorchBatch batch, BatchPart part) {
+        double weight = (double) part.size() / batch.size();
         try (PointerScope scope = new PointerScope()) {
-            Tensor output = model.forward(device.onto(part.images(images)));
-            Tensor loss = nll_loss(output, device.onto(part.targets()));
+            Tensor output = model.forward(part.of(batch.fields().get(ImageTensors.IMAGES)));
+            Tensor targets = part.of(batch.fields().get(ImageTensors.LABELS));
+            Tensor loss = nll_loss(output, targets);
             (weight == 1 ? loss : loss.mul(new Scalar(weight))).backward();
-            return BatchResult.of(part, output.detach(), loss);
+            return BatchResult.of(output.detach(), targets, loss);
         }
     }
 

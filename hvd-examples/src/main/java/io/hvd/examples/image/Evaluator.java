@@ -3,10 +3,11 @@ package io.hvd.examples.image;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
 import io.hvd.HvdContext;
-import io.hvd.data.DataLoader;
 import io.hvd.data.EvalSampler;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
+import io.hvd.optimizer.torch.TorchBatch;
+import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.train.MeanMetric;
 import java.util.function.Consumer;
 import org.bytedeco.javacpp.PointerScope;
@@ -48,11 +49,12 @@ final class Evaluator {
         MeanMetric loss = new MeanMetric("loss");
         MeanMetric top1 = new MeanMetric("accuracy");
         MeanMetric top5 = new MeanMetric("top5");
-        try (DataLoader<ImageSample, ImageBatch> loader = DataLoader.builder(images.test(), sampler(), ImageBatch::of)
+        try (TorchLoader<ImageSample> loader = TorchLoader.builder(images.test(), sampler(), new ImageTensors(images))
                 .batchSize(batchSize)
                 .workers(workers)
+                .on(device.of(hvd))
                 .build()) {
-            for (ImageBatch batch : loader) {
+            for (TorchBatch batch : loader) {
                 BatchResult result = forward(batch);
                 loss.add(result.lossSum(), result.samples());
                 top1.add(result.top1(), result.samples());
@@ -69,11 +71,12 @@ final class Evaluator {
         return new EvalSampler(images.test().size(), hvd.size(), hvd.rank());
     }
 
-    private BatchResult forward(ImageBatch batch) {
+    private BatchResult forward(TorchBatch batch) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
-            Tensor output = model.forward(device.onto(batch.images(images)));
-            return BatchResult.of(batch, output, nll_loss(output, device.onto(batch.targets())));
+            Tensor output = model.forward(batch.fields().get(ImageTensors.IMAGES));
+            Tensor targets = batch.fields().get(ImageTensors.LABELS);
+            return BatchResult.of(output, targets, nll_loss(output, targets));
         }
     }
 }

@@ -60,6 +60,11 @@ public record TorchDevice(Device device) {
                 "--device cuda on rank " + hvd.rank() + " (" + hvd.hosts().get(hvd.rank()) + "): " + why);
     }
 
+    /** hvd's name for the device, which is that of this rank. */
+    public io.hvd.tensor.Device of(HvdContext hvd) {
+        return device.is_cpu() ? io.hvd.tensor.Device.CPU : hvd.device();
+    }
+
     /** Moves a model's parameters and buffers to the device. */
     public <M extends Module> M onto(M model) {
         model.to(device, false);

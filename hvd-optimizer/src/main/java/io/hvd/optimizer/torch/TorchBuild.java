@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.bytedeco.javacpp.Loader;
 
@@ -25,6 +26,9 @@ record TorchBuild(List<Path> folders, boolean forGpus) {
     private static final String FOLDER = "/org/bytedeco/";
     private static final String GPU = "-gpu";
     private static final String DRIVER = "libcuda.so.1";
+    /** How the names of the libraries of CUDA, cuDNN and NCCL begin. */
+    private static final Pattern NVIDIAS = Pattern.compile(
+            "lib(cu(da|dart|pti|blas|dnn|fft|file|rand|solver|sparse)|nv(rtc|JitLink|ToolsExt|shmem|perf|ml)|nvidia|nccl)");
 
     /** The build that JavaCPP has unpacked into its cache; with both builds on the class path that for GPUs. */
     static TorchBuild unpacked() throws IOException {
@@ -97,10 +101,14 @@ record TorchBuild(List<Path> folders, boolean forGpus) {
     /** Why LibTorch cannot be loaded at all, in words that say what to do; empty if its libraries are not the reason. */
     Optional<String> whyNotLoaded() throws IOException {
         List<String> missing = missing();
-        return missing.isEmpty()
-                ? Optional.empty()
-                : Optional.of((forGpus ? "its build for GPUs, which needs CUDA's libraries on a CPU too," : "it")
-                        + " does not find " + listed(missing, forGpus && !loads(DRIVER)));
+        if (missing.isEmpty()) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                forGpus
+                        ? "its build for GPUs, which needs CUDA's libraries on a CPU too, does not find "
+                                + listed(missing, !loads(DRIVER))
+                        : "it does not find " + String.join(", ", missing) + advice(missing));
     }
 
     /** Why LibTorch sees no GPU, in words that say what to do. It must have been loaded, and have said so. */
@@ -126,8 +134,19 @@ record TorchBuild(List<Path> folders, boolean forGpus) {
     }
 
     private static String listed(List<String> missing, boolean noDriver) {
-        return String.join(", ", missing) + "; they belong to CUDA 13, cuDNN 9 and NCCL: install them, or put their"
-                + " folders into LD_LIBRARY_PATH"
+        return String.join(", ", missing)
+                + advice(missing)
                 + (noDriver ? ". There is no NVIDIA driver (" + DRIVER + ") either" : "");
+    }
+
+    private static String advice(List<String> missing) {
+        long nvidias = missing.stream()
+                .filter(library -> NVIDIAS.matcher(library).lookingAt())
+                .count();
+        if (nvidias == 0) {
+            return "; install this system's packages that have them, or put their folders into LD_LIBRARY_PATH";
+        }
+        return (nvidias == missing.size() ? "; they belong" : "; NVIDIA's among them belong")
+                + " to CUDA 13, cuDNN 9 and NCCL: install them, or put their folders into LD_LIBRARY_PATH";
     }
 }

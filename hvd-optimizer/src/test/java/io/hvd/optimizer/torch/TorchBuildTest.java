@@ -13,6 +13,8 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TorchBuildTest {
     @TempDir
@@ -93,6 +95,19 @@ class TorchBuildTest {
         assertThat(TorchBuild.unpacked().whyNotLoaded()).isEmpty();
     }
 
+    @Test
+    void theBuildForCpusIsNotSaidToNeedCuda() throws IOException {
+        CppCompiler compiler = CppCompiler.required();
+        shared(compiler, "libabsent.so");
+        shared(compiler, "libtorch_cpu.so", "-Wl,--no-as-needed", "-L" + folder, "-labsent");
+        Files.delete(folder.resolve("libabsent.so"));
+
+        assertThat(new TorchBuild(List.of(folder), false).whyNotLoaded())
+                .hasValueSatisfying(why -> assertThat(why)
+                        .contains("it does not find libabsent.so; install this system's packages", "LD_LIBRARY_PATH")
+                        .doesNotContain("CUDA", "cuDNN", "NCCL", "NVIDIA"));
+    }
+
     private void shared(CppCompiler compiler, String name, String... flags) {
         String file = folder.resolve(name).toString();
         List<String> all = new ArrayList<>(List.of("-shared", "-fPIC", "-Wl,-soname," + name));
@@ -105,9 +120,33 @@ class TorchBuildTest {
     void theReasonSaysWhatIsMissing() {
         assertThat(TorchBuild.whyNoGpu(List.of("libcublas.so.13", "libcudnn.so.9"), false))
                 .contains("build for GPUs", "does not find libcublas.so.13, libcudnn.so.9;", "libcuda.so.1) either");
-        assertThat(TorchBuild.whyNoGpu(List.of("libcudnn.so.9"), true)).endsWith("LD_LIBRARY_PATH");
+        assertThat(TorchBuild.whyNoGpu(List.of("libcudnn.so.9"), true))
+                .contains("libcudnn.so.9; they belong to CUDA 13")
+                .endsWith("LD_LIBRARY_PATH");
         assertThat(TorchBuild.whyNoGpu(List.of(), false)).contains("no NVIDIA driver", "libcuda.so.1");
         assertThat(TorchBuild.whyNoGpu(List.of(), true)).contains("too old", "CUDA_VISIBLE_DEVICES");
+    }
+
+    @Test
+    void onlyNvidiasLibrariesAreSaidToBelongToCuda() {
+        assertThat(TorchBuild.whyNoGpu(List.of("libgomp.so.1"), true))
+                .contains("does not find libgomp.so.1; install this system's packages")
+                .doesNotContain("cuDNN");
+        assertThat(TorchBuild.whyNoGpu(List.of("libnccl.so.2", "libstdc++.so.6"), true))
+                .contains("libnccl.so.2, libstdc++.so.6; NVIDIA's among them belong to CUDA 13, cuDNN 9 and NCCL");
+    }
+
+    /** The names that stand in docs/gpu.md. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "libcublas.so.13", "libcublasLt.so.13", "libcudart.so.13", "libcudnn.so.9", "libcudnn_adv.so.9",
+                "libcudnn_cnn.so.9", "libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcufft.so.12", "libcufile.so.0",
+                "libcupti.so.13", "libcurand.so.10", "libcusolver.so.12", "libcusparse.so.12", "libnccl.so.2",
+                "libnvrtc.so.13", "libnvJitLink.so.13"
+            })
+    void whatTheBuildForGpusNeedsIsNvidias(String library) {
+        assertThat(TorchBuild.whyNoGpu(List.of(library), true)).contains(library + "; they belong to CUDA 13");
     }
 
     @Test

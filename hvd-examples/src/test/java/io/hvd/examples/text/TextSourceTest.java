@@ -1,0 +1,64 @@
+package io.hvd.examples.text;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.apache.commons.cli.ParseException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class TextSourceTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    void allRanksNameTheOneThatLacksItsFile() throws Exception {
+        Files.writeString(folder.resolve("text-0"), "a text");
+
+        List<String> said = Hvd.spawn(2, hvd -> read(hvd, folder.resolve("text-" + hvd.rank())));
+
+        String file = folder.resolve("text-1").toString();
+        String host = Hvd.spawn(1, hvd -> hvd.hosts().get(0)).get(0);
+        assertThat(said)
+                .hasSize(2)
+                .containsOnly("--data-file " + file + " cannot be read: java.nio.file.NoSuchFileException: " + file
+                        + ", on rank 1 (" + host + ")");
+    }
+
+    @Test
+    void ifSeveralRanksLackItTheFirstIsNamedAndTheOthersAreCounted() throws Exception {
+        Files.write(folder.resolve("text-1"), new byte[] {(byte) 0xc3, (byte) 0x28});
+        Files.writeString(folder.resolve("text-0"), "a text");
+
+        List<String> said = Hvd.spawn(3, hvd -> read(hvd, folder.resolve("text-" + hvd.rank())));
+
+        assertThat(said)
+                .hasSize(3)
+                .containsOnly(said.get(0))
+                .allSatisfy(each -> assertThat(each)
+                        .contains("text-1 is not a text in UTF-8", "on rank 1 (")
+                        .endsWith(" and on 1 more of 3 ranks"));
+    }
+
+    @Test
+    void aTextThatAllHaveIsRead() throws Exception {
+        Path file = Files.writeString(folder.resolve("text"), "to be");
+
+        assertThat(Hvd.spawn(2, hvd -> read(hvd, file))).containsOnly("5 characters");
+    }
+
+    private static String read(HvdContext hvd, Path file) {
+        try {
+            return new TextSource(Optional.of(file), 1).read(hvd).length() + " characters";
+        } catch (ParseException e) {
+            return e.getMessage();
+        }
+    }
+}
