@@ -52,7 +52,7 @@ final class MomentsHook extends GraphHook {
         }
         try (PointerScope scope = new PointerScope()) {
             long features = input.size(1);
-            // A rank whose loss does not depend on its output has a gradient all the same, that of the other ranks' losses.
+            // Where this rank's loss does not depend on the output, those of the other ranks still do on its input.
             Tensor gradient = brought == null ? torch.zeros_like(input) : brought;
             Tensor sums = sums(gradient);
             BatchMoments.add(set, name, sums);

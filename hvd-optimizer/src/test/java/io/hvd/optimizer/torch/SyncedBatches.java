@@ -271,8 +271,8 @@ abstract class SyncedBatches {
             layer.to(type, false);
         }
         SyncBatchNorm2d wide = new SyncBatchNorm2d(hvd, "wide", options());
-        Tensor mine = leaf(narrow);
         Tensor x = leaf(narrow.to(ScalarType.Float));
+        Tensor mine = leaf(narrow);
         Tensor y = layer.forward(mine);
         Tensor expected = wide.forward(x);
         double tolerance = type == ScalarType.Half ? 1 : 8; // of eight bits instead of eleven
