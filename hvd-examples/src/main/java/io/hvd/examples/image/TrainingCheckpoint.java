@@ -101,7 +101,8 @@ final class TrainingCheckpoint {
         } catch (HvdException e) {
             throw new HvdException(
                     ErrorId.BAD_CHECKPOINT,
-                    existing + " is of a training with another optimizer or another precision; resume it with the flags that"
+                    existing
+                            + " is of a training with another optimizer or another precision; resume it with the flags that"
                             + " wrote it, --amp among them: " + e.getMessage(),
                     e);
         }

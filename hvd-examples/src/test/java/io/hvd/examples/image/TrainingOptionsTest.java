@@ -24,7 +24,8 @@ class TrainingOptionsTest {
         }
         assertThatThrownBy(() -> adasum.requireRanks(6))
                 .isInstanceOf(ParseException.class)
-                .hasMessage("--use-adasum needs a number of ranks that is a power of two: found 6 ranks, expected 4 or 8");
+                .hasMessage(
+                        "--use-adasum needs a number of ranks that is a power of two: found 6 ranks, expected 4 or 8");
         parse().requireRanks(6);
     }
 
