@@ -88,24 +88,6 @@ class AmpOptimizerTest {
         });
     }
 
-    /** Both have the default scope, and only one of them goes on. */
-    @Test
-    void anotherOptimizerMayTakeItsFirstStepAfterOneWhoseFirstStepWasSkipped() {
-        Hvd.spawn(2, hvd -> {
-            AmpOptimizerTest first = new AmpOptimizerTest();
-            AmpOptimizerTest second = new AmpOptimizerTest();
-            AmpOptimizer skipping = first.amp().build();
-            first.backward(skipping, Double.POSITIVE_INFINITY, 0);
-            skipping.step();
-            assertThat(skipping.stepped()).isFalse();
-            AmpOptimizer stepping = second.amp().build();
-            second.backward(stepping, 1, 1);
-            stepping.step();
-            assertThat(second.weight).containsExactly(0, 0);
-            return null;
-        });
-    }
-
     /** The norm of (3 * size, 4 * size) over size ranks, of which only the first has a gradient, is 5. */
     @Test
     void gradientsAreClippedByTheNormOfTheirUnscaledAverageAlikeOnAllRanks() {
