@@ -41,6 +41,7 @@ public final class DistributedOptimizer implements Optimizer {
     private final Map<String, Integer> places = new HashMap<>();
 
     private final GradientExchange exchange;
+    private final StepRules rules;
     private final boolean alone;
     /** Null if gradients are combined, and not what came of them. */
     private final AdasumSteps adasum;
@@ -79,6 +80,7 @@ public final class DistributedOptimizer implements Optimizer {
                 builder.passesPerStep,
                 settingsCheck,
                 alone);
+        this.rules = new StepRules(inner, set, parameters, exchange);
         int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
         this.buffers = new ModelBuffers(set, builder.buffers, builder.bufferSync, builder.scope);
         this.guard = new DivergenceGuard(set, parameters, buffers.toCompare(), compareEvery, builder.scope);
@@ -110,7 +112,7 @@ public final class DistributedOptimizer implements Optimizer {
      * @throws HvdException if an allreduce has failed
      */
     public void synchronize() {
-        requireOutsideOfNoSync();
+        rules.requireOutsideOfNoSync();
         if (alone) {
             gatherOwn();
             return;
@@ -124,15 +126,6 @@ public final class DistributedOptimizer implements Optimizer {
         }
         exchange.startOver();
         synchronizedAlready = true;
-    }
-
-    private void requireOutsideOfNoSync() {
-        if (exchange.isLocal()) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "step() or synchronize() of " + inWords() + ", on rank " + set.rank() + " of " + set.size()
-                            + ", inside noSync(): close its scope first, and run the last backward pass outside of it");
-        }
     }
 
     /**
@@ -157,23 +150,18 @@ public final class DistributedOptimizer implements Optimizer {
      */
     @Override
     public void step() {
-        if (owner != null) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "step() of the DistributedOptimizer inside of an " + owner + ", for " + inWords()
-                            + ": its gradients still contain the loss scale. Call " + owner + ".step()");
-        }
+        rules.requireNoOwner(owner);
         stepNow();
     }
 
     private void stepNow() {
-        requireOutsideOfNoSync();
+        rules.requireOutsideOfNoSync();
         if (!skipping && !alone) {
             if (synchronizedAlready) {
                 LOG.warn("step() after synchronize() reduces the gradients a second time; wrap the step in"
                         + " try (var skip = optimizer.skipSynchronize()) { optimizer.step(); }");
             } else {
-                requireBackward();
+                rules.requireBackward(source);
             }
             synchronize();
         }
@@ -202,20 +190,6 @@ public final class DistributedOptimizer implements Optimizer {
         lastStep = new StepStats(bytes, 0, System.nanoTime() - start);
     }
 
-    /** Without a backward, the ranks would average zeros, or the last step's gradients once more. */
-    private void requireBackward() {
-        if (source != null && exchange.isBetweenSteps() && !source.hasNewGradient()) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "step() on rank " + set.rank() + " of " + set.size()
-                            + " without a backward since the last step() or"
-                            + " zeroGradients(): none of the " + parameters.size() + " parameters, \""
-                            + parameters.get(0).name() + "\" the first, has a new gradient. The order is"
-                            + " zeroGradients(), backward, step(); a rank without data of its own calls backward on a"
-                            + " loss times 0, or join() when it has no more");
-        }
-    }
-
     private void warnIfNeverBroadcast() {
         if (!stepped && (!alone || adasum != null) && !set.parametersBroadcast() && set.rank() == 0) {
             LOG.warn("the first step comes without broadcastParameters(): if the ranks did not start with the same"
@@ -238,18 +212,7 @@ public final class DistributedOptimizer implements Optimizer {
      * @throws HvdException if {@link #synchronize()} has not been called since the last step, or with ADASUM
      */
     public SkipSynchronize skipSynchronize() {
-        if (adasum != null) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "skipSynchronize() with ADASUM, which synchronises no gradients: it combines what the step has made of"
-                            + " them. Change the gradients before step(), or choose AVERAGE");
-        }
-        if (!synchronizedAlready && !alone) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "skipSynchronize() without synchronize(): the gradients of this rank would be used as they are."
-                            + " Call synchronize() first");
-        }
+        rules.requireSynchronized(synchronizedAlready || alone, adasum != null);
         skipping = true;
         return () -> skipping = false;
     }
@@ -271,18 +234,7 @@ public final class DistributedOptimizer implements Optimizer {
      * @throws HvdException if gradients of this step are being averaged already, or inside another such scope
      */
     public NoSync noSync() {
-        List<String> inFlight = exchange.inFlight();
-        if (!inFlight.isEmpty() || exchange.isLocal()) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "noSync() of " + inWords() + ", on rank " + set.rank() + " of " + set.size() + ", "
-                            + (exchange.isLocal()
-                                    ? "inside another noSync()"
-                                    : "while gradients of "
-                                            + inFlight.stream().limit(3).toList()
-                                            + " are being averaged: the passes inside of it come before the one"
-                                            + " outside, then comes step()"));
-        }
+        rules.requireNoSyncBeforeExchange();
         exchange.keepLocal(true);
         return () -> exchange.keepLocal(false);
     }
@@ -302,7 +254,7 @@ public final class DistributedOptimizer implements Optimizer {
     void synchronizeOnce() {
         if (!synchronizedAlready) {
             if (!alone) {
-                requireBackward();
+                rules.requireBackward(source);
             }
             synchronize();
         }
@@ -348,8 +300,7 @@ public final class DistributedOptimizer implements Optimizer {
 
     /** For messages. */
     String inWords() {
-        return inner.getClass().getSimpleName() + " of " + parameters.size() + " parameters, \""
-                + parameters.get(0).name() + "\" the first";
+        return rules.inWords();
     }
 
     /** Ends the effect of {@link #skipSynchronize()}. */
@@ -365,14 +316,7 @@ public final class DistributedOptimizer implements Optimizer {
      */
     @Override
     public void zeroGradients() {
-        List<String> inFlight = exchange.inFlight();
-        if (!inFlight.isEmpty()) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "zeroGradients() was called after backward and before step() or synchronize(), while gradients of "
-                            + inFlight.stream().limit(3).toList()
-                            + " are being averaged. The order is zeroGradients(), backward, step()");
-        }
+        rules.requireNothingInFlight();
         startOver();
         inner.zeroGradients();
     }
@@ -415,19 +359,7 @@ public final class DistributedOptimizer implements Optimizer {
      * @throws HvdException if it is called between backward and step, or with ADASUM, which counts no passes, unless the number is 1
      */
     public void backwardPassesPerStep(int count) {
-        OptimizerCheck.requirePasses(count);
-        if (adasum != null && count > 1) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "backwardPassesPerStep(" + count
-                            + ") with ADASUM, expected 1: it combines how far the parameters have"
-                            + " moved, and several backward passes may come before each step without it");
-        }
-        if (!exchange.isBetweenSteps()) {
-            throw new HvdException(
-                    ErrorId.OPTIMIZER_MISUSE,
-                    "backwardPassesPerStep(" + count + ") between backward and step(): change it after a step");
-        }
+        rules.requirePassesMayChange(count, adasum != null);
         exchange.passesPerStep(count);
     }
 

@@ -1,0 +1,113 @@
+package io.hvd.optimizer;
+
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.List;
+
+/** Refuses the calls of a {@link DistributedOptimizer} that come at a time at which gradients would be lost or used twice. */
+final class StepRules {
+    private final Optimizer inner;
+    private final ProcessSet set;
+    private final List<Parameter> parameters;
+    private final GradientExchange exchange;
+
+    StepRules(Optimizer inner, ProcessSet set, List<Parameter> parameters, GradientExchange exchange) {
+        this.inner = inner;
+        this.set = set;
+        this.parameters = parameters;
+        this.exchange = exchange;
+    }
+
+    /** The optimizer, for messages. */
+    String inWords() {
+        return inner.getClass().getSimpleName() + " of " + parameters.size() + " parameters, \""
+                + parameters.get(0).name() + "\" the first";
+    }
+
+    private static HvdException misuse(String how) {
+        return new HvdException(ErrorId.OPTIMIZER_MISUSE, how);
+    }
+
+    private String onThisRank() {
+        return "on rank " + set.rank() + " of " + set.size();
+    }
+
+    private List<String> someInFlight() {
+        return exchange.inFlight().stream().limit(3).toList();
+    }
+
+    void requireOutsideOfNoSync() {
+        if (exchange.isLocal()) {
+            throw misuse("step() or synchronize() of " + inWords() + ", " + onThisRank()
+                    + ", inside noSync(): close its scope first, and run the last backward pass outside of it");
+        }
+    }
+
+    /** @param owner the class through which the program steps the optimizer; null if there is none */
+    void requireNoOwner(String owner) {
+        if (owner != null) {
+            throw misuse("step() of the DistributedOptimizer inside of an " + owner + ", for " + inWords()
+                    + ": its gradients still contain the loss scale. Call " + owner + ".step()");
+        }
+    }
+
+    /**
+     * Without a backward, the ranks would average zeros, or the last step's gradients once more.
+     *
+     * @param source null if the gradients do not announce themselves, so that nothing is known
+     */
+    void requireBackward(GradientSource source) {
+        if (source != null && exchange.isBetweenSteps() && !source.hasNewGradient()) {
+            throw misuse("step() " + onThisRank() + " without a backward since the last step() or"
+                    + " zeroGradients(): none of the " + parameters.size() + " parameters, \""
+                    + parameters.get(0).name() + "\" the first, has a new gradient. The order is"
+                    + " zeroGradients(), backward, step(); a rank without data of its own calls backward on a"
+                    + " loss times 0, or join() when it has no more");
+        }
+    }
+
+    void requireSynchronized(boolean isSynchronized, boolean adasum) {
+        if (adasum) {
+            throw misuse(
+                    "skipSynchronize() with ADASUM, which synchronises no gradients: it combines what the step has made of"
+                            + " them. Change the gradients before step(), or choose AVERAGE");
+        }
+        if (!isSynchronized) {
+            throw misuse(
+                    "skipSynchronize() without synchronize(): the gradients of this rank would be used as they are."
+                            + " Call synchronize() first");
+        }
+    }
+
+    void requireNoSyncBeforeExchange() {
+        String call = "noSync() of " + inWords() + ", " + onThisRank() + ", ";
+        if (exchange.isLocal()) {
+            throw misuse(call + "inside another noSync()");
+        }
+        if (!exchange.inFlight().isEmpty()) {
+            throw misuse(call + "while gradients of " + someInFlight()
+                    + " are being averaged: the passes inside of it come before the one outside, then comes step()");
+        }
+    }
+
+    void requireNothingInFlight() {
+        if (!exchange.inFlight().isEmpty()) {
+            throw misuse(
+                    "zeroGradients() was called after backward and before step() or synchronize(), while gradients of "
+                            + someInFlight() + " are being averaged. The order is zeroGradients(), backward, step()");
+        }
+    }
+
+    void requirePassesMayChange(int count, boolean adasum) {
+        OptimizerCheck.requirePasses(count);
+        String call = "backwardPassesPerStep(" + count + ") ";
+        if (adasum && count > 1) {
+            throw misuse(call + "with ADASUM, expected 1: it combines how far the parameters have moved, and several"
+                    + " backward passes may come before each step without it");
+        }
+        if (!exchange.isBetweenSteps()) {
+            throw misuse(call + "between backward and step(): change it after a step");
+        }
+    }
+}
