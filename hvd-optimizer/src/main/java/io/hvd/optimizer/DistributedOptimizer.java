@@ -1,21 +1,15 @@
 package io.hvd.optimizer;
 
-import io.hvd.AllreduceOptions;
-import io.hvd.Compression;
-import io.hvd.Hvd;
-import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
-import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -59,34 +53,23 @@ public final class DistributedOptimizer implements Optimizer {
     private boolean stepped;
     private StepStats lastStep = new StepStats(0, 0, 0);
 
-    private DistributedOptimizer(Builder builder) {
-        this.inner = builder.inner;
+    DistributedOptimizer(DistributedOptimizerBuilder builder) {
+        this.inner = builder.inner();
         this.set = builder.ranks();
         this.parameters = OptimizerCheck.requireUsable(inner.parameters());
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
         }
         this.adasum = builder.adasum(set, parameters);
-        this.alone =
-                !set.included() || adasum != null || (set.size() == 1 && builder.localReduction == LocalReduction.SUM);
-        this.settingsCheck = new SettingsCheck(set, inner, builder.scope);
-        if (builder.settingsMayDiffer || (alone && adasum == null)) {
-            settingsCheck.skip();
-        }
-        this.exchange = new GradientExchange(
-                builder.allreduce(set),
-                parameters,
-                new Buckets(parameters, builder.bucketBytes),
-                builder.passesPerStep,
-                settingsCheck,
-                alone);
+        this.alone = builder.exchangesNothing(set);
+        this.settingsCheck = builder.settingsCheck(set);
+        this.exchange = builder.exchange(set, parameters, settingsCheck);
         this.rules = new StepRules(inner, set, parameters, exchange);
-        int compareEvery = builder.compareEvery < 0 ? set.divergenceSteps() : builder.compareEvery;
-        this.buffers = new ModelBuffers(set, builder.buffers, builder.bufferSync, builder.scope);
-        this.guard = new DivergenceGuard(set, parameters, buffers.toCompare(), compareEvery, builder.scope);
+        this.buffers = builder.modelBuffers(set);
+        this.guard = builder.guard(set, parameters, buffers);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
-        this.vote = new OverflowVote(set, builder.scope, adasum != null);
+        this.vote = builder.vote(set);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
         if (source != null) {
             source.listen(exchange);
@@ -96,8 +79,8 @@ public final class DistributedOptimizer implements Optimizer {
     /**
      * Begins to wrap an optimizer; unless the builder is told otherwise, gradients are averaged in the current context.
      */
-    public static Builder wrap(Optimizer inner) {
-        return new Builder(inner);
+    public static DistributedOptimizerBuilder wrap(Optimizer inner) {
+        return new DistributedOptimizerBuilder(inner);
     }
 
     @Override
@@ -381,10 +364,10 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     /**
-     * Makes the buffers of all ranks the same, as {@link Builder#broadcastBuffers} has said. A collective: every rank calls it,
+     * Makes the buffers of all ranks the same, as {@link DistributedOptimizerBuilder#broadcastBuffers} has said. A collective: every rank calls it,
      * before one of them writes a checkpoint, for instance. It is not for a time in which a rank has joined.
      *
-     * @throws HvdException if the builder got no {@link Builder#broadcastBuffers}, or, on all ranks, if they differ in the names,
+     * @throws HvdException if the builder got no {@link DistributedOptimizerBuilder#broadcastBuffers}, or, on all ranks, if they differ in the names,
      *     types or shapes of their buffers
      */
     public void synchronizeBuffers() {
@@ -443,189 +426,5 @@ public final class DistributedOptimizer implements Optimizer {
         exchange.awaitAll(System.nanoTime());
         startOver();
         inner.loadState(state);
-    }
-
-    /** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
-    public static final class Builder {
-        private final Optimizer inner;
-        /** Null for the current context. */
-        private HvdContext context;
-        /** Null for all ranks of the context. */
-        private ProcessSet set;
-
-        private Compression compression = Compression.NONE;
-        private ReduceOp op = ReduceOp.AVERAGE;
-        private double predivide = 1.0;
-        private int passesPerStep = 1;
-        private LocalReduction localReduction = LocalReduction.SUM;
-        private long bucketBytes;
-        private String scope = "gradient.";
-        private int compareEvery = -1;
-        private boolean settingsMayDiffer;
-        private Map<String, Tensor> buffers = Map.of();
-        /** Null for never. */
-        private BufferSync bufferSync;
-
-        private Builder(Optimizer inner) {
-            this.inner = Objects.requireNonNull(inner, "optimizer");
-        }
-
-        /**
-         * Sets the job in which gradients are averaged; the default is the current context. Unless {@link #processSet}
-         * names some of its ranks, all of them take part.
-         */
-        public Builder context(HvdContext job) {
-            this.context = Objects.requireNonNull(job, "context");
-            return this;
-        }
-
-        /**
-         * Averages over some of the ranks. On the other ranks, {@link DistributedOptimizer#synchronize()} exchanges
-         * nothing and {@link DistributedOptimizer#step()} uses the rank's own gradients. It may come before or after
-         * {@link #context}, whose set it must then be.
-         */
-        public Builder processSet(ProcessSet ranks) {
-            this.set = Objects.requireNonNull(ranks, "process set");
-            return this;
-        }
-
-        /** Sets the type in which floating-point gradients travel. It has no effect with one rank. */
-        public Builder compression(Compression kind) {
-            this.compression = kind;
-            return this;
-        }
-
-        /**
-         * Sets the operation that combines gradients, AVERAGE (the default) or SUM; or ADASUM, with which every rank steps by its own
-         * gradients, and {@link Adasum} combines how far the parameters have moved. It wants parameters in the host's memory, a
-         * number of ranks that is a power of two, and a learning rate that is not multiplied by that number.
-         */
-        public Builder op(ReduceOp reduceOp) {
-            this.op = reduceOp;
-            return this;
-        }
-
-        /**
-         * Splits the division of an average: gradients are multiplied by 1/factor before the sum and by factor/size
-         * after it. A factor equal to size avoids overflow in float16; a factor of 1 avoids underflow.
-         */
-        public Builder gradientPredivideFactor(double factor) {
-            this.predivide = factor;
-            return this;
-        }
-
-        /**
-         * Sets the number of backward passes whose gradients this rank combines before they travel; the default is 1.
-         */
-        public Builder backwardPassesPerStep(int count) {
-            OptimizerCheck.requirePasses(count);
-            this.passesPerStep = count;
-            return this;
-        }
-
-        /** Sets how the gradients of these passes are combined; the default is SUM. */
-        public Builder localReduction(LocalReduction reduction) {
-            this.localReduction = reduction;
-            return this;
-        }
-
-        /**
-         * Sets the size in bytes of a group of gradients; the default is a quarter of all gradients, but at most 25
-         * MiB.
-         */
-        public Builder bucketBytes(long bytes) {
-            this.bucketBytes = bytes;
-            return this;
-        }
-
-        /** Sets a prefix of the gradients' names, which keeps the gradients of several optimizers apart. */
-        public Builder scope(String prefix) {
-            this.scope = prefix + ".";
-            return this;
-        }
-
-        /**
-         * Sets the number of steps after which the ranks compare their parameters. If these differ, the step throws on
-         * all ranks. The default is {@code HVD_DIVERGENCE_STEPS}; 0 means never.
-         */
-        public Builder compareParametersEvery(int steps) {
-            if (steps < 0) {
-                throw new HvdException(
-                        ErrorId.BAD_ARGUMENT, "compareParametersEvery(" + steps + "): expected 0 or more");
-            }
-            this.compareEvery = steps;
-            return this;
-        }
-
-        /**
-         * Leaves out the comparison of the ranks' {@link Optimizer#settings} in the first step, for ranks that are to
-         * train with different learning rates, for instance.
-         */
-        public Builder settingsMayDiffer() {
-            this.settingsMayDiffer = true;
-            return this;
-        }
-
-        /**
-         * Names the model's buffers, which a step changes without a gradient; of a LibTorch module they are {@code
-         * TorchTensors.buffers(model)}. The ranks compare them together with the parameters, unless {@link #broadcastBuffers}
-         * makes them the same.
-         */
-        public Builder buffers(Map<String, Tensor> byName) {
-            this.buffers = Map.copyOf(byName);
-            return this;
-        }
-
-        /**
-         * Sets when and how the {@link #buffers} of all ranks become the same; the default is never. While a rank has joined, a
-         * broadcast of buffers fails on all ranks, and so does their mean if a buffer is of integers. When {@code join()} is over, all
-         * ranks count their steps from 0, whatever number each has made; the comparison of parameters does so too.
-         */
-        public Builder broadcastBuffers(BufferSync how) {
-            this.bufferSync = Objects.requireNonNull(how, "buffer sync");
-            return this;
-        }
-
-        /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
-        private ProcessSet ranks() {
-            if (set == null) {
-                return context != null ? context : Hvd.context();
-            }
-            if (context != null && context.processSets().get(set.id()) != set) {
-                throw new HvdException(
-                        ErrorId.BAD_ARGUMENT,
-                        "the optimizer got context(...) and processSet(...), but process set " + set.id() + " of ranks "
-                                + set.ranks() + " is not one of that context, which has sets "
-                                + new TreeSet<>(context.processSets().keySet())
-                                + ". Leave context(...) out, or name a set of that context");
-            }
-            return set;
-        }
-
-        /** Null without ADASUM, and on a rank that steps alone. */
-        private AdasumSteps adasum(ProcessSet ranks, List<Parameter> parameters) {
-            if (op != ReduceOp.ADASUM) {
-                return null;
-            }
-            OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction);
-            return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
-        }
-
-        private GradientAllreduce allreduce(ProcessSet ranks) {
-            if (op == ReduceOp.ADASUM) {
-                return new GradientAllreduce(ranks, AllreduceOptions.average(), localReduction, scope);
-            }
-            AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
-            return new GradientAllreduce(
-                    ranks, ranks.size() == 1 ? AllreduceOptions.of(op) : asked, localReduction, scope);
-        }
-
-        /**
-         * @throws HvdException if parameter names are missing or not distinct, or settings contradict each other, such
-         *     as a context and a process set of another one
-         */
-        public DistributedOptimizer build() {
-            return new DistributedOptimizer(this);
-        }
     }
 }

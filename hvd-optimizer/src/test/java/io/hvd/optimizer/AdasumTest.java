@@ -237,7 +237,7 @@ class AdasumTest {
         }
     }
 
-    private static DistributedOptimizer.Builder sgd(HvdContext hvd, float[] value, double rate) {
+    private static DistributedOptimizerBuilder sgd(HvdContext hvd, float[] value, double rate) {
         return DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", value, new float[] {1}), rate))
                 .context(hvd)
                 .op(ReduceOp.ADASUM);

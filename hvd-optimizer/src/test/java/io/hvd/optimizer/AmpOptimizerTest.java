@@ -20,7 +20,7 @@ class AmpOptimizerTest {
     private final float[] weight = {1, 1};
     private final float[] gradient = new float[2];
 
-    private DistributedOptimizer.Builder distributed() {
+    private DistributedOptimizerBuilder distributed() {
         return DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", weight, gradient), 1, 0.5, 0));
     }
 

@@ -168,7 +168,7 @@ class BackwardPassesTest {
                 .build();
     }
 
-    private DistributedOptimizer.Builder builder(float[] gradient, HvdContext hvd) {
+    private DistributedOptimizerBuilder builder(float[] gradient, HvdContext hvd) {
         var parameters = new ArrayParameters().add("layer.weight", unused.clone(), gradient);
         return DistributedOptimizer.wrap(new Sgd(parameters, 0)).context(hvd);
     }

@@ -427,7 +427,7 @@ class DistributedOptimizerTest {
         });
     }
 
-    private static DistributedOptimizer.Builder wrap(List<Parameter> parameters) {
+    private static DistributedOptimizerBuilder wrap(List<Parameter> parameters) {
         return wrap(new RecordingOptimizer(parameters) {
             @Override
             public void zeroGradients() {
@@ -439,7 +439,7 @@ class DistributedOptimizerTest {
         });
     }
 
-    private static DistributedOptimizer.Builder wrap(Optimizer inner) {
+    private static DistributedOptimizerBuilder wrap(Optimizer inner) {
         return DistributedOptimizer.wrap(inner);
     }
 

@@ -75,7 +75,7 @@ class OptimizerProcessSetTest {
         });
     }
 
-    private static DistributedOptimizer.Builder wrap(float[] gradient) {
+    private static DistributedOptimizerBuilder wrap(float[] gradient) {
         return DistributedOptimizer.wrap(new Sgd(new ArrayParameters().add("w", new float[1], gradient), 1));
     }
 

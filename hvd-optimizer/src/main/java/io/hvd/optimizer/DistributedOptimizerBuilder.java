@@ -1,0 +1,240 @@
+package io.hvd.optimizer;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeSet;
+
+/** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
+public final class DistributedOptimizerBuilder {
+    private final Optimizer inner;
+    /** Null for the current context. */
+    private HvdContext context;
+    /** Null for all ranks of the context. */
+    private ProcessSet set;
+
+    private Compression compression = Compression.NONE;
+    private ReduceOp op = ReduceOp.AVERAGE;
+    private double predivide = 1.0;
+    private int passesPerStep = 1;
+    private LocalReduction localReduction = LocalReduction.SUM;
+    private long bucketBytes;
+    private String scope = "gradient.";
+    private int compareEvery = -1;
+    private boolean settingsMayDiffer;
+    private Map<String, Tensor> buffers = Map.of();
+    /** Null for never. */
+    private BufferSync bufferSync;
+
+    DistributedOptimizerBuilder(Optimizer inner) {
+        this.inner = Objects.requireNonNull(inner, "optimizer");
+    }
+
+    /**
+     * Sets the job in which gradients are averaged; the default is the current context. Unless {@link #processSet}
+     * names some of its ranks, all of them take part.
+     */
+    public DistributedOptimizerBuilder context(HvdContext job) {
+        this.context = Objects.requireNonNull(job, "context");
+        return this;
+    }
+
+    /**
+     * Averages over some of the ranks. On the other ranks, {@link DistributedOptimizer#synchronize()} exchanges
+     * nothing and {@link DistributedOptimizer#step()} uses the rank's own gradients. It may come before or after
+     * {@link #context}, whose set it must then be.
+     */
+    public DistributedOptimizerBuilder processSet(ProcessSet ranks) {
+        this.set = Objects.requireNonNull(ranks, "process set");
+        return this;
+    }
+
+    /** Sets the type in which floating-point gradients travel. It has no effect with one rank. */
+    public DistributedOptimizerBuilder compression(Compression kind) {
+        this.compression = kind;
+        return this;
+    }
+
+    /**
+     * Sets the operation that combines gradients, AVERAGE (the default) or SUM; or ADASUM, with which every rank steps by its own
+     * gradients, and {@link Adasum} combines how far the parameters have moved. It wants parameters in the host's memory, a
+     * number of ranks that is a power of two, and a learning rate that is not multiplied by that number.
+     */
+    public DistributedOptimizerBuilder op(ReduceOp reduceOp) {
+        this.op = reduceOp;
+        return this;
+    }
+
+    /**
+     * Splits the division of an average: gradients are multiplied by 1/factor before the sum and by factor/size
+     * after it. A factor equal to size avoids overflow in float16; a factor of 1 avoids underflow.
+     */
+    public DistributedOptimizerBuilder gradientPredivideFactor(double factor) {
+        this.predivide = factor;
+        return this;
+    }
+
+    /**
+     * Sets the number of backward passes whose gradients this rank combines before they travel; the default is 1.
+     */
+    public DistributedOptimizerBuilder backwardPassesPerStep(int count) {
+        OptimizerCheck.requirePasses(count);
+        this.passesPerStep = count;
+        return this;
+    }
+
+    /** Sets how the gradients of these passes are combined; the default is SUM. */
+    public DistributedOptimizerBuilder localReduction(LocalReduction reduction) {
+        this.localReduction = reduction;
+        return this;
+    }
+
+    /**
+     * Sets the size in bytes of a group of gradients; the default is a quarter of all gradients, but at most 25
+     * MiB.
+     */
+    public DistributedOptimizerBuilder bucketBytes(long bytes) {
+        this.bucketBytes = bytes;
+        return this;
+    }
+
+    /** Sets a prefix of the gradients' names, which keeps the gradients of several optimizers apart. */
+    public DistributedOptimizerBuilder scope(String prefix) {
+        this.scope = prefix + ".";
+        return this;
+    }
+
+    /**
+     * Sets the number of steps after which the ranks compare their parameters. If these differ, the step throws on
+     * all ranks. The default is {@code HVD_DIVERGENCE_STEPS}; 0 means never.
+     */
+    public DistributedOptimizerBuilder compareParametersEvery(int steps) {
+        if (steps < 0) {
+            throw new HvdException(ErrorId.BAD_ARGUMENT, "compareParametersEvery(" + steps + "): expected 0 or more");
+        }
+        this.compareEvery = steps;
+        return this;
+    }
+
+    /**
+     * Leaves out the comparison of the ranks' {@link Optimizer#settings} in the first step, for ranks that are to
+     * train with different learning rates, for instance.
+     */
+    public DistributedOptimizerBuilder settingsMayDiffer() {
+        this.settingsMayDiffer = true;
+        return this;
+    }
+
+    /**
+     * Names the model's buffers, which a step changes without a gradient; of a LibTorch module they are {@code
+     * TorchTensors.buffers(model)}. The ranks compare them together with the parameters, unless {@link #broadcastBuffers}
+     * makes them the same.
+     */
+    public DistributedOptimizerBuilder buffers(Map<String, Tensor> byName) {
+        this.buffers = Map.copyOf(byName);
+        return this;
+    }
+
+    /**
+     * Sets when and how the {@link #buffers} of all ranks become the same; the default is never. While a rank has joined, a
+     * broadcast of buffers fails on all ranks, and so does their mean if a buffer is of integers. When {@code join()} is over, all
+     * ranks count their steps from 0, whatever number each has made; the comparison of parameters does so too.
+     */
+    public DistributedOptimizerBuilder broadcastBuffers(BufferSync how) {
+        this.bufferSync = Objects.requireNonNull(how, "buffer sync");
+        return this;
+    }
+
+    Optimizer inner() {
+        return inner;
+    }
+
+    /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
+    ProcessSet ranks() {
+        if (set == null) {
+            return context != null ? context : Hvd.context();
+        }
+        if (context != null && context.processSets().get(set.id()) != set) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "the optimizer got context(...) and processSet(...), but process set " + set.id() + " of ranks "
+                            + set.ranks() + " is not one of that context, which has sets "
+                            + new TreeSet<>(context.processSets().keySet())
+                            + ". Leave context(...) out, or name a set of that context");
+        }
+        return set;
+    }
+
+    /** Null without ADASUM, and on a rank that steps alone. */
+    AdasumSteps adasum(ProcessSet ranks, List<Parameter> parameters) {
+        if (op != ReduceOp.ADASUM) {
+            return null;
+        }
+        OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction);
+        return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
+    }
+
+    /** Whether gradients stay on this rank. */
+    boolean exchangesNothing(ProcessSet ranks) {
+        return !ranks.included()
+                || op == ReduceOp.ADASUM
+                || (ranks.size() == 1 && localReduction == LocalReduction.SUM);
+    }
+
+    SettingsCheck settingsCheck(ProcessSet ranks) {
+        SettingsCheck check = new SettingsCheck(ranks, inner, scope);
+        boolean stepsAlone = exchangesNothing(ranks) && (op != ReduceOp.ADASUM || !ranks.included());
+        if (settingsMayDiffer || stepsAlone) {
+            check.skip();
+        }
+        return check;
+    }
+
+    GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check) {
+        return new GradientExchange(
+                allreduce(ranks),
+                parameters,
+                new Buckets(parameters, bucketBytes),
+                passesPerStep,
+                check,
+                exchangesNothing(ranks));
+    }
+
+    private GradientAllreduce allreduce(ProcessSet ranks) {
+        if (op == ReduceOp.ADASUM) {
+            return new GradientAllreduce(ranks, AllreduceOptions.average(), localReduction, scope);
+        }
+        AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
+        return new GradientAllreduce(ranks, ranks.size() == 1 ? AllreduceOptions.of(op) : asked, localReduction, scope);
+    }
+
+    ModelBuffers modelBuffers(ProcessSet ranks) {
+        return new ModelBuffers(ranks, buffers, bufferSync, scope);
+    }
+
+    DivergenceGuard guard(ProcessSet ranks, List<Parameter> parameters, ModelBuffers modelBuffers) {
+        int every = compareEvery < 0 ? ranks.divergenceSteps() : compareEvery;
+        return new DivergenceGuard(ranks, parameters, modelBuffers.toCompare(), every, scope);
+    }
+
+    OverflowVote vote(ProcessSet ranks) {
+        return new OverflowVote(ranks, scope, op == ReduceOp.ADASUM && ranks.included());
+    }
+
+    /**
+     * @throws HvdException if parameter names are missing or not distinct, or settings contradict each other, such
+     *     as a context and a process set of another one
+     */
+    public DistributedOptimizer build() {
+        return new DistributedOptimizer(this);
+    }
+}
