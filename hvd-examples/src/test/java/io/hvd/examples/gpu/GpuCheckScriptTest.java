@@ -305,20 +305,22 @@ class GpuCheckScriptTest {
     void everyExampleTrainsWithOneRankAndWithSeveral() throws IOException {
         Job job = machine.check("--only", "G8");
 
-        assertThat(machine.calls()).hasSize(8);
+        assertThat(machine.calls()).hasSize(10);
         assertThat(machine.calls().get(0))
                 .startsWith("-np 1 env HVD_BACKEND=nccl java -jar ")
                 .endsWith(" digits --device cuda --epochs 10");
         assertThat(machine.calls().get(1))
                 .startsWith("-np 2 env HVD_BACKEND=nccl HVD_SHARE_GPU=1 bash -c NCCL_HOSTID=")
                 .endsWith(" digits --device cuda --epochs 10");
-        assertThat(machine.calls().get(5)).endsWith(" cifar10 --device cuda --preset quick --epochs 3");
-        assertThat(machine.calls().get(7)).endsWith(" char-lm --device cuda --epochs 4");
+        assertThat(machine.calls().get(5)).endsWith(" mnist --device cuda --epochs 6 --amp fp16");
+        assertThat(machine.calls().get(7)).endsWith(" cifar10 --device cuda --preset quick --epochs 3");
+        assertThat(machine.calls().get(9)).endsWith(" char-lm --device cuda --epochs 4");
         assertThat(job.lines("| G8 | training with LibTorch on the GPU | pass | "))
                 .singleElement()
                 .asString()
                 .contains(
                         "digits, 1 rank: ranks=1 loss=0.1 accuracy=0.96; digits, 2 ranks: ",
+                        "mnist-amp, 1 rank: ranks=1 loss=0.1 accuracy=0.96; ",
                         "cifar10, 2 ranks: ",
                         "char-lm, 2 ranks: ");
     }
@@ -337,7 +339,9 @@ class GpuCheckScriptTest {
         assertThat(job.lines("| G8 | training with LibTorch on the GPU | fail | "))
                 .singleElement()
                 .asString()
-                .contains("mnist ranks=1 loss=2.3 accuracy=0.11, and the accuracy is not above 0.85")
+                .contains(
+                        "mnist, 1 rank: example=mnist ranks=1 loss=2.3 accuracy=0.11, and the accuracy is not above 0.85")
+                .contains("mnist-amp, 1 rank: example=mnist ranks=1 loss=2.3 accuracy=0.11, and the accuracy is not")
                 .contains("cifar10, 1 rank: exit code 1; [HVD-107] --device cuda on rank 0: no");
     }
 
@@ -374,7 +378,7 @@ class GpuCheckScriptTest {
                 .contains("| missing parts | libcudnn.so.9 (LibTorch; G8, G9); libcusolver.so.12 (LibTorch; G8, G9) |");
     }
 
-    /** G8 would start eight jobs that all fail, as on a machine with CUDA and without NCCL. */
+    /** G8 would start ten jobs that all fail, as on a machine with CUDA and without NCCL. */
     @ParameterizedTest
     @ValueSource(strings = {"libnccl.so.2", "libcudnn_ops.so.9", "libcudnn_graph.so.9"})
     void withoutOneOfTheseLibTorchIsNotTried(String name) throws IOException {
