@@ -19,40 +19,49 @@ long_tier() {
 BenchmarksIT         every benchmark, with few samples
 BundleIT             training from the bundle in a bare root folder (root)
 BytesOnTheWireIT     bytes between two hosts (root)
-CifarIT              predictions of 2 ranks and of threads, one thread per process
+CifarIT              predictions of 2 ranks and of threads, one thread per process; threads of two processes
 ContractHostsIT      the contract between two hosts (root)
+CudaMlpIT            the trainer with its own kernels with Adam, and with gradients in 16 bits
 DeadPeerIT           other ranks that are killed while others wait for them
 DifferentiableIT     gradients through collectives with 2 ranks, beside 4
-DigitsTrainingIT     the example on one rank
+DigitsTrainingIT     the example on one rank, and with gradients in bfloat16
 DivergenceIT         mnist with a loss that is no number
 DoctorHostsIT        hvd-doctor between hosts (root)
 EquivalenceIT        training on 2 ranks beside that on 4
+EvaluationIT         an evaluation whose figures every rank compares
 ExplorerHostsIT      random programs between hosts (root)
 ExplorerIT           random programs under mpirun for half an hour instead of 20 seconds
 ExplorerTest         random programs with threads for 18 minutes instead of 10 seconds
 FaultsIT             other numbers of ranks and other culprits than those of every day
 FullSharedMemoryIT   a /dev/shm with little room (root)
-GpuCheckIT           gpu-check with one rank
+GpuCheckAgainTest    calls of gpu-check.sh that wait for a limit, and other reasons to repeat a check
+GpuCheckIT           gpu-check with one rank, and without NCCL
 GpuCheckRehearsalIT  the whole of gpu-check.sh on a CUDA driver that runs on the CPU
+GpuCheckScriptTest   other answers of programs to gpu-check.sh, and ways to share a GPU
 HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps
-HorovodrunIT         SIGTERM and SIGHUP beside SIGINT
+HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
 LargeTensorTest      tensors beyond 2^31 bytes
 LifecycleIT          a rank without a socket later in its start
 ManyLivesIT          a hundred jobs of two processes instead of 25
 ManyLivesTest        a hundred jobs in one JVM instead of 25
 ManyRoundsIT         movements of many rounds with stages of other sizes
+MixedPrecisionIT     mnist with autocast to float16 beside bfloat16
 MpiContractIT        the contract with 8 ranks and with more settings, and all of it where every day has a part
 NamespaceHostsIT     horovodrun between hosts (root)
+NoHangIT             known long work while ranks negotiate, and beside a transfer by MPI
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 PythonSafetensorsIT  checkpoints that Python reads and writes (with its packages safetensors and torch)
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
+ResumedCifarIT       cifar10 with synchronised batch norms, resumed
 SlurmIT              two hosts of a real Slurm (root)
 SoakIT               half an hour of training that must not need more and more memory
+StartIT              a folder that cannot be written
 StrangersIT          other ports of Open MPI, and ranks that are threads
 SyncedResNetIT       a ResNet-18 whose batch norms are synchronised, on 4 ranks and threads beside one rank
 ThreadsIT            digits with threads of two processes
+TorchColdCacheIT     rank threads that find LibTorch prepared
 TorchTensorsTest     LibTorch's tensors beyond 2^31 bytes
 EOF
 }

@@ -125,6 +125,7 @@ class CifarIT {
 
     /** Four may be added up in several orders, which differ in the last bits. */
     @Test
+    @Tag("long")
     void twoThreadsInEachOfTwoProcessesTrainToTheWeightsOfFourProcesses() throws IOException {
         Path processes = folder.resolve("of-4-processes.safetensors");
         ResultLine.of(TrainJar.horovodrun(4, flags("--epochs", "" + EPOCHS, "--checkpoint", processes.toString())));

@@ -7,8 +7,6 @@ import io.hvd.testing.Job;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** The default example, a few epochs of it, through the real jar. */
 class DigitsTrainingIT {
@@ -72,9 +70,18 @@ class DigitsTrainingIT {
     }
 
     /** Rounded gradients leave a trace in the loss, and no more than that. */
-    @ParameterizedTest
-    @ValueSource(strings = {"--fp16-allreduce", "--bf16-allreduce"})
-    void gradientsMayTravelInHalfPrecision(String flag) {
+    @Test
+    void gradientsMayTravelInHalfPrecision() {
+        requireTraceOfRounding("--fp16-allreduce");
+    }
+
+    @Test
+    @Tag("long")
+    void gradientsMayTravelInBfloat16() {
+        requireTraceOfRounding("--bf16-allreduce");
+    }
+
+    private void requireTraceOfRounding(String flag) {
         ResultLine result = digits(2, flag);
 
         assertThat(result.loss()).isNotEqualTo(onTwoRanks.loss()).isCloseTo(onTwoRanks.loss(), within(0.1));

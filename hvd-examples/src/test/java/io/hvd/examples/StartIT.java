@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -102,6 +103,7 @@ class StartIT {
     }
 
     @Test
+    @Tag("long")
     void aFolderThatCannotBeWrittenIsAMistakeBeforeTheTraining() {
         Job job = TrainJar.horovodrun(2, "--checkpoint", "/proc/all.ckpt");
 

@@ -25,7 +25,6 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * One bad rank ends the job soon, non-zero, with its cause as the last thing said, and nothing is left behind. Half of
@@ -97,9 +96,18 @@ class FaultsIT {
     }
 
     /** With a heap that stays full nothing can be said or written any more that takes memory. */
-    @ParameterizedTest
-    @CsvSource({"oom, main", "oom-thread, hoarder"})
-    void aFullHeapOfOneRankEndsTheJobAndIsTheFirstFailure(String fault, String thread) {
+    @Test
+    void aFullHeapOfOneRankEndsTheJobAndIsTheFirstFailure() {
+        requireFullHeapToBeFirst("oom-thread", "hoarder");
+    }
+
+    @Test
+    @Tag("long")
+    void aFullHeapInMainEndsTheJobAndIsTheFirstFailure() {
+        requireFullHeapToBeFirst("oom", "main");
+    }
+
+    private void requireFullHeapToBeFirst(String fault, String thread) {
         Job job = Job.horovodrun(2, Map.of("JDK_JAVA_OPTIONS", "-Xmx64m"), FaultyProgram.class, fault, "1");
 
         assertThat(job.seconds()).as(job.output()).isLessThan(SOON_SECONDS);
@@ -114,12 +122,21 @@ class FaultsIT {
                 .endsWith("horovodrun: exit code 1\n");
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"exit0", "exit3"})
-    void exitBeforeCloseEndsTheJobAndNamesTheLine(String fault) {
+    @Test
+    void exitBeforeCloseEndsTheJobAndNamesTheLine() {
+        requireLineOfExit("exit0", 1);
+    }
+
+    @Test
+    @Tag("long")
+    void exitWithAnotherCodeEndsTheJobWithIt() {
+        requireLineOfExit("exit3", 3);
+    }
+
+    private void requireLineOfExit(String fault, int code) {
         Job job = fail(fault, 1);
 
-        assertThat(job.exitCode()).isEqualTo(fault.equals("exit3") ? 3 : 1);
+        assertThat(job.exitCode()).isEqualTo(code);
         assertThat(lastWords(job))
                 .contains("first failure: rank 1", "System.exit", "FaultyProgram.misbehave(FaultyProgram.java:");
     }
@@ -191,13 +208,13 @@ class FaultsIT {
 
     /** Their programs end by themselves then: they return from close(), or catch what they are told and exit. */
     @ParameterizedTest
-    @CsvSource({"kill-others-close, 0", "kill-others-exit, 2"})
+    @CsvSource("kill-others-close, 0")
     void survivorsWhoseProgramsEndLeaveTheirRecordsFirst(String fault, int culprit) throws IOException {
         requireRecordsOfProgramsThatEnd(fault, culprit);
     }
 
     @ParameterizedTest
-    @CsvSource({"kill-others-close, 3", "kill-others-exit, 0"})
+    @CsvSource({"kill-others-close, 3", "kill-others-exit, 0", "kill-others-exit, 2"})
     @Tag("long")
     void survivorsOfAnyRankWhoseProgramsEndLeaveTheirRecordsFirst(String fault, int culprit) throws IOException {
         requireRecordsOfProgramsThatEnd(fault, culprit);

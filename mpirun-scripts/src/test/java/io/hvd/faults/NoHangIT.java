@@ -8,8 +8,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A job in which a rank is late for a good reason does not end, and no rank is named. Two jobs run at once, as in
@@ -17,10 +15,20 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 @Tag("timing")
 class NoHangIT {
-    @ParameterizedTest
+    @Test
     @Execution(ExecutionMode.CONCURRENT)
-    @ValueSource(strings = {"negotiating", "settled"})
-    void knownLongWorkIsNoHang(String steps) {
+    void knownLongWorkIsNoHang() {
+        requireNoHangInLongWork("settled");
+    }
+
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
+    void knownLongWorkIsNoHangWhileRanksNegotiate() {
+        requireNoHangInLongWork("negotiating");
+    }
+
+    private static void requireNoHangInLongWork(String steps) {
         Map<String, String> settings = Map.of(
                 "HOROVOD_STALL_CHECK_TIME_SECONDS", "3",
                 "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "4");
@@ -33,10 +41,20 @@ class NoHangIT {
     }
 
     /** The transfer ends at once, and the ranks that it has tied together wait for the third one afterwards. */
-    @ParameterizedTest
+    @Test
     @Execution(ExecutionMode.CONCURRENT)
-    @ValueSource(strings = {"0", "1"})
-    void knownLongWorkOfAThirdRankIsNoHangForTwoThatTransfer(String sharedMemory) {
+    void knownLongWorkOfAThirdRankIsNoHangForTwoThatTransfer() {
+        requireNoHangBesideTransfer("1");
+    }
+
+    @Test
+    @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
+    void norIsItWhereTheyTransferByMpi() {
+        requireNoHangBesideTransfer("0");
+    }
+
+    private static void requireNoHangBesideTransfer(String sharedMemory) {
         Map<String, String> settings = Map.of(
                 "HVD_SHARED_MEMORY", sharedMemory,
                 "HOROVOD_STALL_CHECK_TIME_SECONDS", "3",

@@ -281,6 +281,7 @@ final class HorovodrunIT {
 
     @Test
     @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
     void whereTheLauncherIsKilledStubbornRanksAndAnMpirunThatAnswersNoSignalAreEndedByForce() throws Exception {
         launcher = new ProcessBuilder(command(STUBBORN_RANKS)).start();
         awaitReady(2);

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -59,6 +60,7 @@ class CudaMlpIT {
     }
 
     @Test
+    @Tag("long")
     void gradientsThatTravelAsFloat16GiveNearlyTheSameCurve() {
         Job half = train(2, "--fp16-allreduce");
 
@@ -69,6 +71,7 @@ class CudaMlpIT {
     }
 
     @Test
+    @Tag("long")
     void adamLearnsToo() {
         Job job = train(2, "--optimizer", "adam");
 

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -46,6 +47,7 @@ class GpuCheckAgainTest {
 
     @Test
     @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
     void theLimitEndsTheFirstCallInTheMiddleAndTheSecondGoesOnThere() throws IOException {
         machine.hangs("G7");
 
@@ -107,6 +109,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Tag("long")
     void failedStandsForAllThatHaveFailed() throws IOException {
         machine.answer("G4", "CHECK G4 fail 3 elements differ\n");
         call("--only", "G1,G4");
@@ -157,6 +160,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Tag("long")
     void aRecordOfAnotherVersionOfHvdIsRefused() throws IOException {
         call("--only", "G1");
         Files.writeString(folder.resolve("bundle/version"), "made-up-2\n");
@@ -165,6 +169,7 @@ class GpuCheckAgainTest {
     }
 
     @Test
+    @Tag("long")
     void anotherHostIsRefusedUnlessItIsAllowed() throws IOException {
         call("--only", "G1");
         Files.writeString(record, written().replaceFirst("\\| host \\| [^|]* \\|", "| host | another |"));
@@ -186,6 +191,7 @@ class GpuCheckAgainTest {
 
     /** As after a full disk. */
     @Test
+    @Tag("long")
     void aSectionWithoutItsEndIsRunAgain() throws IOException {
         call("--only", "G1,G4");
         Files.writeString(record, written().substring(0, written().indexOf("<!-- end of G4 -->")));
@@ -197,6 +203,7 @@ class GpuCheckAgainTest {
 
     @Test
     @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
     void withoutARecordTheCommandToGoOnNamesTheChecks() throws IOException {
         machine.hangs("G4");
 
@@ -211,6 +218,7 @@ class GpuCheckAgainTest {
     /** A check that is cut off at once teaches nothing. */
     @Test
     @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
     void aCheckWithLessThanAThirdOfItsTimeIsNotBegun() throws IOException {
         machine.hangs("G1");
 

@@ -76,6 +76,7 @@ class GpuCheckIT {
     }
 
     @Test
+    @Tag("long")
     void withoutNcclNobodyShrinks() {
         Job job = TrainJar.mpirun(cuda.environment(2), 2, "gpu-check", "--quick", "--shrink");
 
@@ -87,6 +88,7 @@ class GpuCheckIT {
     }
 
     @Test
+    @Tag("long")
     void aRankThatIsAloneIsNotMadeToDie() {
         Job job = TrainJar.mpirun(cuda.environment(1), 1, "gpu-check", "--rank-dies");
 

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -105,6 +106,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void newNcclIsAskedForEachWayOfSharingAndTheFirstThatPassesServesTheRestAndComesFirst() throws IOException {
         machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
 
@@ -148,6 +150,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void aLaterWayThatHangsLeavesTheCheckAsTheFirstWayHasIt() throws IOException {
         machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n")
                 .answer("G2-by-host-id", "")
@@ -199,6 +202,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void theWayOfSharingCanBeChosen() throws IOException {
         machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
 
@@ -216,6 +220,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void oneGpuIsAlsoSharedAndMemcheckSeesSmallTensorsOnly() throws IOException {
         machine.check("--only", "G1,G6");
 
@@ -228,6 +233,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void whereThereAreEnoughGpusEveryRankHasItsOwn() throws IOException {
         machine.answer("versions", "NCCL   2.28.3\nGPU 0  A\nGPU 1  B\nGPU 2  C\n");
 
@@ -259,6 +265,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void aCheckThatFailsOrHangsDoesNotStopTheOthers() throws IOException {
         machine.answer("G1", "CHECK G1 fail rank 0 has device 1\n")
                 .code("G1", 1)
@@ -289,6 +296,7 @@ class GpuCheckScriptTest {
         "shrink, CHECK G2.shrink fail rank 0: element 1 differs, 1, G2.shrink rank 0: element 1 differs",
         "dies-G3, CHECK G3.rank-dies fail the cause is missing, 86, G3.rank-dies the cause is missing"
     })
+    @Tag("long")
     void whatIsNotAPassIsAFailureWithItsReason(String answer, String text, int code, String reason) throws IOException {
         machine.answer(answer, text + "\n").code(answer, code);
 
@@ -346,6 +354,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void fewStepsShowThatATrainingWorksAndAreNotAskedWhatItLearns() throws IOException {
         machine.answer("G8-mnist", "RESULT example=mnist ranks=1 loss=2.3 accuracy=0.11\n");
 
@@ -381,6 +390,7 @@ class GpuCheckScriptTest {
     /** G8 would start ten jobs that all fail, as on a machine with CUDA and without NCCL. */
     @ParameterizedTest
     @ValueSource(strings = {"libnccl.so.2", "libcudnn_ops.so.9", "libcudnn_graph.so.9"})
+    @Tag("long")
     void withoutOneOfTheseLibTorchIsNotTried(String name) throws IOException {
         machine.removeLibrary(name);
 
@@ -392,6 +402,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void anEarlierBuildsLibTorchForGpusDoesNotCount() throws IOException {
         machine.asCheckout("lib/jcuda-1.jar lib/pytorch-2-linux-x86_64.jar");
 
@@ -402,6 +413,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void theLibTorchForGpusThatTheManifestNamesCounts() throws IOException {
         machine.asCheckout("lib/jcuda-1.jar lib/pytorch-1-linux-x86_64-gpu.jar");
 
@@ -410,6 +422,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void theProgramInCMeasuresTheSizesThatHvdDoes() throws IOException {
         machine.answer("versions", "NCCL   2.30.7, /opt/libnccl.so.2\nGPU 0  Made Up 9000\n");
 
@@ -446,6 +459,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void aCopyBelowTheAimIsSaidToBeButTheBitsDecide() throws IOException {
         machine.answer("G4", "CHECK G4 pass bits equal (ratios 0.91 and 0.79), our own copy 1\n");
 
@@ -545,6 +559,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void aTrainerWhoseAccuraciesDifferFails() throws IOException {
         Files.writeString(folder.resolve("bundle/bin/horovodrun"), """
                 #!/bin/bash
@@ -570,6 +585,7 @@ class GpuCheckScriptTest {
     }
 
     @Test
+    @Tag("long")
     void withoutATableOfVersionsNoRecordIsWrittenThatTheNextCallWouldRefuse() throws IOException {
         machine.answer("versions", "");
         Path record = folder.resolve("record.md");
@@ -591,6 +607,7 @@ class GpuCheckScriptTest {
     /** LibTorch is unpacked by the first start, which must not be ended and begun again. */
     @Test
     @Execution(ExecutionMode.CONCURRENT)
+    @Tag("long")
     void theFirstStartMayTakeLongerThanTheOthers() throws IOException {
         machine.answer("first-start", "22");
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.testing.Job;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class EvaluationIT {
@@ -11,6 +12,7 @@ class EvaluationIT {
 
     /** 359 test images cannot be dealt evenly to 4 ranks. */
     @Test
+    @Tag("long")
     void everyRankFindsTheSameOverAllTestImages() {
         Job job = Job.horovodrun(
                 RANKS, Map.of("HVD_THREADS_PER_RANK", "1"), EvaluationOnEveryRank.class, "--epochs", "1");

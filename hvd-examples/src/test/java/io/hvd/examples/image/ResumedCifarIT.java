@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.testing.Job;
 import java.nio.file.Path;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -14,6 +15,7 @@ class ResumedCifarIT {
     private Path folder;
 
     @Test
+    @Tag("long")
     void allRanksGoOnWithTheStatisticsOfTheCheckpoint() {
         train("whole", "--epochs 2");
         train("parts", "--epochs 1");

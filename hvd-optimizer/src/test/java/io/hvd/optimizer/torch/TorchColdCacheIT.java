@@ -12,11 +12,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** JVMs that find JavaCPP's cache empty; unprepared, that crashes them. */
 @Timeout(120)
@@ -54,9 +53,18 @@ class TorchColdCacheIT {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"spawn", "prepare"})
-    void rankThreadsOfOneProcessTrainToo(String way) throws Exception {
+    @Test
+    void rankThreadsOfOneProcessTrainToo() throws Exception {
+        requireTrainingOfThreads("spawn");
+    }
+
+    @Test
+    @Tag("long")
+    void rankThreadsTrainWhereLibTorchWasPrepared() throws Exception {
+        requireTrainingOfThreads("prepare");
+    }
+
+    private void requireTrainingOfThreads(String way) throws Exception {
         start(way, "log");
         assertTrained("log", 0, "trained on rank 0");
         if (way.equals("spawn")) {
