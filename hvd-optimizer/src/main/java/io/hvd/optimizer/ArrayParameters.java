@@ -29,7 +29,8 @@ public final class ArrayParameters {
         parameters.add(new Parameter(
                 name,
                 Tensor.wrap(value, DType.FLOAT32, shape),
-                Tensor.wrap(gradient, DType.FLOAT32, gradient.length == value.length ? shape : Shape.of(gradient.length))));
+                Tensor.wrap(
+                        gradient, DType.FLOAT32, gradient.length == value.length ? shape : Shape.of(gradient.length))));
         values.add(value);
         gradients.add(gradient);
         return this;

@@ -37,6 +37,7 @@ public final class DistributedOptimizerBuilder {
     private Predicate<Parameter> alwaysFp32;
     /** Null for an allreduce. */
     private GradientReducer reducer;
+
     private String scope = "gradient.";
     private int compareEvery = -1;
     private boolean settingsMayDiffer;
@@ -288,9 +289,7 @@ public final class DistributedOptimizerBuilder {
         if (ranks.size() == 1) {
             return allreduce(ranks, AllreduceOptions.of(op));
         }
-        return reducer != null
-                ? new ReducedGradients(ranks, reducer, localReduction, scope)
-                : allreduce(ranks, asked);
+        return reducer != null ? new ReducedGradients(ranks, reducer, localReduction, scope) : allreduce(ranks, asked);
     }
 
     private GradientAllreduce allreduce(ProcessSet ranks, AllreduceOptions options) {

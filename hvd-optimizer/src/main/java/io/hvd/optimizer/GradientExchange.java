@@ -62,7 +62,9 @@ final class GradientExchange implements GradientSource.Listener {
         List<BucketReduction> fresh = new ArrayList<>();
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             fresh.add(reduction.prepare(
-                    bucket, buckets.members(bucket).stream().map(parameters::get).toList(), passCount));
+                    bucket,
+                    buckets.members(bucket).stream().map(parameters::get).toList(),
+                    passCount));
         }
         prepared.forEach(BucketReduction::close);
         prepared.clear();

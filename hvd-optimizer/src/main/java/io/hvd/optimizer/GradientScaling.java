@@ -20,8 +20,7 @@ final class GradientScaling {
             return;
         }
         Converter converter = new Converter();
-        ByteBuffer stage =
-                ByteBuffer.allocateDirect(PIECE * Double.BYTES).order(ByteOrder.nativeOrder());
+        ByteBuffer stage = ByteBuffer.allocateDirect(PIECE * Double.BYTES).order(ByteOrder.nativeOrder());
         for (Tensor tensor : tensors) {
             DType type = tensor.dtype() == DType.FLOAT64 ? DType.FLOAT64 : DType.FLOAT32;
             for (long from = 0; tensor.dtype().isFloating() && from < tensor.elements(); from += PIECE) {

@@ -87,7 +87,8 @@ final class OptimizerCheck {
                 || someAlwaysFp32) {
             throw misuse(what + " averages gradients and compresses them itself: found " + options.op()
                     + ", gradientPredivideFactor " + 1 / options.prescale() + ", compression " + options.compression()
-                    + (someAlwaysFp32 ? " and allreduceAlwaysFp32" : "") + ", expected " + ReduceOp.AVERAGE + ", 1.0 and "
+                    + (someAlwaysFp32 ? " and allreduceAlwaysFp32" : "") + ", expected " + ReduceOp.AVERAGE
+                    + ", 1.0 and "
                     + Compression.NONE);
         }
         for (Parameter parameter : parameters) {

@@ -158,8 +158,10 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
         Duration limit = gradients.warning();
         boolean late = !limit.isZero() && waited.compareTo(limit) >= 0;
         if (late) {
-            LOG.warn("{} has not completed its future for {} s, and no collective of it is in flight", inWords(), limit
-                    .toSeconds());
+            LOG.warn(
+                    "{} has not completed its future for {} s, and no collective of it is in flight",
+                    inWords(),
+                    limit.toSeconds());
         }
         return late;
     }
@@ -211,8 +213,7 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
         if (found.dtype() != expected.dtype()
                 || !found.shape().equals(expected.shape())
                 || !found.device().equals(expected.device())) {
-            throw wrong(
-                    "has returned " + found + " for the gradient of \"" + parameter + "\", expected " + expected);
+            throw wrong("has returned " + found + " for the gradient of \"" + parameter + "\", expected " + expected);
         }
     }
 
@@ -225,9 +226,10 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
     }
 
     private String inWords() {
-        String some = names.size() <= 3 ? names.toString() : names.subList(0, 3) + " and " + (names.size() - 3) + " more";
-        return "the reducer " + className() + ", for bucket \"" + name + "\" of the gradients of "
-                + some + ", on rank " + gradients.set().rank() + " of " + gradients.set().size() + ",";
+        String some =
+                names.size() <= 3 ? names.toString() : names.subList(0, 3) + " and " + (names.size() - 3) + " more";
+        return "the reducer " + className() + ", for bucket \"" + name + "\" of the gradients of " + some + ", on rank "
+                + gradients.set().rank() + " of " + gradients.set().size() + ",";
     }
 
     private String className() {

@@ -79,7 +79,10 @@ class ParameterGroupsTest {
         refused(() -> builder(three).numGroups(-2), "numGroups is -2");
         Hvd.spawn(1, hvd -> {
             refused(
-                    () -> builder(three).numGroups(2).groups(List.of(List.of("p0"))).build(),
+                    () -> builder(three)
+                            .numGroups(2)
+                            .groups(List.of(List.of("p0")))
+                            .build(),
                     "numGroups 2",
                     "1 groups",
                     "exclude each other");
@@ -152,13 +155,11 @@ class ParameterGroupsTest {
         Hvd.spawn(2, hvd -> {
             float exact = 1 + 0x1p-12f;
             Tensor bias = Tensor.of(exact, 2 * hvd.rank());
-            Tensor weight = Tensor.wrap(
-                    new float[] {exact, exact, 1, 1}, bias.dtype(), io.hvd.tensor.Shape.of(2, 2));
+            Tensor weight = Tensor.wrap(new float[] {exact, exact, 1, 1}, bias.dtype(), io.hvd.tensor.Shape.of(2, 2));
             DistributedOptimizer optimizer = builder(
                             List.of(new Parameter("w", weight, weight), new Parameter("b", bias, bias)))
                     .compression(Compression.FP16)
-                    .allreduceAlwaysFp32(
-                            parameter -> parameter.value().shape().rank() < 2)
+                    .allreduceAlwaysFp32(parameter -> parameter.value().shape().rank() < 2)
                     .build();
             optimizer.step();
 

@@ -25,8 +25,8 @@ final class ByteExchange {
             splits[rank] = bytes(shareOf(rank));
         }
         return bucket.alltoall("shares", Tensor.ofBytes(all.array()), splits)
-                .thenCompose(
-                        received -> bucket.allgather("averages", averages((byte[]) received.output().toArray())))
+                .thenCompose(received -> bucket.allgather(
+                        "averages", averages((byte[]) received.output().toArray())))
                 .thenAccept(averaged -> end((byte[]) averaged.toArray()))
                 .whenComplete((done, why) -> {
                     if (why != null) {

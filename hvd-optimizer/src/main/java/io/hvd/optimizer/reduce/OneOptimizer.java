@@ -26,7 +26,8 @@ final class OneOptimizer {
                     ErrorId.OPTIMIZER_MISUSE,
                     reducer.getClass().getSimpleName() + " keeps what it has left out of earlier gradients, for the"
                             + " optimizer with the buckets \"" + scope + ".*\" of rank " + ranks.rank()
-                            + ", and got bucket \"" + name + "\" of rank " + bucket.ranks().rank()
+                            + ", and got bucket \"" + name + "\" of rank "
+                            + bucket.ranks().rank()
                             + ". Make a reducer for each optimizer and each rank");
         }
     }
