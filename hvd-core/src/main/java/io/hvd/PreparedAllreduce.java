@@ -35,6 +35,7 @@ public final class PreparedAllreduce implements AutoCloseable {
     private final List<PreparedOps> itself;
 
     private final long bytes;
+    private final long wireBytes;
     private boolean closed;
 
     PreparedAllreduce(CollectiveCalls calls, Engine engine, PreparedOps prepared) {
@@ -43,6 +44,7 @@ public final class PreparedAllreduce implements AutoCloseable {
         this.prepared = prepared;
         this.itself = List.of(prepared);
         this.bytes = prepared.bytes();
+        this.wireBytes = prepared.wireBytes();
     }
 
     /** The names of the tensors, in the order in which they were prepared. */
@@ -117,6 +119,11 @@ public final class PreparedAllreduce implements AutoCloseable {
     /** The total size of the tensors, in bytes. */
     public long bytes() {
         return bytes;
+    }
+
+    /** The total size of the tensors in the types in which they travel, in bytes. */
+    public long wireBytes() {
+        return wireBytes;
     }
 
     /** The size of the tensors that have been reduced since the start, in bytes. */

@@ -11,6 +11,7 @@ import io.hvd.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -148,6 +149,16 @@ public class ProcessSet {
      * @throws HvdException if a name occurs twice, or the lists differ in length
      */
     public PreparedAllreduce prepareAllreduce(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
+        return prepareAllreduce(names, tensors, Collections.nCopies(tensors.size(), options));
+    }
+
+    /**
+     * Prepares an in-place allreduce of tensors as above, each with options of its own.
+     *
+     * @param options for each tensor
+     */
+    public PreparedAllreduce prepareAllreduce(
+            List<String> names, List<Tensor> tensors, List<AllreduceOptions> options) {
         return reductions.preparing(names, tensors, options);
     }
 
@@ -466,6 +477,19 @@ public class ProcessSet {
     /** The number of steps after which optimizers compare the ranks' parameters; 0 means never. */
     public final int divergenceSteps() {
         return membership.config().divergenceSteps();
+    }
+
+    /** How long a wait may last before it is reported, as {@code HOROVOD_STALL_CHECK_TIME_SECONDS} says. */
+    public final Duration stallWarning() {
+        return membership.config().stallWarning();
+    }
+
+    /**
+     * How long a wait may last before it ends with an error, as {@code HOROVOD_STALL_SHUTDOWN_TIME_SECONDS} says; zero
+     * if waits are never ended.
+     */
+    public final Duration stallShutdown() {
+        return membership.config().stallShutdown();
     }
 
     /**

@@ -77,16 +77,19 @@ final class ReductionCalls {
         return calls.submit(all, true);
     }
 
-    PreparedAllreduce preparing(List<String> names, List<Tensor> tensors, AllreduceOptions options) {
-        if (names.size() != tensors.size()) {
+    PreparedAllreduce preparing(List<String> names, List<Tensor> tensors, List<AllreduceOptions> options) {
+        if (names.size() != tensors.size() || options.size() != tensors.size()) {
             throw arguments.bad(
-                    OpKind.ALLREDUCE, null, names.size() + " names are given for " + tensors.size() + " tensors");
+                    OpKind.ALLREDUCE,
+                    null,
+                    names.size() + " names and " + options.size() + " options are given for " + tensors.size()
+                            + " tensors");
         }
         calls.requireMember(() -> "a prepared allreduce of " + names);
         requireDistinct(names);
         List<Request> requests = new ArrayList<>();
         for (int i = 0; i < names.size(); i++) {
-            Request request = request(names.get(i), OpKind.ALLREDUCE, tensors.get(i), options, 0);
+            Request request = request(names.get(i), OpKind.ALLREDUCE, tensors.get(i), options.get(i), 0);
             requests.add(calls.placed(request, tensors.get(i)));
         }
         Engine engine = calls.open("a prepared allreduce");

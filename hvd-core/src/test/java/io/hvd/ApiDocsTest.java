@@ -32,6 +32,7 @@ class ApiDocsTest {
             "io.hvd.data",
             "io.hvd.data.cuda",
             "io.hvd.optimizer",
+            "io.hvd.optimizer.reduce",
             "io.hvd.optimizer.torch",
             "io.hvd.train",
             "io.hvd.launch");

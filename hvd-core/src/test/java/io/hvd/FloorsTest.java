@@ -143,7 +143,9 @@ class FloorsTest {
             floor("io.hvd.data", LOG),
             floor("io.hvd.data.cuda", "io.hvd.data", CUDA, TENSOR, ERROR),
             // parameters on GPUs are compared through pinned memory
-            floor("io.hvd.optimizer", FACADE, SPI, CUDA, TENSOR, ERROR, CONFIG, LOG),
+            floor("io.hvd.optimizer", "io.hvd.optimizer.reduce", FACADE, SPI, CUDA, TENSOR, ERROR, CONFIG, LOG),
+            // compressions, which know no optimizer
+            floor("io.hvd.optimizer.reduce", FACADE, TENSOR, ERROR, LOG),
             floor(
                     "io.hvd.optimizer.torch",
                     "io.hvd.optimizer",
@@ -176,6 +178,7 @@ class FloorsTest {
             floor(
                     "io.hvd.examples.*",
                     "io.hvd.optimizer",
+                    "io.hvd.optimizer.reduce",
                     "io.hvd.optimizer.torch",
                     "io.hvd.optimizer.djl",
                     "io.hvd.data.*",

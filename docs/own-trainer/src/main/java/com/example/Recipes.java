@@ -7,6 +7,8 @@ import io.hvd.optimizer.BufferSync;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.Optimizer;
+import io.hvd.optimizer.reduce.GradientReducer;
+import io.hvd.optimizer.reduce.PowerSgd;
 import io.hvd.optimizer.torch.SyncBatchNorm;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.optimizer.torch.TorchTensors;
@@ -31,6 +33,28 @@ final class Recipes {
                 .backwardPassesPerStep(4)            // step() after four backward passes, one exchange for all four
                 .localReduction(LocalReduction.MEAN) // of these four; the default is their SUM, as in Horovod
                 .build();
+    }
+
+    /** Gradients in two bytes, but for those of norms and biases; the first and the last half of the parameters travel together. */
+    static DistributedOptimizer compressSome(Optimizer inner) {
+        return DistributedOptimizer.wrap(inner)
+                .compression(Compression.FP16)
+                .allreduceAlwaysFp32(parameter -> parameter.value().shape().rank() < 2) // norms and biases
+                .numGroups(2) // or groups(List.of(List.of("a.weight", "a.bias"), ...))
+                .build();
+    }
+
+    /** Gradients as products of two thin matrices. */
+    static DistributedOptimizer compressMore(Optimizer inner) {
+        return DistributedOptimizer.wrap(inner)
+                .reducer(new PowerSgd(2)) // or new TopK(0.01), new Threshold(1e-3), new Int8()
+                .build();
+    }
+
+    /** A reducer of one's own, which does what an allreduce does. */
+    static DistributedOptimizer reduce(Optimizer inner) {
+        GradientReducer plain = bucket -> bucket.average(bucket.byName()).thenApply(done -> bucket);
+        return DistributedOptimizer.wrap(inner).reducer(plain).build();
     }
 
     /** Batch norms over the batches of all ranks, and each rank with the optimizer state of its share of the parameters. */

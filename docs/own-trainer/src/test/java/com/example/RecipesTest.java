@@ -6,10 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.hvd.Hvd;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.Sgd;
 import io.hvd.tensor.Tensor;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,6 +34,21 @@ class RecipesTest {
             optimizer.step();
 
             assertArrayEquals(new float[] {10 - 3.5f}, weight);
+            return null;
+        });
+    }
+
+    @Test
+    void twoRanksStepByTheMeanOfTheirGradientsHoweverTheseTravel() {
+        Hvd.spawn(2, hvd -> {
+            List<UnaryOperator<Optimizer>> recipes =
+                    List.of(Recipes::compressSome, Recipes::compressMore, Recipes::reduce);
+            for (var recipe : recipes) {
+                float[] weight = {10, 20};
+                float[] gradient = {hvd.rank(), 2};
+                recipe.apply(new Sgd(new ArrayParameters().add("w", weight, gradient), 1)).step();
+                assertArrayEquals(new float[] {9.5f, 18}, weight);
+            }
             return null;
         });
     }

@@ -109,6 +109,15 @@ public final class PreparedOps implements Awaited {
         return ops.stream().mapToLong(op -> op.input().bytes()).sum();
     }
 
+    /** Number of bytes of all inputs in the types in which they travel. */
+    public long wireBytes() {
+        return ops.stream()
+                .mapToLong(op -> op.request() instanceof Reducing reducing
+                        ? reducing.wireBytes()
+                        : op.input().bytes())
+                .sum();
+    }
+
     /** Number of bytes of the inputs whose operations have succeeded since the last start. */
     public long bytesDone() {
         long bytes = 0;

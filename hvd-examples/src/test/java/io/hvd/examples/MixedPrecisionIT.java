@@ -8,7 +8,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** mnist with autocast and AmpOptimizer, under real mpirun: another loss than in float32, but hardly. */
+/** mnist with fewer bits, in its arithmetic or in its gradients, under real mpirun: another loss than in float32, but hardly. */
 class MixedPrecisionIT {
     private static final String[] SHORT = {"mnist", "--epochs", "1", "--lr", "0.02"};
 
@@ -35,6 +35,15 @@ class MixedPrecisionIT {
 
         assertThat(result.loss()).isNotEqualTo(onTwoRanks.loss()).isCloseTo(onTwoRanks.loss(), within(0.2));
         assertThat(result.accuracy()).isCloseTo(onTwoRanks.accuracy(), within(0.1));
+    }
+
+    @Test
+    void aTrainingByPowerSgdEndsNearTheLossOfOneWithWholeGradientsAndSendsLess() {
+        Job job = mnist(2, "--power-sgd", "4");
+        ResultLine result = ResultLine.of(job);
+
+        assertThat(result.loss()).isNotEqualTo(onTwoRanks.loss()).isCloseTo(onTwoRanks.loss(), within(0.3));
+        assertThat(job.lines("each rank has sent ")).hasSize(1);
     }
 
     @Test

@@ -23,8 +23,10 @@ class ThreadsIT {
     }
 
     @Test
-    void mnistRunsOnThreadsToo() {
-        ResultLine result = ResultLine.of(TrainJar.alone("mnist", "--threads", "3", "--max-steps", "4"));
+    void mnistRunsOnThreadsTooEachWithAReducerOfItsOwn() {
+        Job job = TrainJar.alone("mnist", "--threads", "3", "--max-steps", "4", "--top-k", "0.02", "--num-groups", "3");
+        ResultLine result = ResultLine.of(job);
+        assertThat(job.lines("each rank has sent ")).hasSize(1);
 
         assertThat(result.ranks()).isEqualTo(3);
         assertThat(result.steps()).isEqualTo(4);

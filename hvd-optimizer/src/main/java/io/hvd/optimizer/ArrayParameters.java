@@ -21,11 +21,16 @@ public final class ArrayParameters {
 
     /** Adds an array and the array in which its gradient is accumulated; both stay the caller's. */
     public ArrayParameters add(String name, float[] value, float[] gradient) {
-        Shape shape = Shape.of(value.length);
+        return add(name, value, gradient, Shape.of(value.length));
+    }
+
+    /** Adds arrays that are a tensor of a shape, which matters to compressions that look at rows and columns. */
+    public ArrayParameters add(String name, float[] value, float[] gradient, Shape shape) {
         parameters.add(new Parameter(
                 name,
                 Tensor.wrap(value, DType.FLOAT32, shape),
-                Tensor.wrap(gradient, DType.FLOAT32, Shape.of(gradient.length))));
+                Tensor.wrap(
+                        gradient, DType.FLOAT32, gradient.length == value.length ? shape : Shape.of(gradient.length))));
         values.add(value);
         gradients.add(gradient);
         return this;

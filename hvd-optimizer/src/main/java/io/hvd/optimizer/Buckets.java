@@ -1,6 +1,7 @@
 package io.hvd.optimizer;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -32,6 +33,17 @@ final class Buckets {
             bucketOf[i] = buckets.size() - 1;
             buckets.get(buckets.size() - 1).add(i);
             filled += parameters.get(i).gradient().bytes();
+        }
+    }
+
+    /** @param groups indices of the parameters that travel together, the first parameters first; every parameter is in one */
+    Buckets(List<List<Integer>> groups) {
+        bucketOf = new int[groups.stream().mapToInt(List::size).sum()];
+        for (int group = groups.size() - 1; group >= 0; group--) {
+            List<Integer> backwards = new ArrayList<>(groups.get(group));
+            backwards.sort(Comparator.reverseOrder());
+            backwards.forEach(parameter -> bucketOf[parameter] = buckets.size());
+            buckets.add(backwards);
         }
     }
 

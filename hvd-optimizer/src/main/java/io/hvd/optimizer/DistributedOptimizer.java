@@ -51,7 +51,7 @@ public final class DistributedOptimizer implements Optimizer {
     private boolean synchronizedAlready;
     private boolean skipping;
     private boolean stepped;
-    private StepStats lastStep = new StepStats(0, 0, 0);
+    private StepStats lastStep = new StepStats(0, 0, 0, 0);
 
     DistributedOptimizer(DistributedOptimizerBuilder builder) {
         this.inner = builder.inner();
@@ -170,7 +170,7 @@ public final class DistributedOptimizer implements Optimizer {
         long bytes = parameters.stream()
                 .mapToLong(parameter -> parameter.value().bytes())
                 .sum();
-        lastStep = new StepStats(bytes, 0, System.nanoTime() - start);
+        lastStep = new StepStats(bytes, 0, bytes, System.nanoTime() - start);
     }
 
     private void warnIfNeverBroadcast() {
@@ -420,11 +420,12 @@ public final class DistributedOptimizer implements Optimizer {
         return inner.saveState();
     }
 
-    /** Takes over the state. Gradients that are still being averaged are waited for and dropped. */
+    /** Takes over the state. Gradients that are still being averaged, and what compression has left of earlier ones, are dropped. */
     @Override
     public void loadState(byte[] state) {
         exchange.awaitAll(System.nanoTime());
         startOver();
         inner.loadState(state);
+        exchange.stateLoaded();
     }
 }

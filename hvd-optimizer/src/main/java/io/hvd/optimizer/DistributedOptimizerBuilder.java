@@ -7,12 +7,15 @@ import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 
 /** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
 public final class DistributedOptimizerBuilder {
@@ -28,6 +31,13 @@ public final class DistributedOptimizerBuilder {
     private int passesPerStep = 1;
     private LocalReduction localReduction = LocalReduction.SUM;
     private long bucketBytes;
+    private int numGroups;
+    private List<List<String>> groups = List.of();
+    /** Null for none. */
+    private Predicate<Parameter> alwaysFp32;
+    /** Null for an allreduce. */
+    private GradientReducer reducer;
+
     private String scope = "gradient.";
     private int compareEvery = -1;
     private boolean settingsMayDiffer;
@@ -107,6 +117,43 @@ public final class DistributedOptimizerBuilder {
         return this;
     }
 
+    /**
+     * Divides the parameters, in their order, into so many groups of nearly the same number of parameters; the gradients of a
+     * group travel together, when the last of them is ready. The default, 0, leaves it to {@link #bucketBytes}.
+     */
+    public DistributedOptimizerBuilder numGroups(int count) {
+        this.numGroups = OptimizerCheck.requireGroups(count);
+        return this;
+    }
+
+    /**
+     * Names the parameters whose gradients travel together; those that no group names travel alone.
+     *
+     * @param names of the parameters of each group
+     */
+    public DistributedOptimizerBuilder groups(List<List<String>> names) {
+        this.groups = names.stream().map(List::copyOf).toList();
+        return this;
+    }
+
+    /**
+     * Says which parameters' gradients travel in their own type, whatever {@link #compression} says, such as {@code
+     * parameter -> parameter.value().shape().rank() < 2} for norms and biases.
+     */
+    public DistributedOptimizerBuilder allreduceAlwaysFp32(Predicate<Parameter> these) {
+        this.alwaysFp32 = Objects.requireNonNull(these, "allreduceAlwaysFp32");
+        return this;
+    }
+
+    /**
+     * Sets what reduces gradients in place of an allreduce, such as {@code new PowerSgd(2)}. It is for gradients in the host's
+     * memory and averages, each optimizer needs one of its own, and on one rank it is not called.
+     */
+    public DistributedOptimizerBuilder reducer(GradientReducer howToReduce) {
+        this.reducer = Objects.requireNonNull(howToReduce, "reducer");
+        return this;
+    }
+
     /** Sets a prefix of the gradients' names, which keeps the gradients of several optimizers apart. */
     public DistributedOptimizerBuilder scope(String prefix) {
         this.scope = prefix + ".";
@@ -179,7 +226,7 @@ public final class DistributedOptimizerBuilder {
         if (op != ReduceOp.ADASUM) {
             return null;
         }
-        OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction);
+        OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction, reducer);
         return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
     }
 
@@ -191,7 +238,7 @@ public final class DistributedOptimizerBuilder {
     }
 
     SettingsCheck settingsCheck(ProcessSet ranks) {
-        SettingsCheck check = new SettingsCheck(ranks, inner, scope);
+        SettingsCheck check = new SettingsCheck(ranks, this::settings, scope);
         boolean stepsAlone = exchangesNothing(ranks) && (op != ReduceOp.ADASUM || !ranks.included());
         if (settingsMayDiffer || stepsAlone) {
             check.skip();
@@ -199,22 +246,55 @@ public final class DistributedOptimizerBuilder {
         return check;
     }
 
+    /** The optimizer's, and what else must not differ between the ranks. */
+    private Map<String, String> settings() {
+        Map<String, String> all = new TreeMap<>(inner.settings());
+        if (numGroups > 0 || !groups.isEmpty() || reducer != null) {
+            all.put("groups of gradients", ParameterGroups.inWords(buckets(inner.parameters())));
+        }
+        if (reducer != null) {
+            all.put("reducer", reducer.settings());
+        }
+        return all;
+    }
+
     GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check) {
         return new GradientExchange(
-                allreduce(ranks),
+                reduction(ranks, parameters),
                 parameters,
-                new Buckets(parameters, bucketBytes),
+                buckets(parameters),
                 passesPerStep,
                 check,
                 exchangesNothing(ranks));
     }
 
-    private GradientAllreduce allreduce(ProcessSet ranks) {
+    private Buckets buckets(List<Parameter> parameters) {
+        OptimizerCheck.requireOneGrouping(numGroups, groups, bucketBytes);
+        if (!groups.isEmpty()) {
+            return new Buckets(ParameterGroups.named(parameters, groups));
+        }
+        return numGroups > 0
+                ? new Buckets(ParameterGroups.consecutive(parameters.size(), numGroups))
+                : new Buckets(parameters, bucketBytes);
+    }
+
+    private GradientReduction reduction(ProcessSet ranks, List<Parameter> parameters) {
         if (op == ReduceOp.ADASUM) {
-            return new GradientAllreduce(ranks, AllreduceOptions.average(), localReduction, scope);
+            return allreduce(ranks, AllreduceOptions.average());
         }
         AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
-        return new GradientAllreduce(ranks, ranks.size() == 1 ? AllreduceOptions.of(op) : asked, localReduction, scope);
+        if (reducer != null) {
+            OptimizerCheck.requireReducible(reducer, parameters, asked, alwaysFp32 != null);
+        }
+        if (ranks.size() == 1) {
+            return allreduce(ranks, AllreduceOptions.of(op));
+        }
+        return reducer != null ? new ReducedGradients(ranks, reducer, localReduction, scope) : allreduce(ranks, asked);
+    }
+
+    private GradientAllreduce allreduce(ProcessSet ranks, AllreduceOptions options) {
+        Predicate<Parameter> these = alwaysFp32 != null ? alwaysFp32 : parameter -> false;
+        return new GradientAllreduce(ranks, options, localReduction, these, scope);
     }
 
     ModelBuffers modelBuffers(ProcessSet ranks) {

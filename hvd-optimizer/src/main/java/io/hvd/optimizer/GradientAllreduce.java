@@ -1,28 +1,37 @@
 package io.hvd.optimizer;
 
 import io.hvd.AllreduceOptions;
-import io.hvd.PreparedAllreduce;
+import io.hvd.Compression;
 import io.hvd.ProcessSet;
 import java.util.List;
+import java.util.function.Predicate;
 
 /**
- * How the gradients of one optimizer are combined.
+ * Gradients that are combined by allreduces.
  *
  * @param options over the ranks
  * @param localReduction over the backward passes of this rank
+ * @param alwaysFp32 says whose gradients travel as they are, whatever the options say
  * @param scope what the names of its tensors begin with
  */
-record GradientAllreduce(ProcessSet set, AllreduceOptions options, LocalReduction localReduction, String scope) {
+record GradientAllreduce(
+        ProcessSet set,
+        AllreduceOptions options,
+        LocalReduction localReduction,
+        Predicate<Parameter> alwaysFp32,
+        String scope)
+        implements GradientReduction {
 
-    /**
-     * Prepares the allreduce of gradients that travel together.
-     *
-     * @param passes number of backward passes whose sum each of them is
-     */
-    PreparedAllreduce prepare(List<Parameter> members, int passes) {
-        return set.prepareAllreduce(
+    @Override
+    public BucketReduction prepare(int bucket, List<Parameter> members, int passes) {
+        return new PreparedBucket(set.prepareAllreduce(
                 members.stream().map(member -> scope + member.name()).toList(),
                 members.stream().map(Parameter::gradient).toList(),
-                localReduction == LocalReduction.MEAN ? options.withPrescale(options.prescale() / passes) : options);
+                members.stream().map(member -> options(member, passes)).toList()));
+    }
+
+    private AllreduceOptions options(Parameter member, int passes) {
+        AllreduceOptions own = alwaysFp32.test(member) ? options.withCompression(Compression.NONE) : options;
+        return localReduction == LocalReduction.MEAN ? own.withPrescale(own.prescale() / passes) : own;
     }
 }

@@ -1,6 +1,5 @@
 package io.hvd.optimizer;
 
-import io.hvd.PreparedAllreduce;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
@@ -15,18 +14,21 @@ import java.util.function.IntConsumer;
  * <p>Backward may run on another thread than the step, but not at the same time.
  */
 final class GradientExchange implements GradientSource.Listener {
-    private final GradientAllreduce allreduce;
+    private final GradientReduction reduction;
     private final List<Parameter> parameters;
     private final Buckets buckets;
     private final int[] passes;
     /** By bucket, the number of gradients that are not ready. */
     private final int[] missing;
     /** By bucket; empty on a rank that exchanges nothing. */
-    private final List<PreparedAllreduce> prepared = new ArrayList<>();
+    private final List<BucketReduction> prepared = new ArrayList<>();
     /** Those that have been started in this step. */
-    private final List<PreparedAllreduce> started = new ArrayList<>();
+    private final List<BucketReduction> started = new ArrayList<>();
 
     private final SettingsCheck settingsCheck;
+
+    /** The number of steps in which something was sent. */
+    private long steps;
 
     private int passesPerStep;
     /** Whether backward passes stay on this rank and are not counted. */
@@ -37,13 +39,13 @@ final class GradientExchange implements GradientSource.Listener {
      * @param alone true if nothing is ever sent
      */
     GradientExchange(
-            GradientAllreduce allreduce,
+            GradientReduction reduction,
             List<Parameter> parameters,
             Buckets buckets,
             int passesPerStep,
             SettingsCheck settingsCheck,
             boolean alone) {
-        this.allreduce = allreduce;
+        this.reduction = reduction;
         this.parameters = parameters;
         this.buckets = buckets;
         this.passes = new int[parameters.size()];
@@ -57,18 +59,21 @@ final class GradientExchange implements GradientSource.Listener {
     }
 
     private void prepare(int passCount) {
-        List<PreparedAllreduce> fresh = new ArrayList<>();
+        List<BucketReduction> fresh = new ArrayList<>();
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
-            fresh.add(allreduce.prepare(
-                    buckets.members(bucket).stream().map(parameters::get).toList(), passCount));
+            fresh.add(reduction.prepare(
+                    bucket,
+                    buckets.members(bucket).stream().map(parameters::get).toList(),
+                    passCount));
         }
-        prepared.forEach(PreparedAllreduce::close);
+        prepared.forEach(BucketReduction::close);
         prepared.clear();
         prepared.addAll(fresh);
     }
 
     /** Forgets the backward passes and what came of them. */
     synchronized void startOver() {
+        steps += started.isEmpty() ? 0 : 1;
         started.clear();
         Arrays.fill(passes, 0);
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
@@ -98,6 +103,11 @@ final class GradientExchange implements GradientSource.Listener {
             }
             passesPerStep = count;
         }
+    }
+
+    /** The optimizer has taken over another state. */
+    void stateLoaded() {
+        reduction.stateLoaded();
     }
 
     /** Names of the parameters whose gradients have been sent off. */
@@ -133,7 +143,7 @@ final class GradientExchange implements GradientSource.Listener {
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
             settingsCheck.begin();
-            prepared.get(bucket).start();
+            prepared.get(bucket).start(steps);
             started.add(prepared.get(bucket));
         }
     }
@@ -145,7 +155,7 @@ final class GradientExchange implements GradientSource.Listener {
      *     passes than planned, still takes part
      */
     synchronized void submitRest(IntConsumer stage) {
-        List<PreparedAllreduce> rest = new ArrayList<>();
+        List<BucketReduction> rest = new ArrayList<>();
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             if (started.contains(prepared.get(bucket))) {
                 continue;
@@ -158,7 +168,7 @@ final class GradientExchange implements GradientSource.Listener {
             }
         }
         settingsCheck.begin();
-        PreparedAllreduce.startAll(rest);
+        BucketReduction.startAll(rest, steps);
         started.addAll(rest);
     }
 
@@ -172,14 +182,16 @@ final class GradientExchange implements GradientSource.Listener {
         // together.
         long bytes = 0;
         long hidden = 0;
-        for (PreparedAllreduce bucket : started) {
+        for (BucketReduction bucket : started) {
             bytes += bucket.bytes();
             hidden += bucket.bytesDone();
         }
         RuntimeException first = null;
-        for (PreparedAllreduce bucket : started) {
+        long sent = 0;
+        for (BucketReduction bucket : started) {
             try {
                 bucket.await();
+                sent += bucket.bytesSent();
             } catch (RuntimeException e) {
                 first = first == null ? e : first;
             }
@@ -189,6 +201,6 @@ final class GradientExchange implements GradientSource.Listener {
             settingsCheck.startOver();
             throw first;
         }
-        return new StepStats(bytes, hidden, System.nanoTime() - backwardEnded);
+        return new StepStats(bytes, hidden, sent, System.nanoTime() - backwardEnded);
     }
 }

@@ -4,7 +4,9 @@ import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -59,13 +61,64 @@ final class OptimizerCheck {
                 .withCompression(compression);
     }
 
+    static int requireGroups(int count) {
+        if (count < 0) {
+            throw misuse("numGroups is " + count + ", expected 0, for groups by size, or a number of groups");
+        }
+        return count;
+    }
+
+    /** One of them says which gradients travel together. */
+    static void requireOneGrouping(int numGroups, List<List<String>> groups, long bucketBytes) {
+        int asked = (numGroups > 0 ? 1 : 0) + (groups.isEmpty() ? 0 : 1) + (bucketBytes > 0 ? 1 : 0);
+        if (asked > 1) {
+            throw misuse("numGroups, groups and bucketBytes exclude each other: found numGroups " + numGroups + ", "
+                    + groups.size() + " groups and bucketBytes " + bucketBytes + ", expected one of them");
+        }
+    }
+
+    /** A reducer gets this rank's gradients in the host's memory and makes averages of them, by whatever it sends. */
+    static void requireReducible(
+            GradientReducer reducer, List<Parameter> parameters, AllreduceOptions options, boolean someAlwaysFp32) {
+        String what = "the reducer " + reducer.settings();
+        if (options.op() != ReduceOp.AVERAGE
+                || options.prescale() != 1
+                || options.compression() != Compression.NONE
+                || someAlwaysFp32) {
+            throw misuse(what + " averages gradients and compresses them itself: found " + options.op()
+                    + ", gradientPredivideFactor " + 1 / options.prescale() + ", compression " + options.compression()
+                    + (someAlwaysFp32 ? " and allreduceAlwaysFp32" : "") + ", expected " + ReduceOp.AVERAGE
+                    + ", 1.0 and "
+                    + Compression.NONE);
+        }
+        for (Parameter parameter : parameters) {
+            Tensor gradient = parameter.gradient();
+            if (!gradient.device().isCpu() || !gradient.dtype().isFloating()) {
+                throw new HvdException(
+                        ErrorId.UNSUPPORTED,
+                        what + " gets the gradient of \"" + parameter.name() + "\", " + gradient
+                                + ", expected a floating-point type in the host's memory. Leave reducer(...) out, or train on"
+                                + " the CPU");
+            }
+        }
+    }
+
     /** With ADASUM no gradient travels, so what says how gradients travel has no meaning. */
     static void requirePlainAdasum(
-            Optimizer inner, double predivide, Compression compression, int passes, LocalReduction reduction) {
+            Optimizer inner,
+            double predivide,
+            Compression compression,
+            int passes,
+            LocalReduction reduction,
+            GradientReducer reducer) {
         if (inner instanceof ShardedOptimizer) {
             throw misuse(
                     "ADASUM combines the steps that all ranks make of all parameters; a ShardedOptimizer, which was"
                             + " found, steps each parameter on one rank. Choose AVERAGE, or an optimizer that is not sharded");
+        }
+        if (reducer != null) {
+            throw misuse("ADASUM combines how far the parameters have moved, not gradients: found the reducer "
+                    + reducer.settings() + ", expected none");
         }
         if (predivide != 1.0 || compression != Compression.NONE || passes != 1 || reduction != LocalReduction.SUM) {
             throw misuse("ADASUM combines how far the parameters have moved, not gradients: found"

@@ -8,6 +8,7 @@ import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
@@ -26,7 +27,7 @@ final class SettingsCheck {
     private static final int NUMBERS = 2;
 
     private final ProcessSet set;
-    private final Optimizer optimizer;
+    private final Supplier<Map<String, String>> settings;
     private final String scope;
     /** Those before the optimizer was made. */
     private final int joins;
@@ -37,10 +38,13 @@ final class SettingsCheck {
     /** Null if nothing is under way. */
     private Handle exchange;
 
-    /** @param scope keeps the checks of several optimizers apart */
-    SettingsCheck(ProcessSet set, Optimizer optimizer, String scope) {
+    /**
+     * @param settings asked for when the first gradients are sent
+     * @param scope keeps the checks of several optimizers apart
+     */
+    SettingsCheck(ProcessSet set, Supplier<Map<String, String>> settings, String scope) {
         this.set = set;
-        this.optimizer = optimizer;
+        this.settings = settings;
         this.scope = scope;
         this.joins = set.joins();
     }
@@ -65,7 +69,7 @@ final class SettingsCheck {
     }
 
     private void send() {
-        mine = OptimizerSettings.encode(optimizer.settings());
+        mine = OptimizerSettings.encode(settings.get());
         numbers = new long[NUMBERS * set.size()];
         numbers[NUMBERS * set.rank()] = hash(mine);
         numbers[NUMBERS * set.rank() + 1] = mine.length;

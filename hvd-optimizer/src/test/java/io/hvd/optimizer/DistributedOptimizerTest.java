@@ -269,7 +269,7 @@ class DistributedOptimizerTest {
             assertThat(inner.calls).containsExactly("zeroGradients", "step");
             assertThat(inner.learningRate()).isEqualTo(0.25);
             assertThat(optimizer.learningRate()).isEqualTo(0.25);
-            assertThat(optimizer.lastStep()).isEqualTo(new StepStats(0, 0, 0));
+            assertThat(optimizer.lastStep()).isEqualTo(new StepStats(0, 0, 0, 0));
             return null;
         });
     }

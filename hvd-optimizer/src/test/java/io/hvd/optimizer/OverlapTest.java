@@ -181,8 +181,8 @@ class OverlapTest {
 
     @Test
     void aStepThatReducedNothingHidEverything() {
-        assertThat(new StepStats(0, 0, 5).overlap()).isEqualTo(1);
-        assertThat(new StepStats(8, 6, 5).overlap()).isEqualTo(0.75);
+        assertThat(new StepStats(0, 0, 0, 5).overlap()).isEqualTo(1);
+        assertThat(new StepStats(8, 6, 8, 5).overlap()).isEqualTo(0.75);
     }
 
     /**

@@ -11,6 +11,7 @@ import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.DistributedOptimizerBuilder;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.torch.TorchBatch;
@@ -63,7 +64,7 @@ final class ImageTraining {
         this.sharded = options.sharded()
                 ? TorchOptimizer.sharded(hvd, model.named_parameters(), share -> new SGD(share, sgd))
                 : null;
-        DistributedOptimizer distributed = DistributedOptimizer.wrap(
+        DistributedOptimizerBuilder builder = DistributedOptimizer.wrap(
                         sharded != null
                                 ? sharded
                                 : new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
@@ -71,8 +72,9 @@ final class ImageTraining {
                 .compression(options.compression())
                 .backwardPassesPerStep(options.passes())
                 .localReduction(options.adasum() ? LocalReduction.SUM : LocalReduction.MEAN)
-                .build();
-        this.optimizer = AmpOptimizer.wrap(distributed)
+                .numGroups(options.groups());
+        options.reducer().ifPresent(reducer -> builder.reducer(reducer.get()));
+        this.optimizer = AmpOptimizer.wrap(builder.build())
                 .scaler(options.precision().scaler())
                 .build();
         this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options.checkpoint());
@@ -206,6 +208,7 @@ final class ImageTraining {
                         "%d steps skipped because of overflows; the loss scale is %s%n",
                         optimizer.skippedSteps(), optimizer.scaler().scale());
             }
+            totals.compressed().ifPresent(System.out::println);
             System.out.println(totals.result(example, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
         }
     }

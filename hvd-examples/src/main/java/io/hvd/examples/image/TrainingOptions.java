@@ -3,9 +3,12 @@ package io.hvd.examples.image;
 import io.hvd.Compression;
 import io.hvd.examples.CompressionFlags;
 import io.hvd.examples.Flags;
+import io.hvd.examples.ReducerFlags;
+import io.hvd.optimizer.reduce.GradientReducer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
@@ -18,6 +21,8 @@ record TrainingOptions(
         double decay,
         double momentum,
         Compression compression,
+        Optional<Supplier<GradientReducer>> reducer,
+        int groups,
         Precision precision,
         int passes,
         long seed,
@@ -34,7 +39,7 @@ record TrainingOptions(
 
     /** The flags, whose help texts name the example's defaults. */
     static Options flags(Defaults defaults) {
-        return new Options()
+        Options flags = new Options()
                 .addOption(Flags.valued("epochs", "number of epochs, default " + defaults.epochs))
                 .addOption(
                         Flags.valued("batch-size", "samples per rank and backward pass, default " + defaults.batchSize))
@@ -66,7 +71,12 @@ record TrainingOptions(
                         "use-adasum",
                         false,
                         "combine the ranks' steps by Adasum; the number of ranks is a power of two")
+                .addOption(Flags.valued(
+                        "num-groups",
+                        "number of groups of parameters whose gradients travel together, default by size"))
                 .addOption(TorchDevice.flag());
+        ReducerFlags.addTo(flags);
+        return flags;
     }
 
     /**
@@ -98,6 +108,8 @@ record TrainingOptions(
                 Flags.decimal(
                         line, "momentum", defaults.momentum, share -> share >= 0 && share < 1, "from 0 to below 1"),
                 compression(line),
+                ReducerFlags.of(line),
+                Flags.count(line, "num-groups", 0, 0),
                 Precision.of(line),
                 Flags.count(line, "backward-passes-per-step", 1, 1),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),

@@ -1,0 +1,30 @@
+package io.hvd.optimizer;
+
+import java.util.List;
+
+/** How the gradients of one bucket become those of all ranks; started and awaited once in each step. */
+sealed interface BucketReduction permits PreparedBucket, ReducedBucket {
+    /** @param step number of the steps before this one in which gradients were reduced */
+    void start(long step);
+
+    /** Starts several together, those that are plain allreduces in one message. */
+    static void startAll(List<BucketReduction> all, long step) {
+        PreparedBucket.startTogether(all);
+        all.stream().filter(bucket -> !(bucket instanceof PreparedBucket)).forEach(bucket -> bucket.start(step));
+    }
+
+    /** Waits until the gradients are the reduced ones, and throws what has failed. */
+    void await();
+
+    /** Size of the gradients. */
+    long bytes();
+
+    /** Size of the gradients that have been reduced since the start. */
+    long bytesDone();
+
+    /** What this rank has given to collectives since the start. */
+    long bytesSent();
+
+    /** Gives back what the bucket keeps; nothing of it is in flight. */
+    void close();
+}

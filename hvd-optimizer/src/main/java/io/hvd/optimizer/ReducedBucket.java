@@ -1,0 +1,257 @@
+package io.hvd.optimizer;
+
+import io.hvd.Handle;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.reduce.GradientBucket;
+import io.hvd.tensor.Tensor;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A bucket that a {@code GradientReducer} reduces. */
+final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
+    private static final Logger LOG = LoggerFactory.getLogger(ReducedBucket.class);
+
+    private final ReducedGradients gradients;
+    private final String name;
+    private final List<String> names;
+    private final List<Tensor> tensors;
+    private final int divisor;
+    private final long bytes;
+
+    /** Guarded by this, as what follows it. Collectives of this step that were not seen to have ended. */
+    private final Queue<Handle> started = new ArrayDeque<>();
+
+    private long sent;
+    private CompletableFuture<GradientBucket> outcome = CompletableFuture.completedFuture(null);
+
+    /** @param divisor of this rank's gradients, before they are reduced */
+    ReducedBucket(ReducedGradients gradients, String name, List<Parameter> members, int divisor) {
+        this.gradients = gradients;
+        this.name = name;
+        this.names = members.stream().map(Parameter::name).toList();
+        this.tensors = members.stream().map(Parameter::gradient).toList();
+        this.divisor = divisor;
+        this.bytes = tensors.stream().mapToLong(Tensor::bytes).sum();
+    }
+
+    @Override
+    public void start(long step) {
+        CompletableFuture<GradientBucket> fresh = new CompletableFuture<>();
+        synchronized (this) {
+            started.clear();
+            sent = 0;
+            outcome = fresh;
+        }
+        gradients.thread().execute(() -> reduce(step, fresh));
+    }
+
+    /** Whatever is thrown, also an error, is for the thread that waits. */
+    private void reduce(long step, CompletableFuture<GradientBucket> end) {
+        try {
+            GradientScaling.divide(tensors, divisor);
+            GradientBucket bucket = new GradientBucket(
+                    name, names, tensors, gradients.agreed(step), gradients.set(), gradients.thread(), this);
+            CompletableFuture<GradientBucket> begun = gradients.reducer().reduce(bucket);
+            if (begun == null) {
+                throw wrong("has returned null, expected a future of the bucket");
+            }
+            begun.whenComplete((reduced, why) -> end(end, reduced, why));
+        } catch (Throwable e) {
+            end(end, null, e);
+        }
+    }
+
+    private void end(CompletableFuture<GradientBucket> end, GradientBucket reduced, Throwable why) {
+        if (why == null) {
+            end.complete(reduced);
+        } else {
+            end.completeExceptionally(why);
+        }
+        synchronized (this) {
+            notifyAll();
+        }
+    }
+
+    @Override
+    public synchronized void started(Handle handle) {
+        started.add(handle);
+        notifyAll();
+    }
+
+    @Override
+    public synchronized void sent(long more) {
+        sent += more;
+    }
+
+    /**
+     * Waits in the collectives themselves as long as there are any: engine and hang report then know of it, and the thread may
+     * carry them out. Without any, the reducer has the time that collectives have.
+     */
+    @Override
+    public void await() {
+        CompletableFuture<GradientBucket> end = outcome();
+        while (!end.isDone()) {
+            Handle next = nextInFlight(end);
+            if (next != null) {
+                awaitQuietly(next);
+            }
+        }
+        adopt(result(end));
+    }
+
+    private synchronized CompletableFuture<GradientBucket> outcome() {
+        return outcome;
+    }
+
+    private static void awaitQuietly(Handle handle) {
+        try {
+            handle.synchronize();
+        } catch (RuntimeException e) {
+            LOG.debug("the reducer is told of the failure of {}", handle.name(), e);
+        }
+    }
+
+    /** Waits for a collective to wait for; null if the reducer has ended. */
+    private synchronized Handle nextInFlight(CompletableFuture<GradientBucket> end) {
+        long begin = System.nanoTime();
+        boolean interrupted = false;
+        boolean warned = false;
+        while (!end.isDone()) {
+            Handle next = started.poll();
+            if (next != null && !next.isDone()) {
+                restore(interrupted);
+                return next;
+            }
+            if (next == null) {
+                Duration waited = Duration.ofNanos(System.nanoTime() - begin);
+                requireInTime(waited);
+                warned = warned || warn(waited);
+                interrupted |= waitForNews();
+            }
+        }
+        restore(interrupted);
+        return null;
+    }
+
+    private static void restore(boolean interrupted) {
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void requireInTime(Duration waited) {
+        Duration limit = gradients.limit();
+        if (!limit.isZero() && waited.compareTo(limit) >= 0) {
+            throw wrong("has not completed its future within " + limit.toMillis() / 1e3
+                    + " s, and no collective of it is in flight");
+        }
+    }
+
+    private boolean warn(Duration waited) {
+        Duration limit = gradients.warning();
+        boolean late = !limit.isZero() && waited.compareTo(limit) >= 0;
+        if (late) {
+            LOG.warn(
+                    "{} has not completed its future for {} s, and no collective of it is in flight",
+                    inWords(),
+                    limit.toSeconds());
+        }
+        return late;
+    }
+
+    /** @return whether the thread was interrupted; what is under way cannot be given up */
+    private boolean waitForNews() {
+        try {
+            wait(100);
+            return false;
+        } catch (InterruptedException e) {
+            return true;
+        }
+    }
+
+    private GradientBucket result(CompletableFuture<GradientBucket> end) {
+        try {
+            return end.join();
+        } catch (CompletionException e) {
+            Throwable why = e.getCause();
+            if (why instanceof HvdException known) {
+                throw known.seenHere();
+            }
+            throw wrong("has thrown " + why, why);
+        }
+    }
+
+    private void adopt(GradientBucket reduced) {
+        if (reduced == null) {
+            throw wrong("has completed its future with null, expected the bucket");
+        }
+        if (!reduced.name().equals(name)) {
+            throw wrong("has returned bucket \"" + reduced.name() + "\"");
+        }
+        List<Tensor> found = reduced.tensors();
+        if (found.size() != tensors.size()) {
+            throw wrong("has returned " + found.size() + " tensors, expected " + tensors.size());
+        }
+        for (int i = 0; i < found.size(); i++) {
+            requireLike(names.get(i), found.get(i), tensors.get(i));
+        }
+        for (int i = 0; i < found.size(); i++) {
+            if (found.get(i) != tensors.get(i)) {
+                tensors.get(i).copyFrom(found.get(i));
+            }
+        }
+    }
+
+    private void requireLike(String parameter, Tensor found, Tensor expected) {
+        if (found.dtype() != expected.dtype()
+                || !found.shape().equals(expected.shape())
+                || !found.device().equals(expected.device())) {
+            throw wrong("has returned " + found + " for the gradient of \"" + parameter + "\", expected " + expected);
+        }
+    }
+
+    private HvdException wrong(String what) {
+        return wrong(what, null);
+    }
+
+    private HvdException wrong(String what, Throwable cause) {
+        return new HvdException(ErrorId.OPTIMIZER_MISUSE, inWords() + " " + what, cause);
+    }
+
+    private String inWords() {
+        String some =
+                names.size() <= 3 ? names.toString() : names.subList(0, 3) + " and " + (names.size() - 3) + " more";
+        return "the reducer " + className() + ", for bucket \"" + name + "\" of the gradients of " + some + ", on rank "
+                + gradients.set().rank() + " of " + gradients.set().size() + ",";
+    }
+
+    private String className() {
+        return gradients.reducer().getClass().getName().replaceFirst("\\$\\$Lambda.*", "'s lambda");
+    }
+
+    @Override
+    public long bytes() {
+        return bytes;
+    }
+
+    @Override
+    public long bytesDone() {
+        CompletableFuture<GradientBucket> end = outcome();
+        return end.isDone() && !end.isCompletedExceptionally() ? bytes : 0;
+    }
+
+    @Override
+    public synchronized long bytesSent() {
+        return sent;
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,28 @@
+package io.hvd.optimizer.reduce;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/** What compression has left out of the gradients so far, for each parameter. */
+final class ErrorMemory {
+    private final Map<String, float[]> byName = new HashMap<>();
+
+    /** The numbers of a parameter, zeros at first; they are changed in place. */
+    synchronized float[] of(String name, int elements) {
+        return byName.computeIfAbsent(name, fresh -> new float[elements]);
+    }
+
+    synchronized float[] copyOf(String name) {
+        return byName.getOrDefault(name, new float[0]).clone();
+    }
+
+    synchronized long bytes() {
+        return byName.values().stream()
+                .mapToLong(errors -> Float.BYTES * (long) errors.length)
+                .sum();
+    }
+
+    synchronized void clear() {
+        byName.clear();
+    }
+}

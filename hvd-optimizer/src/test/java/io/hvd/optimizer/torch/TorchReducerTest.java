@@ -1,0 +1,69 @@
+package io.hvd.optimizer.torch;
+
+import static io.hvd.optimizer.torch.Models.weights;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.Hvd;
+import io.hvd.HvdContext;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.reduce.GradientReducer;
+import io.hvd.optimizer.reduce.Int8;
+import io.hvd.optimizer.reduce.PowerSgd;
+import io.hvd.optimizer.reduce.TopK;
+import java.util.List;
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.SGD;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Reducers of LibTorch's gradients. */
+@Timeout(120)
+class TorchReducerTest {
+    private static final List<Supplier<GradientReducer>> REDUCERS = List.of(
+            () -> new PowerSgd(new PowerSgd.Settings(1, 3, 1, true, true, 0, 0)), () -> new TopK(0.25), Int8::new);
+
+    private static DistributedOptimizer optimizer(HvdContext hvd, Models.Net net, GradientReducer reducer) {
+        var builder = DistributedOptimizer.wrap(
+                        new TorchOptimizer(new SGD(net.parameters(), Models.sgd(0.05)), net.named_parameters()))
+                .context(hvd)
+                .bucketBytes(1)
+                .compareParametersEvery(1);
+        return (reducer == null ? builder : builder.reducer(reducer)).build();
+    }
+
+    /** The loss after some steps. */
+    private static float train(HvdContext hvd, Models.Net net, DistributedOptimizer optimizer) {
+        float last = 0;
+        for (int step = 0; step < 60; step++) {
+            try (PointerScope scope = new PointerScope()) {
+                optimizer.zeroGradients();
+                var loss = net.loss(8 * hvd.rank(), 8 * hvd.rank() + 8);
+                loss.backward();
+                optimizer.step();
+                last = loss.item_float();
+            }
+        }
+        return last;
+    }
+
+    @Test
+    void aModelLearnsWithEveryReducerAsWithout() {
+        Hvd.spawn(2, hvd -> {
+            Models.Net plain = new Models.Net(3);
+            float start = plain.loss(8 * hvd.rank(), 8 * hvd.rank() + 8).item_float();
+            float expected = train(hvd, plain, optimizer(hvd, plain, null));
+            assertThat(expected).isLessThan(start / 2);
+            for (var make : REDUCERS) {
+                Models.Net net = new Models.Net(3);
+                GradientReducer reducer = make.get();
+                assertThat(train(hvd, net, optimizer(hvd, net, reducer)))
+                        .as(reducer.settings())
+                        .isLessThan(expected + start / 10);
+                assertThat(weights(net)).isNotEqualTo(weights(plain));
+                assertThat(reducer.stateBytes()).isPositive();
+            }
+            return null;
+        });
+    }
+}
