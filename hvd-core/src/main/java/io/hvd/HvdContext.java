@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.stream.IntStream;
 
@@ -173,6 +174,28 @@ public final class HvdContext extends ProcessSet implements AutoCloseable {
         Timeline timeline = dynamicTimeline("stopTimeline()");
         barrier();
         timeline.end();
+    }
+
+    /**
+     * The variables of the settings that autotuning may change, with the values that hold on this rank: {@code
+     * HOROVOD_FUSION_THRESHOLD} and {@code HOROVOD_CYCLE_TIME}. A job that is started with them begins where this one
+     * is. All ranks change them between the same two operations; a rank that asks while another is ahead may see the
+     * values before.
+     *
+     * @throws io.hvd.error.NotInitialisedException if this rank has left the job
+     */
+    public Map<String, String> tunedSettings() {
+        return membership().open("tunedSettings()").tunedSettings();
+    }
+
+    /**
+     * The line with which autotuning has ended: what it has chosen, what that gains and how sure it is. It is empty
+     * before, and without {@code HOROVOD_AUTOTUNE=1}.
+     *
+     * @throws io.hvd.error.NotInitialisedException if this rank has left the job
+     */
+    public Optional<String> autotuneResult() {
+        return membership().open("autotuneResult()").tuningResult();
     }
 
     private Timeline dynamicTimeline(String call) {

@@ -40,10 +40,15 @@ public record EngineSettings(
      * These settings with a fusion threshold for hosts that all have {@code localSize} ranks; see {@link #roundedUp}.
      */
     public EngineSettings forRanksPerHost(int localSize) {
+        return with(roundedUp(fusionThresholdBytes, localSize), cycleNanos);
+    }
+
+    /** These settings with others that are tuned. */
+    public EngineSettings with(long otherThresholdBytes, long otherCycleNanos) {
         return new EngineSettings(
-                roundedUp(fusionThresholdBytes, localSize),
+                otherThresholdBytes,
                 groupFusion,
-                cycleNanos,
+                otherCycleNanos,
                 cacheCapacity,
                 staticPlanSteps,
                 dynamicProcessSets,

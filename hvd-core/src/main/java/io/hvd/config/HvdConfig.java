@@ -133,7 +133,7 @@ public record HvdConfig(
                 reader.flag(Setting.TERMINAL),
                 LogSettings.from(reader),
                 TimelineSettings.from(reader),
-                AutotuneSettings.from(reader, notes),
+                AutotuneSettings.from(reader),
                 launcherRank(environment),
                 launcherSize(environment),
                 SlurmPlace.of(environment),

@@ -150,19 +150,33 @@ public enum Setting {
     LOG_HIDE_TIME("HOROVOD_LOG_HIDE_TIME", "0", RANK, "1 leaves the time out of log lines"),
     TIMELINE("HOROVOD_TIMELINE", "", JOB, "file for the timeline, or DYNAMIC to start it from the program"),
     TIMELINE_MARK_CYCLES("HOROVOD_TIMELINE_MARK_CYCLES", "0", JOB, "1 marks the engine's cycles in the timeline"),
-    AUTOTUNE("HOROVOD_AUTOTUNE", "0", JOB, "1 asks for tuning; tunes nothing yet"),
-    AUTOTUNE_LOG("HOROVOD_AUTOTUNE_LOG", "", RANK, "CSV file for the settings that tuning tries; tunes nothing yet"),
+    AUTOTUNE(
+            "HOROVOD_AUTOTUNE",
+            "0",
+            JOB,
+            "1 looks for a better fusion threshold and cycle time while the program trains, unless they are set"),
+    AUTOTUNE_LOG("HOROVOD_AUTOTUNE_LOG", "", RANK, "CSV file of rank 0 for the samples that tuning takes"),
     AUTOTUNE_WARMUP_SAMPLES(
-            "HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "3", JOB, "first samples that tuning discards; tunes nothing yet"),
-    AUTOTUNE_STEPS_PER_SAMPLE(
-            "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "10", JOB, "steps in each sample; tunes nothing yet"),
+            "HOROVOD_AUTOTUNE_WARMUP_SAMPLES",
+            "3",
+            JOB,
+            "first samples that tuning does not use; with 0 it also uses the first steps after every change"),
+    AUTOTUNE_STEPS_PER_SAMPLE("HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "10", JOB, "fewest steps in each sample"),
+    AUTOTUNE_SAMPLE_MILLIS(
+            "HVD_AUTOTUNE_SAMPLE_MILLIS",
+            "100",
+            JOB,
+            "least milliseconds of each sample, for steps that are very short"),
     AUTOTUNE_MAX_SAMPLES(
-            "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "20", JOB, "samples after which tuning ends; tunes nothing yet"),
+            "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
+            "20",
+            JOB,
+            "samples for the search of each setting; the 24 that compare what was found with the start come on top"),
     AUTOTUNE_NOISE(
             "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
             "0.8",
             JOB,
-            "noise that tuning expects of its samples, from 0 to 1; tunes nothing yet");
+            "from 0 to 1; has no effect, because hvd measures how much its samples scatter and assumes nothing");
 
     /** Says whether a setting may differ between ranks. */
     public enum Scope {

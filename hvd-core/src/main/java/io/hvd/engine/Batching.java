@@ -6,7 +6,7 @@ import java.util.List;
 
 /** Makes batches from the operations that the ranks of a process set agree on. */
 final class Batching {
-    private final EngineSettings settings;
+    private EngineSettings settings;
     private final Joining joining;
     private final SetChanges changes;
 
@@ -15,6 +15,11 @@ final class Batching {
         this.settings = settings;
         this.joining = joining;
         this.changes = changes;
+    }
+
+    /** Other settings hold from the next batch on. */
+    void tune(EngineSettings others) {
+        settings = others;
     }
 
     /** Makes batches from operations that belong to no group. */

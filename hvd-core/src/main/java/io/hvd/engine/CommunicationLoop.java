@@ -1,10 +1,12 @@
 package io.hvd.engine;
 
+import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.Processors;
 import io.hvd.engine.Announcement.Wishes;
 import io.hvd.error.ShutdownException;
 import io.hvd.spi.Backend;
+import io.hvd.spi.Topology;
 import io.hvd.trace.FlightRecorder;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,6 +41,12 @@ final class CommunicationLoop {
     private final Shortcut shortcut;
     private final Unfinished unfinished;
     private final PlanRun run;
+    /** On rank 0 if settings are tuned, else null. */
+    private final Autotuner tuner;
+    /** What was tuned last; any thread may read it. */
+    private volatile Tuning tuning;
+
+    private final StepStudy study;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final AtomicBoolean givenUp = new AtomicBoolean();
 
@@ -58,6 +66,7 @@ final class CommunicationLoop {
             Backend backend,
             List<List<Integer>> processSets,
             EngineSettings settings,
+            AutotuneSettings autotune,
             FlightRecorder recorder,
             Consumer<String> onFailure,
             TensorQueue queue,
@@ -73,13 +82,17 @@ final class CommunicationLoop {
         this.onFailure = onFailure;
         DataLog log = new DataLog(recorder);
         this.sets = new ProcessSets(backend, settings, log, queue);
-        this.run = new PlanRun(backend, sets, queue, log, unfinished);
         boolean plans = settings.staticPlanSteps() > 0 && !settings.strict();
         this.exit = PlanExit.open(backend, plans, backend.control()::wakeUp);
-        StepStudy study = rank == 0 ? new StepStudy(settings, takesCoresFromProgram()) : null;
+        this.study = rank == 0 ? new StepStudy(settings, takesCoresFromProgram()) : null;
+        this.tuning = new Tuning(Tunable.of(settings), "");
+        this.tuner = autotune.enabled() && rank == 0 && size > 1
+                ? new Autotuner(autotune, settings, study, localSize(backend.topology()))
+                : null;
+        this.run = new PlanRun(backend, sets, queue, log, unfinished, tuner);
         this.plan = new HeldPlan(queue, exit, study);
         Turn turn = new Turn();
-        this.steps = new StepFollower(turn, sets.all(), plan, queue, log, unfinished, study);
+        this.steps = new StepFollower(turn, sets.all(), plan, queue, log, unfinished, study, tuner);
         this.shortcut = new Shortcut(backend.progress()::make, turn, plan, steps);
         for (int i = 0; i < processSets.size(); i++) {
             sets.enter(i + 1, processSets.get(i));
@@ -89,6 +102,15 @@ final class CommunicationLoop {
     /** The static plan, for program threads. */
     HeldPlan plan() {
         return plan;
+    }
+
+    private static int localSize(Topology topology) {
+        return topology.homogeneous() ? topology.localSize() : 1;
+    }
+
+    /** What was tuned last; any thread. */
+    Tuning tuning() {
+        return tuning;
     }
 
     /** The shortcut, for program threads that wait. */
@@ -157,6 +179,9 @@ final class CommunicationLoop {
             ShutdownException cause = new ShutdownException(why);
             queue.close(cause);
             unfinished.fail(cause);
+            if (tuner != null) {
+                tuner.close();
+            }
             exit.close();
             try {
                 if (orderly) {
@@ -204,6 +229,7 @@ final class CommunicationLoop {
         shortcut.begin();
         while (true) {
             recorder.cycle();
+            passTuningOn();
             if (shortcut.wasVetoed()) {
                 negotiateAgain();
             }
@@ -238,6 +264,26 @@ final class CommunicationLoop {
             }
         } else if (queue.nanosUntilDue() == 0 || closing != closingAnnounced || failureIsNews()) {
             announce(queue.drainFresh());
+        }
+    }
+
+    /** Tells the coordinator which settings all ranks are to have. */
+    private void passTuningOn() {
+        Tuning wish = tuner == null ? null : tuner.takeWish();
+        if (wish != null) {
+            coordinator.tune(wish);
+        }
+    }
+
+    private void tune(Tuning arrived) {
+        tuning = arrived;
+        long threshold = arrived.settings().fusionThresholdBytes();
+        queue.tune(Math.max(1, threshold), arrived.settings().cycleNanos());
+        if (study != null) {
+            study.tune(threshold);
+        }
+        if (tuner != null) {
+            tuner.applied(arrived);
         }
     }
 
@@ -281,6 +327,7 @@ final class CommunicationLoop {
         if (!decided.failure().isEmpty()) {
             giveUp(decided.failure());
         }
+        decided.tuning().ifPresent(this::tune);
         run.carryOut(set, decided.batches());
         if (!decided.lock().isEmpty()) {
             steps.begin(decided.lock());

@@ -21,7 +21,7 @@ final class Coordinator implements SetChanges {
     private static final int ALL = 0;
 
     private final int size;
-    private final EngineSettings settings;
+    private EngineSettings settings;
     private final Arrivals arrivals;
     private final Predicate<Device> vetoes;
     private final TreeMap<Integer, Negotiation> sets = new TreeMap<>();
@@ -30,6 +30,7 @@ final class Coordinator implements SetChanges {
 
     private final TreeSet<Integer> closed = new TreeSet<>();
     private final TreeSet<Integer> done = new TreeSet<>();
+    private Tuning tuning;
     private int nextSet;
     private String failure = "";
     private boolean stopped;
@@ -101,6 +102,24 @@ final class Coordinator implements SetChanges {
         sets.get(set).unlock(left);
     }
 
+    /** All ranks are to have other settings, from the next plan on that they do not carry out in the middle of a static plan. */
+    void tune(Tuning next) {
+        tuning = next;
+    }
+
+    /** The settings to send with the next plan of all ranks; they hold for what it decides. */
+    private Optional<Tuning> takeTuning() {
+        if (tuning == null || (sets.get(ALL).isLocked() && !tuning.settings().equals(Tunable.of(settings)))) {
+            return Optional.empty();
+        }
+        Tuning taken = tuning;
+        tuning = null;
+        settings = settings.with(
+                taken.settings().fusionThresholdBytes(), taken.settings().cycleNanos());
+        sets.values().forEach(set -> set.tune(settings));
+        return Optional.of(taken);
+    }
+
     /** Decides everything that can be decided now; empty plans are left out. */
     List<Plan> next(long now) {
         if (!failure.isEmpty()) {
@@ -109,9 +128,10 @@ final class Coordinator implements SetChanges {
             return end;
         }
         List<Plan> plans = new ArrayList<>();
+        Optional<Tuning> tuned = takeTuning();
         // The set of all ranks comes last: it may remove other sets, which first finish what has been agreed.
         for (int id : List.copyOf(sets.descendingKeySet())) {
-            Plan plan = sets.get(id).next(now);
+            Plan plan = sets.get(id).next(now).with(id == ALL ? tuned : Optional.empty());
             if (!plan.isEmpty()) {
                 plans.add(plan);
             }

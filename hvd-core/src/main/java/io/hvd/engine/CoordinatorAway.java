@@ -50,5 +50,8 @@ final class CoordinatorAway implements CoordinatorLine {
     }
 
     @Override
+    public void tune(Tuning tuning) {}
+
+    @Override
     public void unlock(LeftPlan left) {}
 }

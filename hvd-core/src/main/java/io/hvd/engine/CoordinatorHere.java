@@ -99,6 +99,11 @@ final class CoordinatorHere implements CoordinatorLine {
     }
 
     @Override
+    public void tune(Tuning tuning) {
+        coordinator.tune(tuning);
+    }
+
+    @Override
     public void unlock(LeftPlan left) {
         coordinator.unlock(ALL, left);
     }

@@ -23,6 +23,9 @@ interface CoordinatorLine extends ControlChannel.Inbox {
     /** Nanoseconds until {@link #decide} has something to decide without a new announcement. */
     long nanosUntilDue();
 
+    /** All ranks are to have other settings. */
+    void tune(Tuning tuning);
+
     /** All ranks have left the static plan. */
     void unlock(LeftPlan left);
 }

@@ -1,11 +1,14 @@
 package io.hvd.engine;
 
+import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
 import io.hvd.error.DuplicateNameException;
 import io.hvd.spi.Backend;
 import io.hvd.tensor.Tensor;
 import io.hvd.trace.FlightRecorder;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
@@ -34,6 +37,7 @@ public final class Engine {
      *
      * @param processSets global ranks of the process sets that exist from the start, as numbers 1, 2, ...; the same on
      *     every rank
+     * @param autotune whether and how rank 0 looks for better settings
      * @param recorder is told of every call and its end
      * @param onFailure called once when the job cannot go on, before any thread that waits for a result hears of it: on
      *     the communication thread, or on a waiting thread that carries out a step itself
@@ -42,6 +46,7 @@ public final class Engine {
             Backend backend,
             List<List<Integer>> processSets,
             EngineSettings settings,
+            AutotuneSettings autotune,
             FlightRecorder recorder,
             Consumer<String> onFailure) {
         this.backend = backend;
@@ -49,9 +54,32 @@ public final class Engine {
         this.strict = settings.strict();
         this.recorder = recorder;
         this.queue = new TensorQueue(Math.max(1, settings.fusionThresholdBytes()), settings.cycleNanos());
-        this.loop = new CommunicationLoop(backend, processSets, settings, recorder, onFailure, queue, this::isAwaited);
+        this.loop = new CommunicationLoop(
+                backend, processSets, settings, autotune, recorder, onFailure, queue, this::isAwaited);
         this.plan = loop.plan();
         this.shortcut = loop.shortcut();
+    }
+
+    /** An engine that tunes nothing; the parameters are those of the other constructor. */
+    public Engine(
+            Backend backend,
+            List<List<Integer>> processSets,
+            EngineSettings settings,
+            FlightRecorder recorder,
+            Consumer<String> onFailure) {
+        this(backend, processSets, settings, AutotuneSettings.off(), recorder, onFailure);
+    }
+
+    /**
+     * The variables of the settings that autotuning may change, with the values that hold on this rank.
+     */
+    public Map<String, String> tunedSettings() {
+        return loop.tuning().settings().variables();
+    }
+
+    /** What autotuning has found, in a line; empty before its end, or if it is off. */
+    public Optional<String> tuningResult() {
+        return Optional.of(loop.tuning().result()).filter(result -> !result.isEmpty());
     }
 
     /** The slot of a name in a process set. */

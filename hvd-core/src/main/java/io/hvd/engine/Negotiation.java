@@ -68,6 +68,11 @@ final class Negotiation {
         return members;
     }
 
+    /** Other settings hold for what is decided from now on. */
+    void tune(EngineSettings others) {
+        batching.tune(others);
+    }
+
     /** Allows or forbids static plans, which need that no other process set can come between the steps. */
     void mayLock(boolean allowed) {
         mayLock = allowed;

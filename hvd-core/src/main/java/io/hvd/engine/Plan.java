@@ -1,6 +1,7 @@
 package io.hvd.engine;
 
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The coordinator's decisions for one process set, the same for every member: what to carry out next, in this order.
@@ -11,11 +12,17 @@ import java.util.List;
  *     plan; empty for none
  * @param stop true when every rank has closed its context, and once more when no rank has anything left to do
  * @param failure why the job cannot go on, or empty
+ * @param tuning settings that hold from this plan on; empty if none change
  */
-record Plan(int set, List<Batch> batches, List<List<String>> lock, boolean stop, String failure) {
+record Plan(
+        int set, List<Batch> batches, List<List<String>> lock, boolean stop, String failure, Optional<Tuning> tuning) {
     Plan {
         batches = List.copyOf(batches);
         lock = List.copyOf(lock);
+    }
+
+    Plan(int set, List<Batch> batches, List<List<String>> lock, boolean stop, String failure) {
+        this(set, batches, lock, stop, failure, Optional.empty());
     }
 
     static Plan failed(String why) {
@@ -27,7 +34,11 @@ record Plan(int set, List<Batch> batches, List<List<String>> lock, boolean stop,
     }
 
     boolean isEmpty() {
-        return batches.isEmpty() && lock.isEmpty() && !stop && failure.isEmpty();
+        return batches.isEmpty() && lock.isEmpty() && !stop && failure.isEmpty() && tuning.isEmpty();
+    }
+
+    Plan with(Optional<Tuning> itsTuning) {
+        return new Plan(set, batches, lock, stop, failure, itsTuning);
     }
 
     /**

@@ -36,6 +36,7 @@ final class PlanCodec {
             out.writeList(plan.lock(), (to, names) -> to.writeList(names, MessageWriter::writeText));
             out.writeBoolean(plan.stop());
             out.writeText(plan.failure());
+            out.writeList(plan.tuning().stream().toList(), PlanCodec::write);
         });
     }
 
@@ -48,7 +49,18 @@ final class PlanCodec {
                         in.readList(BatchCodec::read),
                         in.readList(from -> from.readList(MessageReader::readText)),
                         in.readBoolean(),
-                        in.readText()));
+                        in.readText(),
+                        in.readList(PlanCodec::readTuning).stream().findFirst()));
+    }
+
+    private static void write(MessageWriter out, Tuning tuning) {
+        out.writeLong(tuning.settings().fusionThresholdBytes());
+        out.writeLong(tuning.settings().cycleNanos());
+        out.writeText(tuning.result());
+    }
+
+    private static Tuning readTuning(MessageReader in) {
+        return new Tuning(new Tunable(in.readLong(), in.readLong()), in.readText());
     }
 
     private static void write(MessageWriter out, Wishes wishes) {

@@ -19,9 +19,15 @@ final class PlanRun {
     private final TensorQueue queue;
     private final DataLog log;
     private final Unfinished unfinished;
+    /** Null where nothing is tuned. */
+    private final Autotuner tuner;
 
-    /** @param unfinished takes over the batches that have been carried out */
-    PlanRun(Backend backend, ProcessSets sets, TensorQueue queue, DataLog log, Unfinished unfinished) {
+    /**
+     * @param unfinished takes over the batches that have been carried out
+     * @param tuner on rank 0 if settings are tuned, else null
+     */
+    PlanRun(Backend backend, ProcessSets sets, TensorQueue queue, DataLog log, Unfinished unfinished, Autotuner tuner) {
+        this.tuner = tuner;
         this.backend = backend;
         this.sets = sets;
         this.queue = queue;
@@ -82,6 +88,10 @@ final class PlanRun {
         log.start(ops);
         execution.run(batch);
         unfinished.settle(execution);
+        if (tuner != null && set == sets.all() && ops.get(0).request() instanceof Reducing.Allreduce) {
+            long bytes = ops.stream().mapToLong(op -> op.request().wireBytes()).sum();
+            tuner.ran(batch.names(), bytes, System.nanoTime());
+        }
     }
 
     private void run(SetMember set, Batch.SetChange change, List<PendingOp> ops) {

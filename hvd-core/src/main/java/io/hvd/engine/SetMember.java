@@ -105,7 +105,7 @@ final class SetMember {
         seen += plan.batches().isEmpty() ? 0 : 1;
         List<Batch> batches =
                 plan.batches().stream().map(batch -> noted(batch, queue)).toList();
-        return new Plan(plan.set(), batches, plan.lock(), plan.stop(), plan.failure());
+        return new Plan(plan.set(), batches, plan.lock(), plan.stop(), plan.failure(), plan.tuning());
     }
 
     private Batch noted(Batch batch, TensorQueue queue) {

@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 final class StaticPlan {
     private final List<List<String>> names;
     private final PlannedBatch[] batches;
+    private final long bytes;
     private int next;
     private boolean left;
 
@@ -35,6 +36,13 @@ final class StaticPlan {
         this.batches = IntStream.range(0, batches.size())
                 .mapToObj(number -> new PlannedBatch(number, batches.get(number), ranks))
                 .toArray(PlannedBatch[]::new);
+        this.bytes =
+                requests(0, this.batches.length).mapToLong(Request::wireBytes).sum();
+    }
+
+    /** Number of bytes that a step reduces. */
+    long bytes() {
+        return bytes;
     }
 
     /**

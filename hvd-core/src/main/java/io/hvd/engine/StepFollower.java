@@ -25,6 +25,8 @@ final class StepFollower {
     private final Unfinished unfinished;
     /** The study of the steps on rank 0; null on the other ranks. */
     private final StepStudy study;
+    /** On rank 0 if settings are tuned, else null. */
+    private final Autotuner tuner;
 
     /**
      * Whether the communication thread sleeps only for a moment, during which it leaves the last batch to the program.
@@ -44,6 +46,7 @@ final class StepFollower {
      * @param plan the state of the plan that the program's threads see
      * @param unfinished takes over the batches that have been carried out
      * @param study the study of the steps on rank 0; null on the other ranks
+     * @param tuner on rank 0 if settings are tuned, else null
      */
     StepFollower(
             Turn turn,
@@ -52,7 +55,9 @@ final class StepFollower {
             TensorQueue queue,
             DataLog log,
             Unfinished unfinished,
-            StepStudy study) {
+            StepStudy study,
+            Autotuner tuner) {
+        this.tuner = tuner;
         this.turn = turn;
         this.set = set;
         this.plan = plan;
@@ -72,6 +77,9 @@ final class StepFollower {
         batchesRun = 0;
         if (study != null) {
             study.begin(batches);
+        }
+        if (tuner != null) {
+            tuner.planBegan();
         }
         plan.begin(set.epoch());
     }
@@ -272,6 +280,9 @@ final class StepFollower {
         left = new LeftPlan(proposal, steps.begunGroups());
         set.unlock();
         plan.end();
+        if (tuner != null) {
+            tuner.planEnded();
+        }
         return false;
     }
 
@@ -288,6 +299,9 @@ final class StepFollower {
             study.ran(ops, begun, System.nanoTime(), steps.names()).ifPresent(better -> proposal = Optional.of(better));
         }
         batchesRun++;
+        if (tuner != null && steps.isAtLastBatch() && tuner.ranStep(steps.bytes(), System.nanoTime())) {
+            proposal = Optional.of(study.cut(tuner.wanted().fusionThresholdBytes()));
+        }
         // The operations leave the queue first: a waiting thread may submit the same names as soon as they are done.
         queue.take(ops);
         unfinished.settle(execution);

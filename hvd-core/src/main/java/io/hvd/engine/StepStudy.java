@@ -26,7 +26,8 @@ final class StepStudy {
      */
     private static final double WORTH = 0.05;
 
-    private final EngineSettings settings;
+    private final boolean groupFusion;
+    private long thresholdBytes;
     private final boolean takesCores;
     private final Map<Request, Sums> sums = new HashMap<>();
     /**
@@ -44,11 +45,42 @@ final class StepStudy {
     private volatile int looks;
     private int steps;
     private int seen;
+    /** What the last look at these operations has found; null before the first one. */
+    private Found found;
+
+    private boolean still;
+
+    private record Found(List<StepCut.Ready> ready, Pace pace, boolean overlaps) {}
 
     /** @param takesCores whether batches of tensors in the host's memory keep the program from computing meanwhile */
     StepStudy(EngineSettings settings, boolean takesCores) {
-        this.settings = settings;
+        this.groupFusion = settings.groupFusion();
+        this.thresholdBytes = settings.fusionThresholdBytes();
         this.takesCores = takesCores;
+    }
+
+    /** Another fusion threshold holds from now on. */
+    void tune(long otherThresholdBytes) {
+        thresholdBytes = otherThresholdBytes;
+    }
+
+    /** Proposes nothing after its first look, while autotuning tries other settings. */
+    void keepStill(boolean keeps) {
+        still = keeps;
+    }
+
+    /** Whether it knows how the operations of the plan follow each other. */
+    boolean hasLooked() {
+        return found != null;
+    }
+
+    /** The cut of the plan's step with another fusion threshold; no batches if it is to be found anew. */
+    List<List<String>> cut(long otherThresholdBytes) {
+        return hasLooked() ? cutter(otherThresholdBytes).best(found.ready()) : List.of();
+    }
+
+    private StepCut cutter(long bytes) {
+        return new StepCut(found.pace(), bytes, groupFusion, found.overlaps());
     }
 
     /** Whether it still needs to know when the program asks for results; any thread may call this. */
@@ -77,7 +109,9 @@ final class StepStudy {
      */
     void begin(List<List<String>> batches) {
         Set<String> planned = batches.stream().flatMap(List::stream).collect(Collectors.toSet());
-        looks = planned.equals(names) ? looks : 0;
+        boolean known = planned.equals(names);
+        looks = known ? looks : 0;
+        found = known ? found : null;
         names = planned;
         steps = 0;
         forget();
@@ -85,6 +119,7 @@ final class StepStudy {
 
     /** Forgets all findings, which do not hold any more. */
     void startAnew() {
+        found = null;
         names = Set.of();
         looks = 0;
         steps = 0;
@@ -125,13 +160,13 @@ final class StepStudy {
             return Optional.empty();
         }
         add();
-        if (++steps < LOOKS[looks]) {
+        if (++steps < LOOKS[looks] || (still && hasLooked())) {
             return Optional.empty();
         }
-        Optional<List<List<String>>> found = look(plan);
+        Optional<List<List<String>>> better = look(plan);
         looks++;
         forget();
-        return found;
+        return better;
     }
 
     private long submitted(Request request) {
@@ -168,10 +203,11 @@ final class StepStudy {
                 || !sums.keySet().stream()
                         .allMatch(request -> request instanceof Request.OfTensor tensor
                                 && tensor.device().isCpu());
-        StepCut cut = new StepCut(pace, settings.fusionThresholdBytes(), settings.groupFusion(), overlaps);
         List<StepCut.Ready> ready = sums.entrySet().stream()
                 .map(entry -> new StepCut.Ready(entry.getKey(), submitted(entry.getKey()), needed(entry.getValue())))
                 .toList();
+        found = new Found(ready, pace, overlaps);
+        StepCut cut = cutter(thresholdBytes);
         List<List<String>> best = cut.best(ready);
         boolean sooner = cut.end(ready, best) < (1 - WORTH) * cut.end(ready, plan);
         boolean fewer = 2 * best.size() <= plan.size();

@@ -11,8 +11,8 @@ import java.util.Optional;
  * yet, announced ones wait for a plan. Thread-safe.
  */
 final class TensorQueue {
-    private final long thresholdBytes;
-    private final long lingerNanos;
+    private long thresholdBytes;
+    private long lingerNanos;
     private final SlotTable slots = new SlotTable();
     private final PendingList pending = new PendingList();
 
@@ -34,6 +34,12 @@ final class TensorQueue {
     TensorQueue(long thresholdBytes, long lingerNanos) {
         this.thresholdBytes = thresholdBytes;
         this.lingerNanos = lingerNanos;
+    }
+
+    /** Other values of the constructor's parameters hold from now on. */
+    synchronized void tune(long threshold, long linger) {
+        thresholdBytes = threshold;
+        lingerNanos = linger;
     }
 
     /** The slot of a name; any thread. */

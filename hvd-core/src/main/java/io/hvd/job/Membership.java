@@ -54,7 +54,7 @@ public final class Membership {
         this.events = request.events();
         this.devices = new RankDevices(topology().rank());
         this.finalization = MpiFinalization.of(request.provider(), topology().size());
-        this.engine = new Engine(backend, this.processSets, settings, recorder, this::engineGivesUp);
+        this.engine = new Engine(backend, this.processSets, settings, config.autotune(), recorder, this::engineGivesUp);
         this.monitor = Monitor.start(recorder, initialiser, config, peers, new Alarm());
     }
 

@@ -77,7 +77,7 @@ class HvdConfigTest {
         assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, true, false, Path.of("."), true));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
-        assertThat(config.autotune()).isEqualTo(new AutotuneSettings(false, Optional.empty(), 3, 10, 20, 0.8));
+        assertThat(config.autotune()).isEqualTo(AutotuneSettings.off());
     }
 
     @Test
@@ -105,6 +105,8 @@ class HvdConfigTest {
                 Map.entry("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "11"),
                 Map.entry("HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "12"),
                 Map.entry("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "13"),
+                Map.entry("HVD_AUTOTUNE_SAMPLE_MILLIS", "14"),
+                Map.entry("HOROVOD_TORUS_ALLREDUCE", "1"),
                 Map.entry("HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE", "0.25"),
                 Map.entry("HVD_TERMINAL", "1")));
         assertThat(config.engine()).isEqualTo(new EngineSettings(128L << 20, false, 1_000_000, 0, 7, true, true));
@@ -115,7 +117,8 @@ class HvdConfigTest {
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())
-                .isEqualTo(new AutotuneSettings(true, Optional.of(Path.of("/tune.csv")), 11, 12, 13, 0.25));
+                .isEqualTo(new AutotuneSettings(
+                        true, Optional.of(Path.of("/tune.csv")), 11, 12, 14, 13, 0.25, Set.of(), false, true));
         assertThat(config.terminal()).isTrue();
     }
 
@@ -170,10 +173,12 @@ class HvdConfigTest {
     }
 
     @Test
-    void autotuneIsSwitchedOnByTrueAndSaysThatItTunesNothing() {
-        HvdConfig config = with("HOROVOD_AUTOTUNE", "true");
-        assertThat(config.autotune().enabled()).isTrue();
-        assertThat(config.notes()).singleElement().asString().contains("HOROVOD_AUTOTUNE", "nothing");
+    void autotuneIsSwitchedOnByTrueAndLeavesWhatWasSet() {
+        AutotuneSettings tuned = with("HOROVOD_AUTOTUNE", "true").autotune();
+        assertThat(tuned.enabled()).isTrue();
+        assertThat(tuned.fixed()).isEmpty();
+        assertThat(with("HOROVOD_CYCLE_TIME", "1.0").autotune().fixed()).containsExactly(Setting.CYCLE_TIME);
+        assertThat(with("HOROVOD_FUSION_THRESHOLD", " ").autotune().fixed()).isEmpty();
     }
 
     @Test
@@ -263,7 +268,8 @@ class HvdConfigTest {
         "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, -0.01, from 0.0 to 1.0",
         "HOROVOD_AUTOTUNE_GAUSSIAN_PROCESS_NOISE, NaN, from 0.0 to 1.0",
         "HOROVOD_AUTOTUNE_WARMUP_SAMPLES, -1, from 0 to",
-        "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE, -1, from 0 to",
+        "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE, 0, from 1 to",
+        "HVD_AUTOTUNE_SAMPLE_MILLIS, -1, from 0 to",
         "HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES, -1, from 0 to",
         "HVD_STATIC_PLAN_STEPS, -1, from 0 to",
         "HVD_FLIGHT_RECORDER, -1, from 0 to",
@@ -321,7 +327,11 @@ class HvdConfigTest {
         assertThat(setting.variable()).matches("(HVD|HOROVOD)_[A-Z_]+");
         assertThat(setting.meaning()).hasSizeGreaterThan(10).doesNotContain("|", "\n");
         if (!setting.defaultValue().isEmpty()) {
-            assertThat(with(setting.variable(), setting.defaultValue())).isEqualTo(HvdConfig.from(Map.of()));
+            // Autotuning changes what has its default value, unless it was set to it.
+            assertThat(with(setting.variable(), setting.defaultValue()))
+                    .usingRecursiveComparison()
+                    .ignoringFields("autotune.fixed")
+                    .isEqualTo(HvdConfig.from(Map.of()));
         }
     }
 

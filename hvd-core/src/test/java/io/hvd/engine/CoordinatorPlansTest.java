@@ -336,6 +336,52 @@ class CoordinatorPlansTest {
         return batches(coordinator).stream().map(Batch::names).toList();
     }
 
+    @Test
+    void tunedSettingsComeWithTheNextPlanAndHoldForWhatItDecides() {
+        Coordinator coordinator = two(settings(8, 0, false));
+        Tuning tuning = new Tuning(new Tunable(8, 5), "");
+        coordinator.tune(tuning);
+        bothWant(coordinator, sum("a", 4), sum("b", 4), sum("c", 4));
+
+        List<Plan> plans = coordinator.next(0);
+        assertThat(plans).singleElement().satisfies(plan -> {
+            assertThat(plan.tuning()).contains(tuning);
+            assertThat(plan.batches()).extracting(Batch::names).containsExactly(List.of("a", "b"), List.of("c"));
+        });
+        bothWant(coordinator, sum("d", 4));
+        assertThat(coordinator.next(0)).extracting(Plan::tuning).containsExactly(Optional.empty());
+
+        Tuning result = new Tuning(tuning.settings(), "a result");
+        coordinator.tune(result);
+        assertThat(coordinator.next(0))
+                .as("without any operation")
+                .extracting(Plan::tuning)
+                .containsExactly(Optional.of(result));
+    }
+
+    @Test
+    void otherSettingsWaitForTheEndOfAStaticPlanAndAResultDoesNot() {
+        Coordinator coordinator = two(settings(8, 2, false));
+        bothWant(coordinator, sum("a", 4));
+        coordinator.next(0);
+        List<List<String>> lock = List.of();
+        for (int step = 1; step <= 2; step++) {
+            coordinator.announce(0, known(0, step, 0), 0);
+            coordinator.announce(1, known(0, step, 0), 0);
+            lock = coordinator.next(0).get(0).lock();
+        }
+        assertThat(lock).containsExactly(List.of("a"));
+
+        Tuning same = new Tuning(new Tunable(1 << 20, 0), "a result");
+        coordinator.tune(same);
+        assertThat(coordinator.next(0)).extracting(Plan::tuning).containsExactly(Optional.of(same));
+        Tuning other = new Tuning(new Tunable(8, 0), "");
+        coordinator.tune(other);
+        assertThat(coordinator.next(0)).isEmpty();
+        coordinator.unlock(0, new LeftPlan(Optional.empty(), Map.of()));
+        assertThat(coordinator.next(0)).extracting(Plan::tuning).containsExactly(Optional.of(other));
+    }
+
     /** Rank 0's communication thread was in the data plane from 0.6 s on, where it heard nobody. */
     @Test
     void aLimitRunsOnlyWhileTheCoordinatorListens() {

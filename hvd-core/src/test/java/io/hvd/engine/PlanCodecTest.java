@@ -10,6 +10,7 @@ import io.hvd.tensor.Shape;
 import java.nio.ByteBuffer;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -83,6 +84,9 @@ class PlanCodecTest {
                 assertThat(roundTrip(plan)).isEqualTo(plan);
             }
         }
+        Plan tuned = new Plan(0, List.of(), List.of(), false, "")
+                .with(Optional.of(new Tuning(new Tunable(1L << 40, 2_500_000), "a result")));
+        assertThat(roundTrip(tuned)).isEqualTo(tuned);
         Plan empty = new Plan(0, List.of(), List.of(), false, "");
         assertThat(roundTrip(empty)).isEqualTo(empty);
     }

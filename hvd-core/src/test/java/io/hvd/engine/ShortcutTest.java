@@ -59,7 +59,7 @@ class ShortcutTest {
         SetMember set =
                 new SetMember(0, List.of(0, 1), 0, dataPlane(), Requests.settings(1 << 20, 0), new DataLog(recorder));
         Unfinished unfinished = new Unfinished(broken::add, () -> false);
-        StepFollower follower = new StepFollower(turn, set, plan, queue, new DataLog(recorder), unfinished, null);
+        StepFollower follower = new StepFollower(turn, set, plan, queue, new DataLog(recorder), unfinished, null, null);
         List<PendingOp> ops = List.of(op("a"), op("b"));
         queue.submit(ops, false, false);
         set.arrived(new Plan(0, List.of(batch("a"), batch("b")), List.of(), false, ""), queue);

@@ -5,10 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.Hvd;
 import io.hvd.testing.Job;
 import io.hvd.testing.Mpirun;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -119,12 +123,30 @@ class SettingsIT {
         assertThat(slurm.lines("rank 0 of 1 on ")).singleElement().asString().endsWith(", Slurm job 7");
     }
 
+    /** Also, true means on for every switch. */
     @Test
-    void trueMeansOnForEverySwitch() {
-        Job job = Job.horovodrun(2, Map.of("HOROVOD_AUTOTUNE", "true"), FaultyProgram.class, "none", "-1");
+    void autotuneEndsWithTheSameSettingsOnAllRanksWithALineAndWithALog(@TempDir Path folder) throws IOException {
+        Path log = folder.resolve("tune.csv");
+        Map<String, String> settings = Map.of(
+                "HOROVOD_AUTOTUNE", "true",
+                "HOROVOD_AUTOTUNE_LOG", log.toString(),
+                "HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "2",
+                "HVD_AUTOTUNE_SAMPLE_MILLIS", "1",
+                "HVD_STATIC_PLAN_STEPS", "2");
+        Job job = Job.horovodrun(2, settings, TuningProgram.class);
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        assertThat(job.output()).contains("HOROVOD_AUTOTUNE");
+        List<String> ranks = job.lines("TUNED ").stream()
+                .map(line -> line.substring(line.indexOf("TUNED ")))
+                .toList();
+        assertThat(ranks).as(job.output()).hasSize(2);
+        assertThat(ranks.get(0)).isEqualTo(ranks.get(1)).contains("autotune: ", "HOROVOD_FUSION_THRESHOLD=");
+        List<String> lines = Files.readAllLines(log);
+        String[] last = lines.get(lines.size() - 1).split(",");
+        assertThat(last[last.length - 1]).isEqualTo("best");
+        long threshold = Math.round(Double.parseDouble(last[5]) * (1 << 20));
+        assertThat(ranks.get(0)).startsWith("TUNED {HOROVOD_CYCLE_TIME=" + last[4] + ", HOROVOD_FUSION_THRESHOLD=" + threshold + "}");
+        assertThat(lines).as("several thresholds were tried").filteredOn(line -> line.endsWith(",search")).hasSizeGreaterThan(10);
     }
 
     /** The tests log through slf4j-simple, as train.jar does. */

@@ -1,6 +1,7 @@
 package io.hvd.contract.explorer;
 
 import io.hvd.contract.explorer.ProgramId.Pace;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -29,11 +30,24 @@ final class JobSettings {
             settings.put("HOROVOD_STALL_CHECK_TIME_SECONDS", "2");
             settings.put("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", String.valueOf(SHORT_STALL_SECONDS));
         }
+        if (draw.chance(0.4)) {
+            tuneAllTheTime(settings);
+        }
         settings.put("HOROVOD_LOG_LEVEL", "error");
         // A program that is run again may be wanted with another setting.
         settings.replaceAll((name, value) -> System.getenv().getOrDefault(name, value));
         settings.put("HVD_REPORT_DIR", System.getProperty("java.io.tmpdir"));
         return settings;
+    }
+
+    /** Other settings after every few steps, until the program ends. */
+    private static void tuneAllTheTime(Map<String, String> settings) {
+        settings.keySet().removeAll(List.of("HOROVOD_FUSION_THRESHOLD", "HOROVOD_CYCLE_TIME"));
+        settings.put("HOROVOD_AUTOTUNE", "1");
+        settings.put("HOROVOD_AUTOTUNE_WARMUP_SAMPLES", "0");
+        settings.put("HOROVOD_AUTOTUNE_STEPS_PER_SAMPLE", "1");
+        settings.put("HVD_AUTOTUNE_SAMPLE_MILLIS", "0");
+        settings.put("HOROVOD_AUTOTUNE_BAYES_OPT_MAX_SAMPLES", "1000");
     }
 
     private static void choose(Map<String, String> settings, Draw draw, String name, String... values) {

@@ -1,0 +1,229 @@
+package io.hvd.engine;
+
+import io.hvd.config.AutotuneSettings;
+import io.hvd.config.EngineSettings;
+import io.hvd.config.Setting;
+import io.hvd.engine.Tunable.Knob;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tries other settings on rank 0 while the program trains, and keeps those that are faster beyond doubt. It only
+ * decides: the {@link Coordinator} sends new settings with a plan, so that all ranks change them between the same two operations. Only
+ * the thread that has the {@link Turn} calls it.
+ */
+final class Autotuner {
+    private static final Logger LOG = LoggerFactory.getLogger(Autotuner.class);
+    /** Samples more than asked for that the warm-up takes at most until the study has looked at the step. */
+    private static final int MOST_WAITED_FOR_STUDY = 10;
+    /** By how much the bytes of a step may change before samples no longer compare. */
+    private static final double ANOTHER_STEP = 0.1;
+
+    /** A search that may take so many more samples may be begun anew once more. */
+    private static final int SAMPLES_PER_RESTART = 5;
+
+    private final AutotuneSettings settings;
+    private final Tunable start;
+    private final StepSampler sampler;
+    private final TuningLog log;
+    private final StepStudy study;
+    private final int localSize;
+    /** Null while it warms up. */
+    private TuningSearch search;
+
+    private StepSample typical;
+    private int warmed;
+    private int restarts;
+    private int samples;
+    /** The settings that are to hold, and those that hold until all ranks have been told. */
+    private Tunable now;
+
+    private Tunable holding;
+    private Tuning wish;
+    private boolean over;
+
+    /**
+     * @param study keeps still while other settings are tried
+     * @param localSize the number of ranks on each host; 1 if it differs
+     */
+    Autotuner(AutotuneSettings settings, EngineSettings engine, StepStudy study, int localSize) {
+        this.settings = settings;
+        this.start = Tunable.of(engine);
+        this.now = start;
+        this.holding = start;
+        this.localSize = localSize;
+        this.study = study;
+        this.sampler = new StepSampler(
+                settings.stepsPerSample(),
+                settings.sampleMillis() * 1_000_000L,
+                engine.strict() ? 0 : engine.staticPlanSteps(),
+                settings.warmupSamples() > 0);
+        this.log = new TuningLog(settings, engine.cacheCapacity() > 0);
+    }
+
+    boolean isOver() {
+        return over;
+    }
+
+    void planBegan() {
+        sampler.planBegan();
+    }
+
+    void planEnded() {
+        sampler.planEnded();
+    }
+
+    /** The ranks have carried out negotiated allreduces of all ranks. */
+    void ran(Collection<String> names, long bytes, long nanos) {
+        if (isMeasuring()) {
+            sampler.ran(names, bytes, nanos).ifPresent(this::sampled);
+        }
+    }
+
+    /**
+     * The ranks have carried out a step of the static plan.
+     *
+     * @return whether they have to leave the plan, for other settings
+     */
+    boolean ranStep(long bytes, long nanos) {
+        if (isMeasuring()) {
+            sampler.stepEnded(bytes, nanos).ifPresent(this::sampled);
+        }
+        return !now.equals(holding);
+    }
+
+    private boolean isMeasuring() {
+        return !over && now.equals(holding);
+    }
+
+    /** The settings that are to hold; the same as before if nothing is to change. */
+    Tunable wanted() {
+        return now;
+    }
+
+    /** What is to be sent to all ranks, once; null if nothing is. */
+    Tuning takeWish() {
+        Tuning taken = wish;
+        wish = null;
+        return taken;
+    }
+
+    /** Settings that were sent hold on this rank, and with its next plan on the others. */
+    void applied(Tuning tuning) {
+        holding = tuning.settings();
+        sampler.settingsChanged();
+    }
+
+    private void sampled(StepSample sample) {
+        samples++;
+        if (search == null) {
+            warmUp(sample);
+        } else if (isAnotherStep(sample)) {
+            startAnew();
+        } else {
+            log.add(now, sample, search.phase());
+            search.sampled(sample);
+            goOn();
+        }
+    }
+
+    private void warmUp(StepSample sample) {
+        log.add(now, sample, "warmup");
+        warmed++;
+        boolean waits = settings.warmupSamples() > 0
+                && sample.inPlan()
+                && !study.hasLooked()
+                && warmed < settings.warmupSamples() + MOST_WAITED_FOR_STUDY;
+        if (warmed >= settings.warmupSamples() && !waits) {
+            typical = sample;
+            search = new TuningSearch(start, knobs(), sample, settings.maxSamples(), localSize);
+            study.keepStill(true);
+            goOn();
+        }
+    }
+
+    private List<Knob> knobs() {
+        return Arrays.stream(Knob.values())
+                .filter(knob -> !settings.isFixed(knob.setting()))
+                .toList();
+    }
+
+    private boolean isAnotherStep(StepSample sample) {
+        return Math.abs(sample.bytes() - typical.bytes()) > ANOTHER_STEP * typical.bytes();
+    }
+
+    /** The program does something else than before, so that earlier samples say nothing about it. */
+    private void startAnew() {
+        search = null;
+        warmed = 0;
+        study.keepStill(false);
+        if (++restarts > settings.maxSamples() / SAMPLES_PER_RESTART) {
+            end(
+                    start,
+                    "keeps " + start + ": the bytes of a step have changed " + restarts
+                            + " times, so that no two settings could be compared.");
+        } else {
+            change(start, "");
+        }
+    }
+
+    private void goOn() {
+        Optional<Tunable> next = search.next();
+        if (next.isPresent()) {
+            change(next.get(), "");
+        } else {
+            end(search.chosen(), search.result());
+        }
+    }
+
+    private void change(Tunable to, String result) {
+        if (to.equals(now) && result.isEmpty()) {
+            return;
+        }
+        now = to;
+        wish = new Tuning(to, result);
+    }
+
+    private void end(Tunable chosen, String result) {
+        over = true;
+        study.keepStill(false);
+        change(chosen, line(result));
+        log.add(chosen, typicalOf(chosen), "best");
+        LOG.info(line(result));
+    }
+
+    private StepSample typicalOf(Tunable chosen) {
+        return search == null ? typical : search.typicalOf(chosen).orElse(typical);
+    }
+
+    private String line(String result) {
+        return "autotune: " + result + fixed() + " It took " + samples + " samples.";
+    }
+
+    private String fixed() {
+        List<String> given = Arrays.stream(Knob.values())
+                .map(Knob::setting)
+                .filter(settings::isFixed)
+                .map(Setting::variable)
+                .toList();
+        return given.isEmpty() ? "" : " Set by the job, and so not tuned: " + String.join(", ", given) + ".";
+    }
+
+    /** The job ends; says so if the search has not come to its end. */
+    void close() {
+        if (!over) {
+            over = true;
+            LOG.info(
+                    "autotune: the job has ended after {} samples, before a choice was made; it began with {}",
+                    samples,
+                    start);
+            if (typical != null) {
+                log.add(start, typical, "unfinished");
+            }
+        }
+    }
+}

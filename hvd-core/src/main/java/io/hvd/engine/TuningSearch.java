@@ -1,0 +1,195 @@
+package io.hvd.engine;
+
+import io.hvd.config.EngineSettings;
+import io.hvd.engine.Tunable.Knob;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * The search for better settings: one setting after the other, each from the best of those before ({@link Survey}), and then a
+ * comparison of what was found with the start ({@link Duel}). It keeps the start unless the comparison shows a gain. It uses no thread and
+ * no clock: the same samples always give the same result.
+ */
+final class TuningSearch {
+    /** Values in milliseconds; Horovod searches up to 100, which no step needs here because a thread that waits is not held back. */
+    private static final List<Double> CYCLES = List.of(0.0, 0.5, 2.5, 5.0, 10.0, 25.0);
+    /** Powers of two that are tried below the bytes of a step. */
+    private static final int THRESHOLDS = 6;
+
+    private static final long SMALLEST_THRESHOLD = 4096;
+
+    private final Tunable start;
+    private final StepSample seen;
+    private final int samplesPerKnob;
+    private final int localSize;
+    private final Deque<Knob> knobs;
+    /** The samples of the part of the search that is under way. */
+    private final Map<Tunable, List<StepSample>> samples = new HashMap<>();
+
+    private int tried;
+    private Tunable best;
+    private Survey survey;
+    private Duel duel;
+
+    /**
+     * @param knobs the settings that may be changed
+     * @param seen a sample with the settings of the start
+     * @param samplesPerKnob the most samples for the survey of each setting
+     * @param localSize the number of ranks on each host, for which thresholds are rounded up; 1 if it differs
+     */
+    TuningSearch(Tunable start, List<Knob> knobs, StepSample seen, int samplesPerKnob, int localSize) {
+        this.localSize = localSize;
+        this.start = start;
+        this.best = start;
+        this.seen = seen;
+        this.samplesPerKnob = samplesPerKnob;
+        this.knobs = new ArrayDeque<>(knobs.stream().filter(this::hasEffect).toList());
+        goOn();
+    }
+
+    /** Nothing waits for a cycle to end where the ranks do not negotiate. */
+    private boolean hasEffect(Knob knob) {
+        return knob == Knob.FUSION_THRESHOLD || !seen.inPlan();
+    }
+
+    /** The settings for the next sample; empty when the search is over. */
+    Optional<Tunable> next() {
+        if (survey != null) {
+            return Optional.of(survey.next());
+        }
+        return duel == null || duel.isOver() ? Optional.empty() : Optional.of(duel.next());
+    }
+
+    /** What the samples are taken for, for the log. */
+    String phase() {
+        return survey != null ? "search" : "comparison";
+    }
+
+    /** The next sample has been taken. */
+    void sampled(StepSample sample) {
+        samples.computeIfAbsent(next().orElseThrow(), each -> new ArrayList<>()).add(sample);
+        if (survey == null) {
+            duel.sampled(sample);
+            return;
+        }
+        survey.scored(sample.bytesPerMicro());
+        if (survey.isOver()) {
+            best = survey.best();
+            survey = null;
+            goOn();
+        }
+    }
+
+    private void goOn() {
+        while (survey == null && !knobs.isEmpty()) {
+            Survey next = new Survey(candidates(knobs.remove()), samplesPerKnob);
+            if (!next.isOver()) {
+                tried += next.size() - 1;
+                survey = next;
+            }
+        }
+        if (survey == null && !best.equals(start)) {
+            duel = new Duel(start, best);
+            samples.clear();
+        }
+    }
+
+    private List<Tunable> candidates(Knob knob) {
+        List<Tunable> all = new ArrayList<>(List.of(best));
+        List<Long> values =
+                switch (knob) {
+                    case FUSION_THRESHOLD ->
+                        thresholds(Math.round(seen.bytes()), best.fusionThresholdBytes()).stream()
+                                .map(bytes -> EngineSettings.roundedUp(bytes, localSize))
+                                .toList();
+                    case CYCLE_TIME ->
+                        CYCLES.stream().map(millis -> Math.round(millis * 1e6)).toList();
+                };
+        values.stream()
+                .map(value -> best.with(knob, value))
+                .filter(each -> !each.equals(best))
+                .forEach(all::add);
+        return all;
+    }
+
+    /**
+     * Powers of two, the largest first. All that hold a whole step are alike, so one of them is enough, which may be
+     * the threshold that holds.
+     */
+    static List<Long> thresholds(long stepBytes, long now) {
+        List<Long> values = new ArrayList<>();
+        long whole = Long.highestOneBit(Math.max(1, stepBytes - 1)) << 1;
+        if (now < stepBytes) {
+            values.add(whole);
+        }
+        for (long value = whole >> 1; value >= SMALLEST_THRESHOLD && values.size() < THRESHOLDS; value >>= 1) {
+            values.add(value);
+        }
+        return values;
+    }
+
+    /** The medians of the samples with these settings that no choice depends on, or of all if there was no comparison. */
+    Optional<StepSample> typicalOf(Tunable settings) {
+        return Optional.ofNullable(samples.get(settings)).map(TuningSearch::medians);
+    }
+
+    private static StepSample medians(List<StepSample> samples) {
+        return new StepSample(
+                Median.of(samples.stream().map(StepSample::bytesPerMicro).toList()),
+                Median.of(samples.stream().map(StepSample::stepMicros).toList()),
+                Median.of(samples.stream().map(StepSample::bytes).toList()),
+                samples.get(0).inPlan());
+    }
+
+    /** The settings to keep, once the search is over. */
+    Tunable chosen() {
+        return duel != null && duel.ratio().isGain() ? best : start;
+    }
+
+    /** What has been chosen, what it gains and how sure that is, once the search is over. */
+    String result() {
+        if (duel == null) {
+            return "keeps " + start + ": "
+                    + (tried == 0
+                            ? nothingToTry()
+                            : "none of the " + tried + " other settings that were tried was faster.")
+                    + notTuned();
+        }
+        Duel.Ratio ratio = duel.ratio();
+        String measured = text(
+                "A step takes %.3f ms instead of %.3f ms: %.2f times as fast, with %s certainty %.2f to %.2f times (%d comparisons in"
+                        + " turn).",
+                duel.challengerMicros() / 1e3,
+                duel.startMicros() / 1e3,
+                ratio.median(),
+                Duel.CERTAINTY,
+                ratio.low(),
+                ratio.high(),
+                Duel.PAIRS);
+        return ratio.isGain()
+                ? "chose " + best.changesFrom(start) + ". " + measured + notTuned()
+                : "keeps " + start + ": the best of " + tried + " others, " + best.changesFrom(start)
+                        + ", gains nothing that could be told from noise. " + measured + notTuned();
+    }
+
+    private String nothingToTry() {
+        return text("with %.0f bytes in a step, no other setting was worth a try.", seen.bytes());
+    }
+
+    private String notTuned() {
+        return seen.inPlan()
+                ? " " + Knob.CYCLE_TIME.setting().variable()
+                        + " has no effect while the ranks follow a static plan, and was not tuned."
+                : "";
+    }
+
+    private static String text(String format, Object... values) {
+        return String.format(Locale.ROOT, format, values);
+    }
+}
