@@ -7,6 +7,7 @@ import io.hvd.optimizer.BufferSync;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.Optimizer;
+import io.hvd.optimizer.RangeControl;
 import io.hvd.optimizer.torch.SyncBatchNorm;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.optimizer.torch.TorchTensors;
@@ -30,6 +31,13 @@ final class Recipes {
                 .compression(Compression.BF16)       // or FP16: gradients travel in two bytes, weights stay float32
                 .backwardPassesPerStep(4)            // step() after four backward passes, one exchange for all four
                 .localReduction(LocalReduction.MEAN) // of these four; the default is their SUM, as in Horovod
+                .build();
+    }
+
+    static DistributedOptimizer keepInRange(Optimizer inner) {
+        return DistributedOptimizer.wrap(inner)
+                .compression(Compression.FP16)
+                .rangeControl(RangeControl.every(500)) // powers of two bring each gradient into float16's range
                 .build();
     }
 

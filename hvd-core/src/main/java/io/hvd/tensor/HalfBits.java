@@ -53,8 +53,10 @@ final class HalfBits {
             toBits(values, first + done, bits, run);
             if (grid == DType.FLOAT16) {
                 signedAddends(run);
+                asFloats.get(0, sums, 0, run);
                 fromBits(powers, addends, 0, run);
-                addAndSubtract(values, first + done, run);
+                addAndSubtract(run);
+                System.arraycopy(sums, 0, values, first + done, run);
             } else {
                 roundToBfloat16(run);
                 fromBits(bits, values, first + done, run);
@@ -126,12 +128,15 @@ final class HalfBits {
         return OVERFLOW + (below & (below >> 31));
     }
 
-    /** The product with 0 gives a zero the sign that it had: the difference before it is -0, to which +0 or -0 is added. */
-    private void addAndSubtract(float[] values, int first, int count) {
+    /**
+     * The product with 0 gives a zero the sign that it had: the difference before it is -0, to which +0 or -0 is added. Both arrays
+     * are read from the same index on, or the JIT would not make vector instructions of it.
+     */
+    private void addAndSubtract(int count) {
         for (int i = 0; i < count; i++) {
             float addend = addends[i];
-            float rounded = -(addend - (values[first + i] + addend));
-            values[first + i] = rounded * TO_INFINITY * (1 / TO_INFINITY) + addend * 0f;
+            float rounded = -(addend - (sums[i] + addend));
+            sums[i] = rounded * TO_INFINITY * (1 / TO_INFINITY) + addend * 0f;
         }
     }
 

@@ -1,6 +1,7 @@
 package io.hvd.optimizer;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 
 /**
@@ -21,17 +22,25 @@ final class Buckets {
      * @param capBytes a group is closed when it holds this much; 0 means a quarter of everything, within bounds
      */
     Buckets(List<Parameter> parameters, long capBytes) {
+        this(parameters, capBytes, new BitSet());
+    }
+
+    /** @param apart parameters that share no group with the others */
+    Buckets(List<Parameter> parameters, long capBytes, BitSet apart) {
         bucketOf = new int[parameters.size()];
         long cap = capBytes > 0 ? capBytes : automaticCap(parameters);
-        long filled = cap;
+        int[] open = {-1, -1};
+        long[] filled = {cap, cap};
         for (int i = parameters.size() - 1; i >= 0; i--) {
-            if (filled >= cap) {
+            int kind = apart.get(i) ? 1 : 0;
+            if (filled[kind] >= cap) {
+                open[kind] = buckets.size();
                 buckets.add(new ArrayList<>());
-                filled = 0;
+                filled[kind] = 0;
             }
-            bucketOf[i] = buckets.size() - 1;
-            buckets.get(buckets.size() - 1).add(i);
-            filled += parameters.get(i).gradient().bytes();
+            bucketOf[i] = open[kind];
+            buckets.get(open[kind]).add(i);
+            filled[kind] += parameters.get(i).gradient().bytes();
         }
     }
 

@@ -30,6 +30,9 @@ public final class DistributedOptimizerBuilder {
     private long bucketBytes;
     private String scope = "gradient.";
     private int compareEvery = -1;
+    /** Null for none. */
+    private RangeControl rangeControl;
+
     private boolean settingsMayDiffer;
     private Map<String, Tensor> buffers = Map.of();
     /** Null for never. */
@@ -61,6 +64,15 @@ public final class DistributedOptimizerBuilder {
     /** Sets the type in which floating-point gradients travel. It has no effect with one rank. */
     public DistributedOptimizerBuilder compression(Compression kind) {
         this.compression = kind;
+        return this;
+    }
+
+    /**
+     * Has gradients that travel as float16 scaled into that format's range; for {@link Compression#FP16} and parameters in the host's memory. The
+     * default is not to. It costs two passes over the gradients in every step.
+     */
+    public DistributedOptimizerBuilder rangeControl(RangeControl control) {
+        this.rangeControl = Objects.requireNonNull(control, "range control");
         return this;
     }
 
@@ -199,14 +211,20 @@ public final class DistributedOptimizerBuilder {
         return check;
     }
 
-    GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check) {
+    /** Null where nothing is compressed. */
+    WireRange range(ProcessSet ranks, List<Parameter> parameters) {
+        if (rangeControl == null) {
+            return null;
+        }
+        OptimizerCheck.requireFloat16(op, compression);
+        return exchangesNothing(ranks) || ranks.size() == 1
+                ? null
+                : new WireRange(ranks, parameters, rangeControl, scope);
+    }
+
+    GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check, WireRange range) {
         return new GradientExchange(
-                allreduce(ranks),
-                parameters,
-                new Buckets(parameters, bucketBytes),
-                passesPerStep,
-                check,
-                exchangesNothing(ranks));
+                allreduce(ranks), parameters, bucketBytes, range, passesPerStep, check, exchangesNothing(ranks));
     }
 
     private GradientAllreduce allreduce(ProcessSet ranks) {

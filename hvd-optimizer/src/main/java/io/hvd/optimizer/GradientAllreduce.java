@@ -1,6 +1,7 @@
 package io.hvd.optimizer;
 
 import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
 import io.hvd.PreparedAllreduce;
 import io.hvd.ProcessSet;
 import java.util.List;
@@ -13,6 +14,11 @@ import java.util.List;
  * @param scope what the names of its tensors begin with
  */
 record GradientAllreduce(ProcessSet set, AllreduceOptions options, LocalReduction localReduction, String scope) {
+
+    /** The same for gradients that travel in their own type. */
+    GradientAllreduce uncompressed() {
+        return new GradientAllreduce(set, options.withCompression(Compression.NONE), localReduction, scope);
+    }
 
     /**
      * Prepares the allreduce of gradients that travel together.

@@ -17,10 +17,14 @@ import java.util.function.IntConsumer;
 final class GradientExchange implements GradientSource.Listener {
     private final GradientAllreduce allreduce;
     private final List<Parameter> parameters;
-    private final Buckets buckets;
+    private final long bucketBytes;
+    /** Null without range control. */
+    private final WireRange range;
+
+    private Buckets buckets;
     private final int[] passes;
     /** By bucket, the number of gradients that are not ready. */
-    private final int[] missing;
+    private int[] missing;
     /** By bucket; empty on a rank that exchanges nothing. */
     private final List<PreparedAllreduce> prepared = new ArrayList<>();
     /** Those that have been started in this step. */
@@ -33,21 +37,25 @@ final class GradientExchange implements GradientSource.Listener {
     private boolean local;
 
     /**
+     * @param bucketBytes see {@link Buckets}
+     * @param range null without range control
      * @param settingsCheck begins before the first gradients are sent
      * @param alone true if nothing is ever sent
      */
     GradientExchange(
             GradientAllreduce allreduce,
             List<Parameter> parameters,
-            Buckets buckets,
+            long bucketBytes,
+            WireRange range,
             int passesPerStep,
             SettingsCheck settingsCheck,
             boolean alone) {
         this.allreduce = allreduce;
         this.parameters = parameters;
-        this.buckets = buckets;
+        this.bucketBytes = bucketBytes;
+        this.range = range;
         this.passes = new int[parameters.size()];
-        this.missing = new int[buckets.count()];
+        makeBuckets();
         this.passesPerStep = passesPerStep;
         this.settingsCheck = settingsCheck;
         if (!alone) {
@@ -56,11 +64,28 @@ final class GradientExchange implements GradientSource.Listener {
         startOver();
     }
 
+    private void makeBuckets() {
+        buckets = range == null
+                ? new Buckets(parameters, bucketBytes)
+                : new Buckets(parameters, bucketBytes, range.wide());
+        missing = new int[buckets.count()];
+    }
+
+    /** How the gradients of a bucket travel, of which all do so alike. */
+    private GradientAllreduce allreduceOf(int bucket) {
+        boolean wide = range != null && range.wide().get(buckets.members(bucket).get(0));
+        return wide ? allreduce.uncompressed() : allreduce;
+    }
+
     private void prepare(int passCount) {
         List<PreparedAllreduce> fresh = new ArrayList<>();
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
-            fresh.add(allreduce.prepare(
-                    buckets.members(bucket).stream().map(parameters::get).toList(), passCount));
+            fresh.add(allreduceOf(bucket)
+                    .prepare(
+                            buckets.members(bucket).stream()
+                                    .map(parameters::get)
+                                    .toList(),
+                            passCount));
         }
         prepared.forEach(PreparedAllreduce::close);
         prepared.clear();
@@ -130,11 +155,18 @@ final class GradientExchange implements GradientSource.Listener {
 
     @Override
     public synchronized void ready(int parameter) {
+        leaving(parameter);
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
             settingsCheck.begin();
             prepared.get(bucket).start();
             started.add(prepared.get(bucket));
+        }
+    }
+
+    private void leaving(int parameter) {
+        if (range != null) {
+            range.leaving(parameter);
         }
     }
 
@@ -154,6 +186,7 @@ final class GradientExchange implements GradientSource.Listener {
             for (int parameter : buckets.members(bucket)) {
                 if (passes[parameter] < passesPerStep) {
                     stage.accept(parameter);
+                    leaving(parameter);
                 }
             }
         }
@@ -184,11 +217,24 @@ final class GradientExchange implements GradientSource.Listener {
                 first = first == null ? e : first;
             }
         }
+        arrived(first == null);
         if (first != null) {
             startOver();
             settingsCheck.startOver();
             throw first;
         }
         return new StepStats(bytes, hidden, System.nanoTime() - backwardEnded);
+    }
+
+    private synchronized void arrived(boolean all) {
+        if (range == null) {
+            return;
+        }
+        if (!all) {
+            range.undo();
+        } else if (range.arrived()) {
+            makeBuckets();
+            prepare(passesPerStep);
+        }
     }
 }
