@@ -36,6 +36,7 @@ class StaticStateTest {
             "io.hvd.backend.nccl.CudaPresence.process", "a library that has failed to load fails again",
             "io.hvd.backend.nccl.NcclPresence.presence", "a library that has failed to load fails again",
             "io.hvd.backend.nccl.RankGpu.CLEANER", "one thread gives back the memory of all tensors",
+            "io.hvd.tensor.HalfRuns.BITS", "each thread's memory for a conversion, worth nothing after it",
             "io.hvd.tensor.HalfRuns.kernels", "which library converts depends on what the process has loaded");
 
     /** Arrays that nobody writes into after they were made. */

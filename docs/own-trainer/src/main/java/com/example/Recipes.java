@@ -9,6 +9,7 @@ import io.hvd.optimizer.LocalReduction;
 import io.hvd.optimizer.Optimizer;
 import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.optimizer.reduce.PowerSgd;
+import io.hvd.optimizer.RangeControl;
 import io.hvd.optimizer.torch.SyncBatchNorm;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.optimizer.torch.TorchTensors;
@@ -55,6 +56,13 @@ final class Recipes {
     static DistributedOptimizer reduce(Optimizer inner) {
         GradientReducer plain = bucket -> bucket.average(bucket.byName()).thenApply(done -> bucket);
         return DistributedOptimizer.wrap(inner).reducer(plain).build();
+    }
+
+    static DistributedOptimizer keepInRange(Optimizer inner) {
+        return DistributedOptimizer.wrap(inner)
+                .compression(Compression.FP16)
+                .rangeControl(RangeControl.every(500)) // powers of two bring each gradient into float16's range
+                .build();
     }
 
     /** Batch norms over the batches of all ranks, and each rank with the optimizer state of its share of the parameters. */

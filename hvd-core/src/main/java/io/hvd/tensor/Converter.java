@@ -109,6 +109,41 @@ public final class Converter {
         }
     }
 
+    /**
+     * As {@link #pack} of the half type {@code grid}, but writes its numbers as float32, which the ranks that share a memory need not
+     * convert again.
+     */
+    void packRounded(Tensor from, long first, int count, ByteBuffer to, int at, DType grid, double scale) {
+        Buffer view = views.of(to, DType.FLOAT32);
+        int index = Bulk.index(DType.FLOAT32, at);
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            loadRounded(from, first + done, run, floats, 0, grid, scale);
+            Bulk.put(view, DType.FLOAT32, index + done, floats, 0, run);
+        }
+    }
+
+    /** As {@link #load}, otherwise as {@link #packRounded}. */
+    void loadRounded(Tensor from, long first, int count, float[] to, int at, DType grid, double scale) {
+        if (from.dtype() == DType.FLOAT32 && scale == 1.0) {
+            from.hostMemory().read(DType.FLOAT32, first, to, at, count);
+            HalfRuns.round(grid, to, at, count);
+            return;
+        }
+        Scale by = factor(scale);
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            Object block = block(from.dtype());
+            from.hostMemory().read(from.dtype(), first + done, block, run);
+            System.arraycopy(rounded(block, from.dtype(), grid, by, run), 0, to, at + done, run);
+        }
+    }
+
+    private float[] rounded(Object block, DType from, DType grid, Scale scale, int count) {
+        short[] narrow = (short[]) convert(block, from, grid, scale, count);
+        return toFloats(narrow, grid, count);
+    }
+
     /** Copies elements between two tensors of the same type, whose memory must not overlap unless it is the same. */
     public void copy(Tensor from, long first, Tensor to, long at, long count) {
         DType type = from.dtype();

@@ -13,13 +13,21 @@ public final class FlatView {
     private final List<Tensor> tensors;
     private final long[] starts;
     private final DType wire;
+    /** The half type to whose numbers elements are rounded when they are read; null if to none. */
+    private final DType grid;
+
     private final Converter converter;
     private final boolean converts;
 
     /** A view of tensors as one run of elements of the type {@code wire}. */
     public FlatView(List<Tensor> tensors, DType wire, Converter converter) {
+        this(tensors, wire, null, converter);
+    }
+
+    private FlatView(List<Tensor> tensors, DType wire, DType grid, Converter converter) {
         this.tensors = tensors;
         this.wire = wire;
+        this.grid = grid;
         this.converter = converter;
         this.starts = new long[tensors.size() + 1];
         boolean different = false;
@@ -30,11 +38,19 @@ public final class FlatView {
         this.converts = different;
     }
 
+    /**
+     * A view of float32 and float64 tensors as one run of float32, in which elements are read as the nearest numbers of a half
+     * type.
+     */
+    public static FlatView rounded(List<Tensor> tensors, DType grid, Converter converter) {
+        return new FlatView(tensors, DType.FLOAT32, grid, converter);
+    }
+
     /** A view of the output tensors: this one if they are the same, or a new one. */
     public FlatView of(List<Tensor> outputs) {
         for (int i = 0; i < tensors.size(); i++) {
             if (tensors.get(i) != outputs.get(i)) {
-                return new FlatView(outputs, wire, converter);
+                return new FlatView(outputs, wire, grid, converter);
             }
         }
         return this;
@@ -57,6 +73,13 @@ public final class FlatView {
 
     /** Fills {@code stage} from its start with {@code count} scaled elements, beginning at element {@code from}. */
     public void pack(long from, int count, ByteBuffer stage, double scale) {
+        if (grid != null) {
+            forEachPart(
+                    from,
+                    count,
+                    (tensor, first, run, at) -> converter.packRounded(tensor, first, run, stage, at, grid, scale));
+            return;
+        }
         forEachPart(
                 from, count, (tensor, first, run, at) -> converter.pack(tensor, first, run, stage, at, wire, scale));
     }
@@ -69,6 +92,15 @@ public final class FlatView {
 
     /** Fills {@code block}, an array of the wire type's kind, with {@code count} scaled elements from {@code from} on. */
     public void read(long from, int count, Object block, double scale) {
+        if (grid != null) {
+            float[] floats = (float[]) block;
+            forEachPart(
+                    from,
+                    count,
+                    (tensor, first, run, at) ->
+                            converter.loadRounded(tensor, first, run, floats, at / wire.bytes(), grid, scale));
+            return;
+        }
         forEachPart(
                 from,
                 count,
@@ -96,7 +128,7 @@ public final class FlatView {
             i++;
         }
         Tensor tensor = tensors.get(i);
-        boolean asItTravels = tensor == other.tensors.get(i) && tensor.dtype() == wire;
+        boolean asItTravels = grid == null && tensor == other.tensors.get(i) && tensor.dtype() == wire;
         if (!asItTravels || !(tensor.memory() instanceof BufferMemory direct)) {
             return null;
         }

@@ -17,8 +17,11 @@ final class HalfRuns {
     private static final MethodHandle NARROW = ofTheJdk("floatToFloat16", short.class, float.class);
     private static final MethodHandle WIDEN = ofTheJdk("float16ToFloat", float.class, short.class);
 
-    /** For fewer elements the call of a kernel costs more than it saves. */
+    /** For fewer elements the call of a kernel, or the way through other arrays, costs more than it saves. */
     private static final int WORTH_A_KERNEL = 128;
+
+    /** Each thread's memory for conversions by bits. */
+    private static final ThreadLocal<HalfBits> BITS = ThreadLocal.withInitial(HalfBits::new);
 
     /** Null as long as no library offers any. */
     private static volatile ThreadLocal<HalfKernel> kernels;
@@ -79,6 +82,35 @@ final class HalfRuns {
         }
     }
 
+    /**
+     * Replaces floats by the nearest numbers that a 16-bit format has, as the way to halves and back does.
+     *
+     * @param first index of the first of them
+     */
+    static void round(DType grid, float[] values, int first, int count) {
+        if (grid == DType.FLOAT16 && NARROW != null) {
+            roundByJdk(values, first, first + count);
+        } else if (count >= WORTH_A_KERNEL) {
+            BITS.get().round(grid, values, first, count);
+        } else {
+            for (int i = first; i < first + count; i++) {
+                values[i] = grid == DType.FLOAT16
+                        ? HalfFloat.fromFloat16(HalfFloat.toFloat16(values[i]))
+                        : HalfFloat.fromBfloat16(HalfFloat.toBfloat16(values[i]));
+            }
+        }
+    }
+
+    private static void roundByJdk(float[] values, int first, int end) {
+        try {
+            for (int i = first; i < end; i++) {
+                values[i] = (float) WIDEN.invokeExact((short) NARROW.invokeExact(values[i]));
+            }
+        } catch (Throwable cause) {
+            throw unexpected(cause);
+        }
+    }
+
     private static void toFloat16ByJdk(float[] from, short[] to, int count) {
         try {
             for (int i = 0; i < count; i++) {
@@ -110,6 +142,10 @@ final class HalfRuns {
             kernel.narrow(from, to, count);
             return;
         }
+        if (count >= WORTH_A_KERNEL) {
+            BITS.get().toFloat16(from, to, count);
+            return;
+        }
         for (int i = 0; i < count; i++) {
             to[i] = HalfFloat.toFloat16(from[i]);
         }
@@ -128,6 +164,10 @@ final class HalfRuns {
     }
 
     private static void toBfloat16(float[] from, short[] to, int count) {
+        if (count >= WORTH_A_KERNEL) {
+            BITS.get().toBfloat16(from, to, count);
+            return;
+        }
         for (int i = 0; i < count; i++) {
             to[i] = HalfFloat.toBfloat16(from[i]);
         }

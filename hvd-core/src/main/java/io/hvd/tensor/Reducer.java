@@ -49,7 +49,7 @@ public final class Reducer {
      */
     public void reduce(
             ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target, Own own) {
-        boolean byKernel = kernelSum.takes(op, type, sources, count, target);
+        boolean byKernel = own.grid() == null && kernelSum.takes(op, type, sources, count, target);
         int done = 0;
         while (done < count) {
             int run = byKernel ? kernelSum.reduce(type, sources, first + done, count - done, target, own) : 0;
@@ -79,6 +79,11 @@ public final class Reducer {
          * The scale for the result, applied before it is written; for a half type to the float32 before it is rounded.
          */
         Scale scale();
+
+        /** The half type to whose numbers a result in float32 is rounded; null if it is not. */
+        default DType grid() {
+            return null;
+        }
 
         /** Receives the result; {@code block} must not be changed. */
         void write(int first, int count, Object block);
@@ -125,6 +130,9 @@ public final class Reducer {
             combine(op, type, accumulator, operand, run);
         }
         Converter.scaleInPlace(accumulator, type, own.scale(), run);
+        if (own.grid() != null) {
+            HalfRuns.round(own.grid(), (float[]) accumulator, 0, run);
+        }
         put(accumulator, type, first, run, target);
         own.write(first, run, accumulator);
     }

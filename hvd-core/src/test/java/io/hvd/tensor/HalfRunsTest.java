@@ -2,6 +2,7 @@ package io.hvd.tensor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
@@ -27,6 +28,8 @@ class HalfRunsTest {
             HalfRuns.fromHalf(DType.FLOAT16, halves, floats, BLOCK);
             HalfRuns.toHalf(DType.BFLOAT16, floats, halves, BLOCK);
             HalfRuns.fromHalf(DType.BFLOAT16, halves, floats, BLOCK);
+            HalfRuns.round(DType.FLOAT16, floats, 0, BLOCK);
+            HalfRuns.round(DType.BFLOAT16, floats, 0, BLOCK);
         }
     }
 
@@ -50,6 +53,14 @@ class HalfRunsTest {
         }
     }
 
+    /** By the way to the half and back; any NaN is as good as another. */
+    private static void requireRounded(DType type, float value, float found) {
+        float expected = one(type, one(type, value));
+        if (Float.floatToIntBits(found) != Float.floatToIntBits(expected)) {
+            assertThat(found).as("%a rounded to %s", value, type).isEqualTo(expected);
+        }
+    }
+
     private static void requireSame(DType type, short half, float found) {
         float expected = one(type, half);
         int difference = Float.floatToRawIntBits(found) ^ Float.floatToRawIntBits(expected);
@@ -60,6 +71,11 @@ class HalfRunsTest {
     }
 
     private static void requireAllSame(DType type, float[] values) {
+        float[] rounded = values.clone();
+        HalfRuns.round(type, rounded, 0, values.length);
+        for (int i = 0; i < values.length; i++) {
+            requireRounded(type, values[i], rounded[i]);
+        }
         short[] halves = new short[values.length];
         HalfRuns.toHalf(type, values, halves, values.length);
         for (int i = 0; i < values.length; i++) {
@@ -150,6 +166,14 @@ class HalfRunsTest {
             HalfRuns.fromHalf(type, new short[BLOCK], floats, count);
             assertThat(halves[count]).as("%d of %s", count, type).isEqualTo((short) 1);
             assertThat(floats[count]).as("%d of %s", count, type).isEqualTo(-1);
+            Arrays.fill(floats, 0.1f);
+            HalfRuns.round(type, floats, 1, Math.max(0, count - 1));
+            float rounded = one(type, one(type, 0.1f));
+            for (int i = 0; i <= BLOCK; i++) {
+                assertThat(floats[i])
+                        .as("%d of %d of %s", i, count, type)
+                        .isEqualTo(i > 0 && i < count ? rounded : 0.1f);
+            }
         }
     }
 }

@@ -34,6 +34,9 @@ public final class DistributedOptimizer implements Optimizer {
     /** The index of each parameter in {@link #parameters}, by its name. */
     private final Map<String, Integer> places = new HashMap<>();
 
+    /** Null without range control. */
+    private final WireRange range;
+
     private final GradientExchange exchange;
     private final StepRules rules;
     private final boolean alone;
@@ -63,7 +66,8 @@ public final class DistributedOptimizer implements Optimizer {
         this.adasum = builder.adasum(set, parameters);
         this.alone = builder.exchangesNothing(set);
         this.settingsCheck = builder.settingsCheck(set);
-        this.exchange = builder.exchange(set, parameters, settingsCheck);
+        this.range = builder.range(set, parameters);
+        this.exchange = builder.exchange(set, parameters, settingsCheck, range);
         this.rules = new StepRules(inner, set, parameters, exchange);
         this.buffers = builder.modelBuffers(set);
         this.guard = builder.guard(set, parameters, buffers);
@@ -393,6 +397,11 @@ public final class DistributedOptimizer implements Optimizer {
         if (!isRoot) {
             whole.loadState(state);
         }
+    }
+
+    /** What {@link DistributedOptimizerBuilder#rangeControl} has seen; all zeros without it. To be read between steps. */
+    public RangeStats rangeStats() {
+        return range == null ? RangeStats.NONE : range.stats();
     }
 
     /** Figures about the communication of the last step. */

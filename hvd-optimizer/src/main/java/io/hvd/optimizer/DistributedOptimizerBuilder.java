@@ -40,6 +40,9 @@ public final class DistributedOptimizerBuilder {
 
     private String scope = "gradient.";
     private int compareEvery = -1;
+    /** Null for none. */
+    private RangeControl rangeControl;
+
     private boolean settingsMayDiffer;
     private Map<String, Tensor> buffers = Map.of();
     /** Null for never. */
@@ -71,6 +74,15 @@ public final class DistributedOptimizerBuilder {
     /** Sets the type in which floating-point gradients travel. It has no effect with one rank. */
     public DistributedOptimizerBuilder compression(Compression kind) {
         this.compression = kind;
+        return this;
+    }
+
+    /**
+     * Has gradients that travel as float16 scaled into that format's range; for {@link Compression#FP16} and parameters in the host's memory. The
+     * default is not to. It costs two passes over the gradients in every step.
+     */
+    public DistributedOptimizerBuilder rangeControl(RangeControl control) {
+        this.rangeControl = Objects.requireNonNull(control, "range control");
         return this;
     }
 
@@ -258,11 +270,23 @@ public final class DistributedOptimizerBuilder {
         return all;
     }
 
-    GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check) {
+    /** Null where nothing is compressed. */
+    WireRange range(ProcessSet ranks, List<Parameter> parameters) {
+        if (rangeControl == null) {
+            return null;
+        }
+        OptimizerCheck.requireFloat16(op, compression);
+        return exchangesNothing(ranks) || ranks.size() == 1
+                ? null
+                : new WireRange(ranks, parameters, alwaysFp32(), rangeControl, scope);
+    }
+
+    GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check, WireRange range) {
         return new GradientExchange(
-                reduction(ranks, parameters),
+                reduction(ranks, parameters, range),
                 parameters,
                 buckets(parameters),
+                range,
                 passesPerStep,
                 check,
                 exchangesNothing(ranks));
@@ -278,23 +302,24 @@ public final class DistributedOptimizerBuilder {
                 : new Buckets(parameters, bucketBytes);
     }
 
-    private GradientReduction reduction(ProcessSet ranks, List<Parameter> parameters) {
+    private GradientReduction reduction(ProcessSet ranks, List<Parameter> parameters, WireRange range) {
+        Predicate<Parameter> ownType = range == null ? alwaysFp32() : alwaysFp32().or(range::isWide);
         if (op == ReduceOp.ADASUM) {
-            return allreduce(ranks, AllreduceOptions.average());
+            return new GradientAllreduce(ranks, AllreduceOptions.average(), localReduction, ownType, scope);
         }
         AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
         if (reducer != null) {
             OptimizerCheck.requireReducible(reducer, parameters, asked, alwaysFp32 != null);
         }
-        if (ranks.size() == 1) {
-            return allreduce(ranks, AllreduceOptions.of(op));
+        if (reducer != null && ranks.size() > 1) {
+            return new ReducedGradients(ranks, reducer, localReduction, scope);
         }
-        return reducer != null ? new ReducedGradients(ranks, reducer, localReduction, scope) : allreduce(ranks, asked);
+        AllreduceOptions options = ranks.size() == 1 ? AllreduceOptions.of(op) : asked;
+        return new GradientAllreduce(ranks, options, localReduction, ownType, scope);
     }
 
-    private GradientAllreduce allreduce(ProcessSet ranks, AllreduceOptions options) {
-        Predicate<Parameter> these = alwaysFp32 != null ? alwaysFp32 : parameter -> false;
-        return new GradientAllreduce(ranks, options, localReduction, these, scope);
+    private Predicate<Parameter> alwaysFp32() {
+        return alwaysFp32 != null ? alwaysFp32 : parameter -> false;
     }
 
     ModelBuffers modelBuffers(ProcessSet ranks) {

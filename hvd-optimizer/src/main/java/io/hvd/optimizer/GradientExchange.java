@@ -17,6 +17,9 @@ final class GradientExchange implements GradientSource.Listener {
     private final GradientReduction reduction;
     private final List<Parameter> parameters;
     private final Buckets buckets;
+    /** Null without range control. */
+    private final WireRange range;
+
     private final int[] passes;
     /** By bucket, the number of gradients that are not ready. */
     private final int[] missing;
@@ -35,6 +38,7 @@ final class GradientExchange implements GradientSource.Listener {
     private boolean local;
 
     /**
+     * @param range null without range control
      * @param settingsCheck begins before the first gradients are sent
      * @param alone true if nothing is ever sent
      */
@@ -42,12 +46,14 @@ final class GradientExchange implements GradientSource.Listener {
             GradientReduction reduction,
             List<Parameter> parameters,
             Buckets buckets,
+            WireRange range,
             int passesPerStep,
             SettingsCheck settingsCheck,
             boolean alone) {
         this.reduction = reduction;
         this.parameters = parameters;
         this.buckets = buckets;
+        this.range = range;
         this.passes = new int[parameters.size()];
         this.missing = new int[buckets.count()];
         this.passesPerStep = passesPerStep;
@@ -140,11 +146,18 @@ final class GradientExchange implements GradientSource.Listener {
 
     @Override
     public synchronized void ready(int parameter) {
+        leaving(parameter);
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
             settingsCheck.begin();
             prepared.get(bucket).start(steps);
             started.add(prepared.get(bucket));
+        }
+    }
+
+    private void leaving(int parameter) {
+        if (range != null) {
+            range.leaving(parameter);
         }
     }
 
@@ -164,6 +177,7 @@ final class GradientExchange implements GradientSource.Listener {
             for (int parameter : buckets.members(bucket)) {
                 if (passes[parameter] < passesPerStep) {
                     stage.accept(parameter);
+                    leaving(parameter);
                 }
             }
         }
@@ -196,11 +210,23 @@ final class GradientExchange implements GradientSource.Listener {
                 first = first == null ? e : first;
             }
         }
+        arrived(first == null);
         if (first != null) {
             startOver();
             settingsCheck.startOver();
             throw first;
         }
         return new StepStats(bytes, hidden, sent, System.nanoTime() - backwardEnded);
+    }
+
+    private synchronized void arrived(boolean all) {
+        if (range == null) {
+            return;
+        }
+        if (!all) {
+            range.undo();
+        } else if (range.arrived()) {
+            prepare(passesPerStep);
+        }
     }
 }

@@ -103,6 +103,13 @@ final class OptimizerCheck {
         }
     }
 
+    static void requireFloat16(ReduceOp op, Compression compression) {
+        if (compression != Compression.FP16 || op == ReduceOp.ADASUM) {
+            throw misuse("rangeControl(...) keeps gradients within the range of Compression.FP16, found compression "
+                    + compression + " with " + op + "; other formats have float32's range");
+        }
+    }
+
     /** With ADASUM no gradient travels, so what says how gradients travel has no meaning. */
     static void requirePlainAdasum(
             Optimizer inner,

@@ -32,7 +32,7 @@ final class OneLevelAllreduce implements SegmentAllreduce {
 
     @Override
     public boolean run(List<Tensor> inputs, List<Tensor> outputs, Reduction how) {
-        SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how, FEW_BYTES);
+        SegmentPass pass = SegmentPass.onOneHost(rounds, converter, reducer, inputs, outputs, how, FEW_BYTES);
         return pass.isFew() ? inOneStep(pass) : inRounds(pass);
     }
 
@@ -88,7 +88,7 @@ final class OneLevelAllreduce implements SegmentAllreduce {
         boolean isRoot = segment.rank() == root;
         List<Tensor> inputs = List.of(input);
         List<Tensor> outputs = isRoot ? List.of(output) : inputs;
-        SegmentPass pass = new SegmentPass(rounds, converter, reducer, inputs, outputs, how, FEW_BYTES);
+        SegmentPass pass = SegmentPass.onOneHost(rounds, converter, reducer, inputs, outputs, how, FEW_BYTES);
         long from = 0;
         for (int count = pass.chunk(from); count > 0; count = pass.chunk(from)) {
             pass.packForOthers(from, count);

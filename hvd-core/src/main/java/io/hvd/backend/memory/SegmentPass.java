@@ -4,6 +4,7 @@ import io.hvd.backend.memory.Places.Place;
 import io.hvd.spi.Activities;
 import io.hvd.spi.Reduction;
 import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
 import io.hvd.tensor.FlatView;
 import io.hvd.tensor.Reducer;
 import io.hvd.tensor.Scale;
@@ -22,6 +23,11 @@ final class SegmentPass {
     private final FlatView source;
     private final FlatView target;
     private final Reduction how;
+    /** The type of the elements in the segment. */
+    private final DType staged;
+    /** The half type to whose numbers they are rounded there, see {@link #onOneHost}; null if to none. */
+    private final DType grid;
+
     private final int fewBytes;
     /**
      * Whether the owner of a slice scales the result, which all ranks then copy. This is not possible where a step that
@@ -30,7 +36,11 @@ final class SegmentPass {
      */
     private final boolean ownerScales;
 
-    /** @param fewBytes a chunk of at most so many bytes is not divided into slices */
+    /**
+     * The pass of tensors whose result also travels beyond the segment, in the type in which it lies there.
+     *
+     * @param fewBytes a chunk of at most so many bytes is not divided into slices
+     */
     SegmentPass(
             Rounds rounds,
             Converter converter,
@@ -39,19 +49,61 @@ final class SegmentPass {
             List<Tensor> outputs,
             Reduction how,
             int fewBytes) {
+        this(rounds, new FlatView(inputs, how.wire(), converter), null, reducer, outputs, how, fewBytes);
+    }
+
+    private SegmentPass(
+            Rounds rounds,
+            FlatView source,
+            DType grid,
+            Reducer reducer,
+            List<Tensor> outputs,
+            Reduction how,
+            int fewBytes) {
         this.rounds = rounds;
         this.segment = rounds.segment();
         this.reducer = reducer;
-        this.source = new FlatView(inputs, how.wire(), converter);
+        this.source = source;
         this.target = source.of(outputs);
         this.how = how;
+        this.staged = source.wire();
+        this.grid = grid;
         this.fewBytes = fewBytes;
         this.ownerScales = !how.wire().isHalf() && !target.converts();
     }
 
+    /**
+     * The pass of tensors that go nowhere else. Where they are compressed to a half type, its numbers lie in the segment as float32: to
+     * round them takes less time than to convert them to 16 bits and, once for every reader, back, and memory is fast. The
+     * results have the same bits. A batch with tensors that are of a half type themselves lies there in that type.
+     */
+    static SegmentPass onOneHost(
+            Rounds rounds,
+            Converter converter,
+            Reducer reducer,
+            List<Tensor> inputs,
+            List<Tensor> outputs,
+            Reduction how,
+            int fewBytes) {
+        if (!how.wire().isHalf() || anyIsHalf(inputs)) {
+            return new SegmentPass(rounds, converter, reducer, inputs, outputs, how, fewBytes);
+        }
+        FlatView rounded = FlatView.rounded(inputs, how.wire(), converter);
+        return new SegmentPass(rounds, rounded, how.wire(), reducer, outputs, how, fewBytes);
+    }
+
+    private static boolean anyIsHalf(List<Tensor> tensors) {
+        for (int i = 0; i < tensors.size(); i++) {
+            if (tensors.get(i).dtype().isHalf()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** This rank's slice of a chunk. */
     private Slice slice(int count) {
-        return Slice.ofRank(segment.rank(), segment.ranks(), count, how.wire(), fewBytes);
+        return Slice.ofRank(segment.rank(), segment.ranks(), count, staged, fewBytes);
     }
 
     long elements() {
@@ -59,12 +111,12 @@ final class SegmentPass {
     }
 
     boolean isFew() {
-        return elements() * how.wire().bytes() <= fewBytes;
+        return elements() * staged.bytes() <= fewBytes;
     }
 
     /** Number of elements of the chunk that begins there; 0 at the end. */
     int chunk(long from) {
-        return (int) Math.min(segment.stageBytes() / how.wire().bytes(), elements() - from);
+        return (int) Math.min(segment.stageBytes() / staged.bytes(), elements() - from);
     }
 
     /** Packs a chunk onto this rank's stage, in the next round. */
@@ -81,7 +133,7 @@ final class SegmentPass {
     }
 
     private void pack(long from, int count, Slice left) {
-        ByteBuffer stage = rounds.next(count * how.wire().bytes());
+        ByteBuffer stage = rounds.next(count * staged.bytes());
         long begun = rounds.activities().begin();
         source.pack(from, left.first(), stage, how.prescale());
         source.pack(from + left.end(), count - left.end(), behind(stage, left.end()), how.prescale());
@@ -90,7 +142,7 @@ final class SegmentPass {
     }
 
     private ByteBuffer behind(ByteBuffer stage, int elements) {
-        int bytes = elements * how.wire().bytes();
+        int bytes = elements * staged.bytes();
         return stage.slice(bytes, stage.capacity() - bytes).order(stage.order());
     }
 
@@ -118,12 +170,12 @@ final class SegmentPass {
     }
 
     private Place place(long round, int count) {
-        return segment.place(round, count * how.wire().bytes());
+        return segment.place(round, count * staged.bytes());
     }
 
     private void combine(Place place, Slice mine, ByteBuffer into, Reducer.Own own) {
         long begun = rounds.activities().begin();
-        reducer.reduce(how.op(), how.wire(), place.stages(), mine.first(), mine.count(), into, own);
+        reducer.reduce(how.op(), staged, place.stages(), mine.first(), mine.count(), into, own);
         rounds.activities().end("SHM_ALLREDUCE", begun);
     }
 
@@ -152,6 +204,11 @@ final class SegmentPass {
         @Override
         public Scale scale() {
             return Scale.ONE;
+        }
+
+        @Override
+        public DType grid() {
+            return grid;
         }
 
         @Override

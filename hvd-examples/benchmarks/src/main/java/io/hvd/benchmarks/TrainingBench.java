@@ -13,11 +13,13 @@ import java.util.function.Consumer;
 /**
  * Times the training of images: hvd against LibTorch in processes that do not communicate, against LibTorch in
  * processes that only wait for each other after each step, against LibTorch's DDP reducer on Gloo, and against hvd on
- * one rank. All but the last one take turns within the same processes, and each turn of hvd is compared with the
+ * one rank; and hvd with gradients as float16, without and with range control, against hvd. All but the last one take turns within the same processes, and each turn of hvd is compared with the
  * opponent's turn that follows it.
  */
 final class TrainingBench implements Benchmark {
     private static final String HVD = "hvd";
+    private static final String FP16 = "fp16";
+    private static final String FP16_RANGE = "fp16-range";
     private static final String PLAIN = "plain";
     private static final String MEETING = "meeting";
     private static final String DDP = "ddp";
@@ -76,7 +78,7 @@ final class TrainingBench implements Benchmark {
 
         void launchAll(List<Integer> ranks, Progress progress) throws IOException, InterruptedException {
             for (int count : ranks) {
-                List<String> ways = count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, PLAIN, MEETING, DDP);
+                List<String> ways = count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, FP16, FP16_RANGE, PLAIN, MEETING, DDP);
                 progress.say(net + ", " + count + " ranks");
                 Samples run = Launch.mpirun(
                         count,
@@ -99,6 +101,9 @@ final class TrainingBench implements Benchmark {
                 String alone = count == 1 ? "without-hvd" : count + "-processes-without-communication";
                 results.add(result(count, torch + "[" + alone + "]", PLAIN + count));
                 if (count > 1) {
+                    for (String way : List.of(FP16, FP16_RANGE)) {
+                        results.add(result("-" + way, count, way + count, "hvd[uncompressed]", HVD + count));
+                    }
                     results.add(result(count, torch + "[" + alone + ",in-step]", MEETING + count));
                     results.add(result(count, torch + "[ddp-reducer,gloo]", DDP + count));
                 }
@@ -111,12 +116,16 @@ final class TrainingBench implements Benchmark {
 
         /** A result with the interval of the ratios of neighbouring turns. */
         private Result result(int ranks, String opponent, String theirs) {
-            Spread mine = Spread.of(micros.get(HVD + ranks));
+            return result("", ranks, HVD + ranks, opponent, theirs);
+        }
+
+        private Result result(String suffix, int ranks, String ours, String opponent, String theirs) {
+            Spread mine = Spread.of(micros.get(ours));
             Spread other = Spread.of(micros.get(theirs));
-            Spread ratios = ratios(micros.get(HVD + ranks), micros.get(theirs));
+            Spread ratios = ratios(micros.get(ours), micros.get(theirs));
             int theirRanks = theirs.equals(HVD + 1) ? 1 : ranks;
             return new Result(
-                            "training-" + net.name().toLowerCase(Locale.ROOT),
+                            "training-" + net.name().toLowerCase(Locale.ROOT) + suffix,
                             ranks,
                             net.bytes(),
                             mine,

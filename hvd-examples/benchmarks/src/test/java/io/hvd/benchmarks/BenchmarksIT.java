@@ -115,6 +115,7 @@ class BenchmarksIT {
                         "torch-N[2-processes-without-communication]",
                         "torch-N[2-processes-without-communication,in-step]",
                         "torch-N[ddp-reducer,gloo]",
+                        "hvd[uncompressed]",
                         "hvd[1-rank,ratio=efficiency]");
     }
 

@@ -1,13 +1,17 @@
 package io.hvd.benchmarks.rank;
 
+import io.hvd.Compression;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.examples.image.ImageClassifier;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.DistributedOptimizerBuilder;
+import io.hvd.optimizer.RangeControl;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.spi.StartupHook;
 import java.nio.file.Path;
 import java.util.ServiceLoader;
+import java.util.function.UnaryOperator;
 import org.bytedeco.openblas.global.openblas_nolapack;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
@@ -56,10 +60,16 @@ interface Trainer extends AutoCloseable {
         }
     }
 
-    /** @param way {@code hvd}, {@code ddp}, {@code plain} or {@code meeting} */
+    /** @param way {@code hvd}, {@code fp16}, {@code fp16-range}, {@code ddp}, {@code plain} or {@code meeting} */
     static Trainer of(String way, Net kind, Path folder) {
         return switch (way) {
-            case "hvd" -> new WithHvd(kind);
+            case "hvd" -> new WithHvd(kind, way, wrapped -> wrapped);
+            case "fp16" -> new WithHvd(kind, way, wrapped -> wrapped.compression(Compression.FP16));
+            case "fp16-range" ->
+                new WithHvd(
+                        kind,
+                        way,
+                        wrapped -> wrapped.compression(Compression.FP16).rangeControl(RangeControl.every(1000)));
             case "ddp" -> new WithDdp(kind, folder);
             case "plain" -> new Plain(kind);
             case "meeting" -> new InStep(kind, folder);
@@ -129,10 +139,10 @@ interface Trainer extends AutoCloseable {
         private final Model model;
         private final DistributedOptimizer optimizer;
 
-        WithHvd(Net kind) {
+        WithHvd(Net kind, String scope, UnaryOperator<DistributedOptimizerBuilder> settings) {
             model = new Model(kind);
-            optimizer = DistributedOptimizer.wrap(new TorchOptimizer(model.sgd, model.net.named_parameters()))
-                    .build();
+            var wrapped = DistributedOptimizer.wrap(new TorchOptimizer(model.sgd, model.net.named_parameters()));
+            optimizer = settings.apply(wrapped.scope(scope)).build();
             optimizer.broadcastParameters(0);
         }
 

@@ -1,0 +1,93 @@
+package io.hvd.optimizer;
+
+import io.hvd.tensor.Converter;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Scale;
+import io.hvd.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** Multiplies gradients in the host's memory by powers of two and looks at what they become, piece by piece. Not thread-safe. */
+final class GradientScan {
+    private static final int PIECE = 1 << 11;
+    /** Half of the least float16 above zero, which is rounded to the even one of its neighbours, to zero. */
+    private static final double VANISHES = 0x1p-25;
+
+    private final Converter converter = new Converter();
+    private final ByteBuffer stage =
+            ByteBuffer.allocateDirect(PIECE * Double.BYTES).order(ByteOrder.nativeOrder());
+    private final float[] floats = new float[PIECE];
+    private final double[] doubles = new double[PIECE];
+
+    /** Whether elements of this type are wider than float16. */
+    static boolean takes(DType type) {
+        return type == DType.FLOAT32 || type == DType.FLOAT64;
+    }
+
+    /**
+     * @param maximum the greatest finite magnitude before the multiplication
+     * @param vanishing number of elements that are not zero and too small for float16 after it
+     */
+    record Seen(double maximum, long vanishing) {}
+
+    /** Multiplies by 2^exponent, and says whether all products are finite. */
+    boolean multiply(Tensor gradient, int exponent) {
+        boolean finite = true;
+        for (long from = 0; from < gradient.elements(); from += PIECE) {
+            int count = (int) Math.min(PIECE, gradient.elements() - from);
+            pass(gradient, from, count, exponent);
+            finite &= gradient.dtype() == DType.FLOAT64 ? doublesAreFinite(count) : floatsAreFinite(count);
+        }
+        return finite;
+    }
+
+    /** Multiplies by 2^exponent. */
+    Seen multiplyAndLook(Tensor gradient, int exponent) {
+        double maximum = 0;
+        long vanishing = 0;
+        for (long from = 0; from < gradient.elements(); from += PIECE) {
+            int count = (int) Math.min(PIECE, gradient.elements() - from);
+            pass(gradient, from, count, exponent);
+            for (int i = 0; i < count; i++) {
+                double magnitude = Math.abs(gradient.dtype() == DType.FLOAT64 ? doubles[i] : floats[i]);
+                if (magnitude > maximum && magnitude < Double.POSITIVE_INFINITY) {
+                    maximum = magnitude;
+                }
+                if (magnitude <= VANISHES && magnitude > 0) {
+                    vanishing++;
+                }
+            }
+        }
+        return new Seen(maximum * Math.scalb(1.0, -exponent), vanishing);
+    }
+
+    /** Multiplies a piece, which then is in the array of its type. */
+    private void pass(Tensor gradient, long from, int count, int exponent) {
+        converter.pack(gradient, from, count, stage, 0, gradient.dtype(), Math.scalb(1.0, exponent));
+        if (gradient.dtype() == DType.FLOAT64) {
+            stage.asDoubleBuffer().get(doubles, 0, count);
+        } else {
+            stage.asFloatBuffer().get(floats, 0, count);
+        }
+        if (exponent != 0) {
+            converter.unpack(stage, 0, gradient.dtype(), gradient, from, count, Scale.ONE);
+        }
+    }
+
+    /** A sum of products with zero is zero, unless one of the numbers is not finite: a loop without a branch. */
+    private boolean floatsAreFinite(int count) {
+        float zero = 0;
+        for (int i = 0; i < count; i++) {
+            zero += floats[i] * 0;
+        }
+        return zero == 0;
+    }
+
+    private boolean doublesAreFinite(int count) {
+        double zero = 0;
+        for (int i = 0; i < count; i++) {
+            zero += doubles[i] * 0;
+        }
+        return zero == 0;
+    }
+}
