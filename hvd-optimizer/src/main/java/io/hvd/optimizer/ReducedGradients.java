@@ -55,11 +55,11 @@ final class ReducedGradients implements GradientReduction {
         this.limit = limit;
         this.joins = set.joins();
         this.thread = new ThreadPoolExecutor(
-                0, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), ReducedGradients::newThread);
+                0, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), this::newThread);
     }
 
-    private static Thread newThread(Runnable work) {
-        Thread thread = new Thread(work, "hvd-reducer");
+    private Thread newThread(Runnable work) {
+        Thread thread = new Thread(work, "hvd-reducer-" + set.ranks().get(set.rank()));
         thread.setDaemon(true);
         return thread;
     }

@@ -3,10 +3,15 @@ package io.hvd.optimizer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.reduce.Int8;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -90,6 +95,21 @@ class OptimizerCheckTest {
         assertThat(options.postscale()).isEqualTo(4.0);
         assertThat(options.op()).isEqualTo(ReduceOp.AVERAGE);
         assertThat(options.compression()).isEqualTo(Compression.FP16);
+    }
+
+    @Test
+    void gradientsThatAReducerCannotReadAreRefusedByName() {
+        Tensor onGpu = Tensor.onDevice(4096, Device.cuda(0), 0, DType.FLOAT32, Shape.of(2));
+        for (Tensor gradient : List.of(onGpu, Tensor.of(1, 2))) {
+            assertThatThrownBy(() -> OptimizerCheck.requireReducible(
+                            new Int8(),
+                            List.of(parameter("b", 1, 1), new Parameter("w", gradient, gradient)),
+                            AllreduceOptions.average(),
+                            false))
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNSUPPORTED))
+                    .hasMessageContainingAll("Int8", "\"w\"", gradient.toString(), "in the host's memory");
+        }
     }
 
     private static void refused(ThrowingCallable call, String... facts) {

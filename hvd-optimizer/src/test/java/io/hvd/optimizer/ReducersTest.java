@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.hvd.Hvd;
 import io.hvd.RankBody;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.reduce.GradientReducer;
+import io.hvd.optimizer.reduce.Int8;
 import io.hvd.optimizer.reduce.PowerSgd;
 import io.hvd.optimizer.reduce.Threshold;
 import io.hvd.optimizer.reduce.TopK;
+import io.hvd.tensor.Shape;
 import java.util.List;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -28,6 +31,30 @@ class ReducersTest extends ReducerAverages {
                 .as("400 < 10,000")
                 .isTrue();
         assertThat(PowerSgd.Settings.ofRank(1).compresses(2, 2)).as("8 > 4").isFalse();
+    }
+
+    @Test
+    void parametersMayHaveTheNamesOfTheCollectives() {
+        Hvd.spawn(2, hvd -> {
+            for (GradientReducer reducer :
+                    List.of(new PowerSgd(PowerSgd.Settings.ofRank(1).startingAt(0)), new TopK(0.1), new Int8())) {
+                ArrayParameters parameters =
+                        new ArrayParameters().add("matrix", new float[144], new float[144], Shape.of(12, 12));
+                float[] gradient = {2 * hvd.rank()};
+                List.of("p", "q", "sparse", "shares", "averages")
+                        .forEach(name -> parameters.add(name, new float[1], gradient.clone()));
+                DistributedOptimizer.wrap(new Sgd(parameters, 1))
+                        .reducer(reducer)
+                        .build()
+                        .synchronize();
+                parameters.list().stream()
+                        .skip(1)
+                        .forEach(parameter -> assertThat(parameter.gradient().item())
+                                .as(parameter.name())
+                                .isEqualTo(1));
+            }
+            return null;
+        });
     }
 
     @Test

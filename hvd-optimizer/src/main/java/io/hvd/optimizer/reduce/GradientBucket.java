@@ -162,7 +162,7 @@ public final class GradientBucket {
         /** A collective has been started. */
         void started(Handle handle);
 
-        /** So many bytes have been given to a collective. */
+        /** A collective has got this number of bytes. */
         void sent(long bytes);
     }
 }

@@ -39,8 +39,7 @@ public final class Int8 implements GradientReducer {
                 plain.put(name, tensor);
             }
         });
-        CompletableFuture<Void> uncompressed =
-                plain.isEmpty() ? CompletableFuture.completedFuture(null) : bucket.average(plain);
+        CompletableFuture<Void> uncompressed = Uncompressed.average(bucket, plain);
         return blocks.isEmpty()
                 ? uncompressed.thenApply(done -> bucket)
                 : new ByteExchange(bucket, blocks).run().thenCombine(uncompressed, (done, others) -> bucket);

@@ -105,8 +105,7 @@ public final class PowerSgd implements GradientReducer {
                 plain.put(name, tensor);
             }
         });
-        CompletableFuture<Void> uncompressed =
-                plain.isEmpty() ? CompletableFuture.completedFuture(null) : bucket.average(plain);
+        CompletableFuture<Void> uncompressed = Uncompressed.average(bucket, plain);
         return matrices.isEmpty()
                 ? uncompressed.thenApply(done -> bucket)
                 : compressed(bucket, matrices).thenCombine(uncompressed, (done, others) -> bucket);

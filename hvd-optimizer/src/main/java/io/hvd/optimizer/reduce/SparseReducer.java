@@ -51,8 +51,7 @@ abstract sealed class SparseReducer implements GradientReducer permits TopK, Thr
                 plain.put(name, tensor);
             }
         });
-        CompletableFuture<Void> uncompressed =
-                plain.isEmpty() ? CompletableFuture.completedFuture(null) : bucket.average(plain);
+        CompletableFuture<Void> uncompressed = Uncompressed.average(bucket, plain);
         return parts.isEmpty()
                 ? uncompressed.thenApply(done -> bucket)
                 : sparse(bucket, parts).thenCombine(uncompressed, (done, others) -> bucket);
