@@ -144,33 +144,33 @@ enum Flag {
     // autotune
     AUTOTUNE(
             "--autotune",
-            "Ask for autotuning. hvd accepts this flag and tunes nothing yet.",
+            "Look for a better fusion threshold and cycle time while the program trains.",
             sets(Setting.AUTOTUNE.variable(), "1"),
             "autotune.enabled"),
     NO_AUTOTUNE("--no-autotune", "Turn off --autotune.", sets(Setting.AUTOTUNE.variable(), "0"), "!autotune.enabled"),
     AUTOTUNE_LOG_FILE(
             "--autotune-log-file FILE",
-            "CSV file for the settings that autotuning tries.",
+            "CSV file for the samples that autotuning takes.",
             sets(Setting.AUTOTUNE_LOG),
             "autotune.log_file"),
     AUTOTUNE_WARMUP_SAMPLES(
             "--autotune-warmup-samples N",
-            "Number of first samples that autotuning discards.",
+            "Number of first samples that autotuning does not use.",
             sets(Setting.AUTOTUNE_WARMUP_SAMPLES),
             "autotune.warmup_samples"),
     AUTOTUNE_STEPS_PER_SAMPLE(
             "--autotune-steps-per-sample N",
-            "Number of steps in each sample.",
+            "Fewest steps in each sample.",
             sets(Setting.AUTOTUNE_STEPS_PER_SAMPLE),
             "autotune.steps_per_sample"),
     AUTOTUNE_MAX_SAMPLES(
             "--autotune-bayes-opt-max-samples N",
-            "Number of samples after which autotuning ends.",
+            "Most samples for the search of each setting.",
             sets(Setting.AUTOTUNE_MAX_SAMPLES),
             "autotune.bayes_opt_max_samples"),
     AUTOTUNE_NOISE(
             "--autotune-gaussian-process-noise X",
-            "Noise that autotuning expects in its samples, from 0 to 1.",
+            "From 0 to 1; without effect, since hvd measures the noise.",
             sets(Setting.AUTOTUNE_NOISE),
             "autotune.gaussian_process_noise"),
 

@@ -145,8 +145,12 @@ class SettingsIT {
         String[] last = lines.get(lines.size() - 1).split(",");
         assertThat(last[last.length - 1]).isEqualTo("best");
         long threshold = Math.round(Double.parseDouble(last[5]) * (1 << 20));
-        assertThat(ranks.get(0)).startsWith("TUNED {HOROVOD_CYCLE_TIME=" + last[4] + ", HOROVOD_FUSION_THRESHOLD=" + threshold + "}");
-        assertThat(lines).as("several thresholds were tried").filteredOn(line -> line.endsWith(",search")).hasSizeGreaterThan(10);
+        assertThat(ranks.get(0))
+                .startsWith("TUNED {HOROVOD_CYCLE_TIME=" + last[4] + ", HOROVOD_FUSION_THRESHOLD=" + threshold + "}");
+        assertThat(lines)
+                .as("several thresholds were tried")
+                .filteredOn(line -> line.endsWith(",search"))
+                .hasSizeGreaterThan(10);
     }
 
     /** The tests log through slf4j-simple, as train.jar does. */

@@ -23,7 +23,8 @@ final class TuningProgram {
                     throw new AssertionError("autotuning has not ended after " + steps + " steps");
                 }
             }
-            System.out.println("TUNED " + hvd.tunedSettings() + " " + hvd.autotuneResult().orElseThrow());
+            System.out.println(
+                    "TUNED " + hvd.tunedSettings() + " " + hvd.autotuneResult().orElseThrow());
         }
     }
 
@@ -45,7 +46,8 @@ final class TuningProgram {
             float[] sum = tensors.get(i).toFloatArray();
             float expected = ranks * (step % 1000 + i) + ranks * (ranks - 1) / 2f;
             if (sum[sum.length - 1] != expected) {
-                throw new AssertionError("step " + step + ", tensor " + i + ": " + sum[sum.length - 1] + " instead of " + expected);
+                throw new AssertionError(
+                        "step " + step + ", tensor " + i + ": " + sum[sum.length - 1] + " instead of " + expected);
             }
         }
         return Math.round(over.toFloatArray()[0]);

@@ -1,49 +1,67 @@
 package io.hvd.benchmarks.rank;
 
 import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
-import io.hvd.PreparedAllreduce;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One rank that averages a set of gradients step after step until autotuning has ended on all ranks. Arguments: the name of
- * the set, and the most steps. To be started with {@code horovodrun --autotune}.
+ * One rank that averages a set of gradients step after step, from the last layer on, until autotuning has ended on all
+ * ranks. Arguments: the name of the set, the most steps, and the milliseconds of a backward that leaves the cores idle,
+ * as one on a GPU does; 0 for none. To be started with {@code horovodrun --autotune}.
  */
 public final class TunedGradients {
-    private TunedGradients() {}
+    /** Parts of backward, after each of which the gradients of its layers are submitted. */
+    private static final int PARTS = 8;
+
+    private final HvdContext hvd;
+    private final long pauseMillis;
+    private final List<Tensor> gradients;
+    /** Whether autotuning is over, on average over the ranks. */
+    private final float[] over = new float[1];
+
+    private TunedGradients(HvdContext hvd, GradientSet set, long backwardMillis) {
+        this.hvd = hvd;
+        this.pauseMillis = backwardMillis / PARTS;
+        this.gradients = set.elements().stream()
+                .map(count -> Tensor.of(new float[count]))
+                .toList();
+    }
 
     public static void main(String[] args) {
-        GradientSet gradients = GradientSet.named(args[0]);
+        GradientSet set = GradientSet.named(args[0]);
         int mostSteps = Integer.parseInt(args[1]);
         try (HvdContext hvd = Hvd.init()) {
-            float[] over = new float[1];
-            PreparedAllreduce all = prepared(hvd, gradients, Tensor.of(over));
+            TunedGradients rank = new TunedGradients(hvd, set, Long.parseLong(args[2]));
             int steps = 0;
-            while (over[0] < 1 && steps < mostSteps) {
-                over[0] = hvd.autotuneResult().isPresent() ? 1 : 0;
-                all.start();
-                all.await();
+            while (rank.over[0] < 1 && steps < mostSteps) {
+                rank.step();
                 steps++;
             }
             if (hvd.rank() == 0) {
-                System.out.println(steps + " steps of " + gradients.name() + "; " + hvd.tunedSettings());
+                System.out.println(steps + " steps of " + set.name() + "; " + hvd.tunedSettings());
             }
         }
     }
 
-    /** The gradients from the last layer on, and the average of whether autotuning is over. */
-    private static PreparedAllreduce prepared(HvdContext hvd, GradientSet gradients, Tensor over) {
-        List<String> names = new ArrayList<>();
-        List<Tensor> tensors = new ArrayList<>();
-        for (int i = gradients.elements().size() - 1; i >= 0; i--) {
-            names.add("gradient." + i);
-            tensors.add(Tensor.of(new float[gradients.elements().get(i)]));
+    private void step() {
+        List<Handle> handles = new ArrayList<>();
+        int layers = gradients.size();
+        for (int i = layers - 1; i >= 0; i--) {
+            if (i % (layers / PARTS + 1) == 0) {
+                Job.pause(pauseMillis);
+            }
+            handles.add(average("gradient." + i, gradients.get(i)));
         }
-        names.add("over");
-        tensors.add(over);
-        return hvd.prepareAllreduce(names, tensors, AllreduceOptions.average());
+        over[0] = hvd.autotuneResult().isPresent() ? 1 : 0;
+        handles.add(average("over", Tensor.of(over)));
+        handles.forEach(Handle::synchronize);
+    }
+
+    private Handle average(String name, Tensor tensor) {
+        return hvd.allreduceInPlaceAsync(name, tensor, AllreduceOptions.average());
     }
 }
