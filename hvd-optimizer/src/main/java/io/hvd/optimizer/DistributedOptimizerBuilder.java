@@ -35,6 +35,8 @@ public final class DistributedOptimizerBuilder {
     /** Null for never. */
     private BufferSync bufferSync;
 
+    private GradientClip clip = GradientClip.NONE;
+
     DistributedOptimizerBuilder(Optimizer inner) {
         this.inner = Objects.requireNonNull(inner, "optimizer");
     }
@@ -154,6 +156,29 @@ public final class DistributedOptimizerBuilder {
         return this;
     }
 
+    /**
+     * Scales the averaged gradients down before each step if the norm of all of them together is larger, as torch's {@code
+     * clip_grad_norm_}. It takes one allreduce of 40 bytes per step, in which the ranks agree on the norm. With ADASUM, which averages none,
+     * each rank scales its own. {@link DistributedOptimizer#lastGradientNorm} is the norm before.
+     */
+    public DistributedOptimizerBuilder clipGradientNorm(double max) {
+        this.clip = clip.withNorm(max);
+        return this;
+    }
+
+    /**
+     * Brings every element of the averaged gradients into the range from -max to max before each step, as torch's {@code
+     * clip_grad_value_}; before {@link #clipGradientNorm}, if there are both.
+     */
+    public DistributedOptimizerBuilder clipGradientValue(double max) {
+        this.clip = clip.withValue(max);
+        return this;
+    }
+
+    GradientClip clip() {
+        return clip;
+    }
+
     Optimizer inner() {
         return inner;
     }
@@ -191,7 +216,7 @@ public final class DistributedOptimizerBuilder {
     }
 
     SettingsCheck settingsCheck(ProcessSet ranks) {
-        SettingsCheck check = new SettingsCheck(ranks, inner, scope);
+        SettingsCheck check = new SettingsCheck(ranks, inner, clip.settings(), scope);
         boolean stepsAlone = exchangesNothing(ranks) && (op != ReduceOp.ADASUM || !ranks.included());
         if (settingsMayDiffer || stepsAlone) {
             check.skip();

@@ -27,6 +27,7 @@ final class SettingsCheck {
 
     private final ProcessSet set;
     private final Optimizer optimizer;
+    private final Map<String, String> more;
     private final String scope;
     /** Those before the optimizer was made. */
     private final int joins;
@@ -37,10 +38,14 @@ final class SettingsCheck {
     /** Null if nothing is under way. */
     private Handle exchange;
 
-    /** @param scope keeps the checks of several optimizers apart */
-    SettingsCheck(ProcessSet set, Optimizer optimizer, String scope) {
+    /**
+     * @param more settings beside those of the optimizer
+     * @param scope keeps the checks of several optimizers apart
+     */
+    SettingsCheck(ProcessSet set, Optimizer optimizer, Map<String, String> more, String scope) {
         this.set = set;
         this.optimizer = optimizer;
+        this.more = more;
         this.scope = scope;
         this.joins = set.joins();
     }
@@ -65,7 +70,9 @@ final class SettingsCheck {
     }
 
     private void send() {
-        mine = OptimizerSettings.encode(optimizer.settings());
+        Map<String, String> settings = new TreeMap<>(optimizer.settings());
+        settings.putAll(more);
+        mine = OptimizerSettings.encode(settings);
         numbers = new long[NUMBERS * set.size()];
         numbers[NUMBERS * set.rank()] = hash(mine);
         numbers[NUMBERS * set.rank() + 1] = mine.length;
