@@ -129,7 +129,8 @@ public final class DistributedOptimizerBuilder {
 
     /**
      * Leaves out the comparison of the ranks' {@link Optimizer#settings} in the first step, for ranks that are to
-     * train with different learning rates, for instance.
+     * train with different learning rates, for instance. Whether {@link #clipGradientNorm} is asked for must be the same all the
+     * same, because the ranks exchange the norm.
      */
     public DistributedOptimizerBuilder settingsMayDiffer() {
         this.settingsMayDiffer = true;

@@ -33,8 +33,9 @@ public final class EarlyStop implements Callback {
             best = value;
             worse = 0;
         } else if (++worse >= patience) {
-            training.stop("\"" + goal.metric() + "\" has not become better than " + best + " for " + worse
-                    + " epochs, it is " + value);
+            training.stop("\"" + goal.metric() + "\" has not become better than " + best
+                    + (goal.by() > 0 ? " by more than " + goal.by() : "") + " for " + worse + " epochs, it is "
+                    + value);
         }
     }
 }

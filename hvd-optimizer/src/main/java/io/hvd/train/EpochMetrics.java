@@ -38,7 +38,7 @@ public final class EpochMetrics {
      * @throws HvdException on all ranks, if one that has samples lacks a metric that another one has
      */
     public SortedMap<String, MeanMetric.Result> reduce(ProcessSet ranks) {
-        List<SortedMap<String, Sum>> all = ranks.allgatherObject("metrics", encode(), ObjectCodec.bytes()).stream()
+        List<SortedMap<String, Sum>> all = ranks.allgatherObject("training.metrics", encode(), ObjectCodec.bytes()).stream()
                 .map(EpochMetrics::decode)
                 .toList();
         SortedMap<String, Sum> total = new TreeMap<>();
