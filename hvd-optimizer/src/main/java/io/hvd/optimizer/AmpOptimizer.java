@@ -88,7 +88,7 @@ public final class AmpOptimizer implements Optimizer {
         double norm = scaler.unscale(optimizer, clips);
         if (clips) {
             lastNorm = norm;
-            clip(norm);
+            GradientClip.scaleDown(optimizer.gradients(), norm, maxNorm); // with ADASUM each rank its own
         }
         stepped = scaler.step(optimizer);
         if (!stepped) {
@@ -108,17 +108,6 @@ public final class AmpOptimizer implements Optimizer {
                                     : "comes without backward(...) since the last step or zeroGradients()")
                             + ". The order is zeroGradients(), backward(scale -> ...), step(); a loss whose backward"
                             + " runs outside of backward(...) is not scaled");
-        }
-    }
-
-    /**
-     * As torch's {@code clip_grad_norm_}. The norm of averages is the same on all ranks, and so is the factor; with ADASUM each rank
-     * clips its own gradients, by their norm.
-     */
-    private void clip(double norm) {
-        double factor = maxNorm / (norm + 1e-6);
-        if (factor < 1) {
-            optimizer.gradients().multiplyGradients(factor);
         }
     }
 

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The common part of SGD and Adam on plain arrays: parameters, learning rate and the layout of their state. */
-abstract sealed class ArrayOptimizer implements Optimizer permits Sgd, Adam {
+/** The common part of the optimizers on plain arrays: parameters, learning rate and the layout of their state. */
+abstract sealed class ArrayOptimizer implements Optimizer permits Sgd, Adam, AdamW, Lars, Lamb {
     private final ArrayParameters parameters;
     private double learningRate;
     private long steps;

@@ -48,12 +48,14 @@ public final class DistributedOptimizer implements Optimizer {
     private final SettingsCheck settingsCheck;
     private final GradientArithmetic gradients;
     private final OverflowVote vote;
+    private final GradientClip clip;
     /** The class through which a program steps this optimizer; null for this one. */
     private String owner;
 
     private boolean synchronizedAlready;
     private boolean skipping;
     private boolean stepped;
+    private double lastNorm = Double.NaN;
     private StepStats lastStep = new StepStats(0, 0, 0, 0);
 
     DistributedOptimizer(DistributedOptimizerBuilder builder) {
@@ -74,6 +76,7 @@ public final class DistributedOptimizer implements Optimizer {
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
         this.vote = builder.vote(set);
+        this.clip = builder.clip();
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
         if (source != null) {
             source.listen(exchange);
@@ -94,7 +97,7 @@ public final class DistributedOptimizer implements Optimizer {
 
     /**
      * Waits until every gradient is the average over the ranks. Call it before the step only to read or change averaged
-     * gradients, for instance to clip them; see {@link #skipSynchronize()}.
+     * gradients; see {@link #skipSynchronize()}. The builder's {@code clipGradientNorm} clips them without it.
      *
      * @throws HvdException if an allreduce has failed
      */
@@ -157,11 +160,29 @@ public final class DistributedOptimizer implements Optimizer {
             settingsCheck.begin(); // which the first gradients do otherwise
         }
         settingsCheck.end();
+        clip();
         stepInner();
         synchronizedAlready = false;
         set.markStep();
         buffers.stepped();
         guard.stepped();
+    }
+
+    private void clip() {
+        if (!clip.isNone()) {
+            if (alone && !skipping) {
+                gatherOwn();
+            }
+            lastNorm = clip.apply(gradients, this::agreedNorm);
+        }
+    }
+
+    /**
+     * The norm of the last step's gradients, before {@link DistributedOptimizerBuilder#clipGradientNorm} has made it smaller; with
+     * ADASUM of this rank's own. NaN if nothing limits it.
+     */
+    public double lastGradientNorm() {
+        return lastNorm;
     }
 
     private void stepInner() {

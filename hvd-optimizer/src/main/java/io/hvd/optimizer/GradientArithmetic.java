@@ -1,5 +1,8 @@
 package io.hvd.optimizer;
 
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+
 /**
  * What mixed precision does with the gradients of an optimizer, in {@link Parameter#gradient()}, between the allreduce
  * and the step. An optimizer that implements it does so with means of its own, as {@code TorchOptimizer} with
@@ -16,4 +19,16 @@ public interface GradientArithmetic {
 
     /** The Euclidean norm of all gradients together, added up in float64. */
     double gradientNorm();
+
+    /**
+     * Makes every element that is larger than the limit the limit, and every one below its negative the negative. A NaN stays.
+     *
+     * @throws HvdException if this optimizer cannot do so, as by default
+     */
+    default void clampGradients(double limit) {
+        throw new HvdException(
+                ErrorId.UNSUPPORTED,
+                "clipGradientValue(" + limit + "): " + getClass().getSimpleName()
+                        + " has an arithmetic of its own for gradients, without clampGradients(limit)");
+    }
 }

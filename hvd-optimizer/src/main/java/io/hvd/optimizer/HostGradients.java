@@ -70,6 +70,38 @@ final class HostGradients implements GradientArithmetic {
     }
 
     @Override
+    public void clampGradients(double limit) {
+        for (Parameter parameter : parameters) {
+            Tensor gradient = floating(parameter);
+            if (gradient != null) {
+                clamp(gradient, limit);
+            }
+        }
+    }
+
+    private void clamp(Tensor gradient, double limit) {
+        DType type = wide(gradient);
+        for (long from = 0; from < gradient.elements(); from += PIECE) {
+            int count = (int) Math.min(PIECE, gradient.elements() - from);
+            converter.pack(gradient, from, count, stage, 0, type, 1);
+            if (type == DType.FLOAT64) {
+                stage.asDoubleBuffer().get(piece, 0, count);
+                for (int i = 0; i < count; i++) {
+                    piece[i] = Math.max(-limit, Math.min(limit, piece[i]));
+                }
+                stage.asDoubleBuffer().put(piece, 0, count);
+            } else {
+                stage.asFloatBuffer().get(floats, 0, count);
+                for (int i = 0; i < count; i++) {
+                    floats[i] = Math.max((float) -limit, Math.min((float) limit, floats[i]));
+                }
+                stage.asFloatBuffer().put(floats, 0, count);
+            }
+            converter.unpack(stage, 0, type, gradient, from, count, Scale.ONE);
+        }
+    }
+
+    @Override
     public double gradientNorm() {
         double squares = 0;
         for (Parameter parameter : parameters) {

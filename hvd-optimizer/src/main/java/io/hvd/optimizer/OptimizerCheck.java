@@ -136,6 +136,25 @@ final class OptimizerCheck {
         }
     }
 
+    static void requireShare(String optimizer, String name, double value) {
+        require(value >= 0 && value < 1, optimizer, name, value, "at least 0 and less than 1");
+    }
+
+    static void requireNotNegative(String optimizer, String name, double value) {
+        require(value >= 0, optimizer, name, value, "at least 0");
+    }
+
+    static void requirePositive(String optimizer, String name, double value) {
+        require(value > 0, optimizer, name, value, "more than 0");
+    }
+
+    private static void require(boolean valid, String optimizer, String name, double value, String expected) {
+        if (!valid || Double.isInfinite(value)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT, optimizer + ": " + name + " is " + value + ", expected " + expected);
+        }
+    }
+
     private static HvdException misuse(String message) {
         return new HvdException(ErrorId.OPTIMIZER_MISUSE, message);
     }

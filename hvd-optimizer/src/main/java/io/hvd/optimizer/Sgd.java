@@ -5,11 +5,16 @@ import java.util.Map;
 
 /**
  * Stochastic gradient descent on plain arrays, with the conventions of torch: weight decay joins the
- * gradient, the velocity is v = momentum * v + gradient, and the step is value -= rate * v.
+ * gradient, the velocity is v = momentum * v + gradient, and the step is value -= rate * v. With Nesterov's momentum the step
+ * looks ahead, value -= rate * (gradient + momentum * v).
+ *
+ * <p>The rate is not in the velocity, so a change of the rate takes effect at once. Horovod's momentum correction, for Keras'
+ * velocity with the rate in it, comes to the same.
  */
 public final class Sgd extends ArrayOptimizer {
     private final float momentum;
     private final float weightDecay;
+    private final boolean nesterov;
     private final float[][] velocity;
 
     /** Stochastic gradient descent without momentum and weight decay. */
@@ -19,10 +24,27 @@ public final class Sgd extends ArrayOptimizer {
 
     /** Stochastic gradient descent with momentum and with weight decay, which is added to the gradients. */
     public Sgd(ArrayParameters parameters, double learningRate, double momentum, double weightDecay) {
+        this(parameters, learningRate, momentum, weightDecay, false);
+    }
+
+    private Sgd(
+            ArrayParameters parameters, double learningRate, double momentum, double weightDecay, boolean nesterov) {
         super(parameters, learningRate);
         this.momentum = (float) momentum;
         this.weightDecay = (float) weightDecay;
+        this.nesterov = nesterov;
         this.velocity = momentum == 0 ? new float[0][] : zerosLike(parameters);
+    }
+
+    /**
+     * Stochastic gradient descent with Nesterov's momentum, which DJL calls Nag.
+     *
+     * @throws io.hvd.error.HvdException if the momentum is not more than 0 and less than 1, as torch wants it too
+     */
+    public static Sgd nesterov(ArrayParameters parameters, double learningRate, double momentum, double weightDecay) {
+        OptimizerCheck.requireShare("Sgd.nesterov", "momentum", momentum);
+        OptimizerCheck.requirePositive("Sgd.nesterov", "momentum", momentum);
+        return new Sgd(parameters, learningRate, momentum, weightDecay, true);
     }
 
     @Override
@@ -32,8 +54,8 @@ public final class Sgd extends ArrayOptimizer {
         for (int i = 0; i < value.length; i++) {
             float direction = gradient[i] + weightDecay * value[i];
             if (own != null) {
-                direction += momentum * own[i];
-                own[i] = direction;
+                own[i] = direction + momentum * own[i];
+                direction = nesterov ? direction + momentum * own[i] : own[i];
             }
             value[i] -= rate * direction;
         }
@@ -45,7 +67,9 @@ public final class Sgd extends ArrayOptimizer {
                 "momentum",
                 Double.valueOf(Float.toString(momentum)),
                 "weight decay",
-                Double.valueOf(Float.toString(weightDecay)));
+                Double.valueOf(Float.toString(weightDecay)),
+                "nesterov",
+                nesterov ? 1.0 : 0.0);
     }
 
     @Override

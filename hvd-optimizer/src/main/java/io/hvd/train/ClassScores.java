@@ -1,5 +1,6 @@
 package io.hvd.train;
 
+import java.util.Arrays;
 import java.util.Objects;
 
 /**
@@ -20,6 +21,12 @@ public record ClassScores(float[] scores, int classes) {
     /** The number of samples. */
     public int samples() {
         return scores.length / classes;
+    }
+
+    /** The first samples, such as those of a batch that a {@link PaddingMask} counts. */
+    public ClassScores first(int count) {
+        Objects.checkIndex(count, samples() + 1);
+        return new ClassScores(Arrays.copyOf(scores, count * classes), classes);
     }
 
     /** The class with the largest score. */

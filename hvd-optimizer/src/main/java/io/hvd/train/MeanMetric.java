@@ -42,5 +42,10 @@ public final class MeanMetric {
     /**
      * A mean and the number of samples behind it, over the ranks that have reduced it.
      */
-    public record Result(double mean, long samples) {}
+    public record Result(double mean, long samples) {
+        /** The perplexity, if the values are negative natural logarithms of probabilities, such as a loss per token. */
+        public double perplexity() {
+            return Math.exp(mean);
+        }
+    }
 }

@@ -13,16 +13,24 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** SGD and Adam on plain arrays by themselves; that they agree with LibTorch's is shown beside its adapter. */
+/** The optimizers on plain arrays by themselves; that they agree with LibTorch's is shown beside its adapter. */
 class ArrayOptimizerTest {
     static List<Arguments> optimizers() {
         Function<TinyNet, Optimizer> plain = net -> new Sgd(net.parameters, 0.05);
         Function<TinyNet, Optimizer> sgd = net -> new Sgd(net.parameters, 0.05, 0.9, 0.01);
         Function<TinyNet, Optimizer> adam = net -> new Adam(net.parameters, 0.01);
+        Function<TinyNet, Optimizer> nesterov = net -> Sgd.nesterov(net.parameters, 0.05, 0.9, 0.01);
+        Function<TinyNet, Optimizer> adamW = net -> new AdamW(net.parameters, 0.01);
+        Function<TinyNet, Optimizer> lars = net -> new Lars(net.parameters, 2);
+        Function<TinyNet, Optimizer> lamb = net -> new Lamb(net.parameters, 0.01);
         return List.of(
                 Arguments.of(Named.of("plain SGD", plain)),
                 Arguments.of(Named.of("SGD with momentum", sgd)),
-                Arguments.of(Named.of("Adam", adam)));
+                Arguments.of(Named.of("Adam", adam)),
+                Arguments.of(Named.of("Nesterov", nesterov)),
+                Arguments.of(Named.of("AdamW", adamW)),
+                Arguments.of(Named.of("LARS", lars)),
+                Arguments.of(Named.of("LAMB", lamb)));
     }
 
     @ParameterizedTest(name = "{0}")

@@ -25,10 +25,14 @@ class DistributedTrainingTest {
     static List<Arguments> sizesAndOptimizers() {
         Function<ArrayParameters, Optimizer> sgd = parameters -> new Sgd(parameters, 0.05, 0.9, 0.01);
         Function<ArrayParameters, Optimizer> adam = parameters -> new Adam(parameters, 0.01);
+        Function<ArrayParameters, Optimizer> lamb = parameters -> new Lamb(parameters, 0.01);
+        Function<ArrayParameters, Optimizer> lars = parameters -> new Lars(parameters, 2);
         List<Arguments> all = new ArrayList<>();
         for (int size = 1; size <= 4; size++) {
             all.add(Arguments.of(size, Named.of("SGD", sgd)));
             all.add(Arguments.of(size, Named.of("Adam", adam)));
+            all.add(Arguments.of(size, Named.of("LAMB", lamb)));
+            all.add(Arguments.of(size, Named.of("LARS", lars)));
         }
         return all;
     }

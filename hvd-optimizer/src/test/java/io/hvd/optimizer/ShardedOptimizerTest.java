@@ -30,6 +30,10 @@ class ShardedOptimizerTest {
         return List.of(
                 kind("Adam", parameters -> new Adam(parameters, 0.05)),
                 kind("SGD with momentum", parameters -> new Sgd(parameters, 0.05, 0.9, 0.01)),
+                kind("SGD with Nesterov's momentum", parameters -> Sgd.nesterov(parameters, 0.05, 0.9, 0.01)),
+                kind("AdamW", parameters -> new AdamW(parameters, 0.05)),
+                kind("LARS", parameters -> new Lars(parameters, 2)),
+                kind("LAMB", parameters -> new Lamb(parameters, 0.05)),
                 kind("SGD", parameters -> new Sgd(parameters, 0.05)));
     }
 

@@ -100,7 +100,7 @@ record CifarOptions(
 
         /** The learning rate of every rank, whatever the number of ranks. */
         double learningRate(int epoch) {
-            return learningRate * Math.pow(decay, epoch / decayEpochs);
+            return io.hvd.train.Schedule.step(learningRate, decay, decayEpochs).rate(epoch);
         }
     }
 

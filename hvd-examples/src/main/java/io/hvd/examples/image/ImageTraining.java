@@ -19,6 +19,7 @@ import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.train.Schedule;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Locale;
@@ -35,6 +36,7 @@ final class ImageTraining {
     private final String example;
     private final HvdContext hvd;
     private final TrainingOptions options;
+    private final Schedule schedule;
     private final ImageSets images;
     private final TorchDevice device;
     private final ImageClassifier model;
@@ -59,7 +61,8 @@ final class ImageTraining {
         this.images = images;
         this.device = TorchDevice.of(hvd, options.cuda());
         this.model = device.onto(ImageClassifier.seeded(options.seed(), net));
-        SGDOptions sgd = new SGDOptions(options.learningRate(0, hvd.size()));
+        this.schedule = options.schedule(hvd.size());
+        SGDOptions sgd = new SGDOptions(schedule.rate(0));
         sgd.momentum().put(options.momentum());
         this.sharded = options.sharded()
                 ? TorchOptimizer.sharded(hvd, model.named_parameters(), share -> new SGD(share, sgd))
@@ -104,9 +107,6 @@ final class ImageTraining {
                 .build()) {
             for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
                 sampler.setEpoch(epoch);
-                // A checkpoint contains the learning rate of its own training, which may have had another number of
-                // ranks.
-                optimizer.learningRate(options.learningRate(epoch, hvd.size()));
                 // Dropout depends on seed, epoch and rank, so that a resumed run draws the numbers of an uninterrupted
                 // one.
                 model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
@@ -141,6 +141,9 @@ final class ImageTraining {
         try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
             for (TorchBatch batch : loader) {
                 boolean firstPass = batches % options.passes() == 0;
+                // A checkpoint contains the learning rate of its own training, which may have had another number of
+                // ranks.
+                optimizer.learningRate(schedule.rate(epoch + batches / (double) loader.batches()));
                 batches++;
                 boolean lastPass = batches % options.passes() == 0 || batches == loader.batches();
                 pass(batch, firstPass, lastPass);

@@ -5,6 +5,7 @@ import io.hvd.examples.CompressionFlags;
 import io.hvd.examples.Flags;
 import io.hvd.examples.ReducerFlags;
 import io.hvd.optimizer.reduce.GradientReducer;
+import io.hvd.train.Schedule;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -19,6 +20,7 @@ record TrainingOptions(
         int batchSize,
         double learningRate,
         double decay,
+        int warmUpEpochs,
         double momentum,
         Compression compression,
         Optional<Supplier<GradientReducer>> reducer,
@@ -49,6 +51,9 @@ record TrainingOptions(
                                 + defaults.learningRate))
                 .addOption(Flags.valued(
                         "lr-decay", "factor for the learning rate after every epoch, default " + defaults.decay))
+                .addOption(Flags.valued(
+                        "warmup-epochs",
+                        "epochs in which the learning rate grows from that of one rank to that of all, default 0"))
                 .addOption(Flags.valued("momentum", "momentum of SGD, default " + defaults.momentum))
                 .addOption(null, "fp16-allreduce", false, "gradients travel as float16")
                 .addOption(null, "bf16-allreduce", false, "gradients travel as bfloat16")
@@ -80,11 +85,13 @@ record TrainingOptions(
     }
 
     /**
-     * The learning rate of every rank in an epoch, counted from 0, for this number of ranks. Adasum lengthens the steps itself
-     * where the ranks' directions differ.
+     * The learning rate of every rank, by the epoch, for this number of ranks. Adasum lengthens the steps itself where the ranks'
+     * directions differ.
      */
-    double learningRate(int epoch, int ranks) {
-        return learningRate * (adasum ? 1 : ranks) * Math.pow(decay, epoch);
+    Schedule schedule(int ranks) {
+        int factor = adasum ? 1 : ranks;
+        Schedule whole = Schedule.factor(learningRate * factor, decay);
+        return warmUpEpochs == 0 ? whole : whole.warmUp(factor, warmUpEpochs);
     }
 
     /** @throws ParseException if the flags do not go with this number of ranks */
@@ -105,6 +112,7 @@ record TrainingOptions(
                 Flags.decimal(line, "lr", defaults.learningRate, rate -> rate > 0, "greater than 0"),
                 Flags.decimal(
                         line, "lr-decay", defaults.decay, factor -> factor > 0 && factor <= 1, "above 0, at most 1"),
+                Flags.count(line, "warmup-epochs", 0, 0),
                 Flags.decimal(
                         line, "momentum", defaults.momentum, share -> share >= 0 && share < 1, "from 0 to below 1"),
                 compression(line),

@@ -1,6 +1,5 @@
 package io.hvd.examples.text;
 
-import static org.bytedeco.pytorch.global.torch.clip_grad_norm_;
 import static org.bytedeco.pytorch.global.torch.nll_loss;
 
 import io.hvd.HvdContext;
@@ -67,6 +66,7 @@ final class CharTraining {
                         model.named_parameters()))
                 .context(hvd)
                 .compression(options.compression())
+                .clipGradientNorm(LARGEST_NORM)
                 .build();
     }
 
@@ -154,17 +154,12 @@ final class CharTraining {
         return losses.reduce(hvd).mean();
     }
 
-    /** Clips the averaged gradients, which are the same on all ranks, between their exchange and the step. */
     private double step(TorchBatch batch) {
         try (PointerScope scope = new PointerScope()) {
             optimizer.zeroGradients();
             org.bytedeco.pytorch.Tensor loss = loss(batch);
             loss.backward();
-            optimizer.synchronize();
-            clip_grad_norm_(model.parameters(), LARGEST_NORM);
-            try (var skip = optimizer.skipSynchronize()) {
-                optimizer.step();
-            }
+            optimizer.step();
             totals.stepped(optimizer.lastStep());
             totals.saw(batch.size());
             return loss.item_float();

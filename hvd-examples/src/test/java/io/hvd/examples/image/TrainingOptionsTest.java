@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.hvd.train.Schedule;
+import java.util.List;
 import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.ParseException;
 import org.junit.jupiter.api.Test;
@@ -15,6 +17,20 @@ class TrainingOptionsTest {
 
     private static TrainingOptions parse(String... flags) throws ParseException {
         return TrainingOptions.from(new DefaultParser().parse(TrainingOptions.flags(DEFAULTS), flags), DEFAULTS);
+    }
+
+    @Test
+    void theRateIsThatOfAllRanksAfterTheWarmUpAndDecaysByEpoch() throws ParseException {
+        Schedule plain = parse("--lr-decay", "0.5").schedule(4);
+        assertThat(List.of(plain.rate(0), plain.rate(0.9), plain.rate(2))).containsExactly(0.4, 0.4, 0.1);
+
+        Schedule warm = parse("--warmup-epochs", "2").schedule(4);
+        assertThat(List.of(warm.rate(0), warm.rate(1), warm.rate(2))).containsExactly(0.1, 0.25, 0.4);
+        assertThat(parse("--warmup-epochs", "2", "--use-adasum").schedule(4).rate(0))
+                .isEqualTo(0.1);
+        assertThatThrownBy(() -> parse("--warmup-epochs", "-1"))
+                .isInstanceOf(ParseException.class)
+                .hasMessageContaining("--warmup-epochs");
     }
 
     @Test

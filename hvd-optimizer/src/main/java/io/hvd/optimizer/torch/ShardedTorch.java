@@ -170,6 +170,11 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     }
 
     @Override
+    public void clampGradients(double limit) {
+        optimizer.clampGradients(limit);
+    }
+
+    @Override
     public double gradientNorm() {
         return optimizer.gradientNorm();
     }

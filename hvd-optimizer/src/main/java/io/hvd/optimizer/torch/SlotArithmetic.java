@@ -12,6 +12,7 @@ import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LongArrayRefOptional;
 import org.bytedeco.pytorch.NoGradGuard;
 import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.ScalarOptional;
 import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.T_TensorTensor_T;
 import org.bytedeco.pytorch.Tensor;
@@ -55,6 +56,17 @@ final class SlotArithmetic {
             }
         }
         throw new IllegalStateException("the extremes of the gradients are not finite, but all elements are");
+    }
+
+    static void clamp(List<GradientSlot> slots, double limit) {
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            ScalarOptional least = new ScalarOptional(new Scalar(-limit));
+            ScalarOptional most = new ScalarOptional(new Scalar(limit));
+            for (GradientSlot slot : slots) {
+                slot.average().clamp_(least, most);
+            }
+        }
     }
 
     static double norm(List<GradientSlot> slots) {

@@ -304,6 +304,11 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     }
 
     @Override
+    public void clampGradients(double limit) {
+        SlotArithmetic.clamp(slots, limit);
+    }
+
+    @Override
     public double gradientNorm() {
         return SlotArithmetic.norm(slots);
     }

@@ -9,6 +9,8 @@ import java.util.Random;
 import java.util.function.Function;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
+import org.bytedeco.pytorch.AdamW;
+import org.bytedeco.pytorch.AdamWOptions;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Optimizer;
 import org.bytedeco.pytorch.SGD;
@@ -38,6 +40,18 @@ class SameAsLibTorchTest {
                         "SGD with momentum and weight decay",
                         p -> new Sgd(p, 0.05, 0.9, 0.01),
                         m -> new SGD(m.parameters(), Models.sgd(0.05))),
+                pair(
+                        "SGD with Nesterov's momentum",
+                        p -> Sgd.nesterov(p, 0.05, 0.9, 0.01),
+                        m -> new SGD(m.parameters(), nesterov())),
+                pair(
+                        "AdamW",
+                        p -> new io.hvd.optimizer.AdamW(p, 0.01),
+                        m -> new AdamW(m.parameters(), new AdamWOptions(0.01))),
+                pair(
+                        "AdamW with other settings",
+                        p -> new io.hvd.optimizer.AdamW(p, 0.01, 0.75, 0.75, 1e-3, 0.5),
+                        m -> new AdamW(m.parameters(), adamW(0.75, 1e-3, 0.5))),
                 pair(
                         "Adam",
                         p -> new io.hvd.optimizer.Adam(p, 0.01),
@@ -69,6 +83,20 @@ class SameAsLibTorchTest {
         }
 
         assertClose(value, Models.floats(parameter), 1e-6);
+    }
+
+    private static SGDOptions nesterov() {
+        SGDOptions options = Models.sgd(0.05);
+        options.nesterov().put(true);
+        return options;
+    }
+
+    private static AdamWOptions adamW(double bothBetas, double epsilon, double weightDecay) {
+        AdamWOptions options = new AdamWOptions(0.01);
+        options.betas().put(0, bothBetas).put(1, bothBetas);
+        options.eps().put(epsilon);
+        options.weight_decay().put(weightDecay);
+        return options;
     }
 
     private static AdamOptions adam(double bothBetas, double epsilon) {

@@ -1,0 +1,66 @@
+package io.hvd.optimizer;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Adam on plain arrays with decoupled weight decay: before each step every value is multiplied by 1 - learning rate * decay, and
+ * the decay does not enter the gradient's means (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019). The
+ * conventions and defaults are those of torch.
+ */
+public final class AdamW extends ArrayOptimizer {
+    private final Moments moments;
+    private final double weightDecay;
+
+    /** With torch's settings: beta1 0.9, beta2 0.999, epsilon 1e-8, weight decay 0.01. */
+    public AdamW(ArrayParameters parameters, double learningRate) {
+        this(parameters, learningRate, 0.9, 0.999, 1e-8, 0.01);
+    }
+
+    /**
+     * AdamW with these constants.
+     *
+     * @throws io.hvd.error.HvdException if a beta is not at least 0 and less than 1, or the decay is negative
+     */
+    public AdamW(
+            ArrayParameters parameters,
+            double learningRate,
+            double beta1,
+            double beta2,
+            double epsilon,
+            double weightDecay) {
+        super(parameters, learningRate);
+        OptimizerCheck.requireShare("AdamW", "beta1", beta1);
+        OptimizerCheck.requireShare("AdamW", "beta2", beta2);
+        OptimizerCheck.requireNotNegative("AdamW", "weight decay", weightDecay);
+        this.moments = new Moments(parameters, beta1, beta2, epsilon);
+        this.weightDecay = weightDecay;
+    }
+
+    @Override
+    void update(int index, float[] value, float[] gradient, long step) {
+        float kept = (float) (1 - learningRate() * weightDecay);
+        for (int i = 0; i < value.length; i++) {
+            value[i] *= kept;
+        }
+        moments.step(index, value, gradient, step, learningRate());
+    }
+
+    @Override
+    Map<String, Double> constants() {
+        Map<String, Double> constants = new TreeMap<>(moments.constants());
+        constants.put("weight decay", weightDecay);
+        return constants;
+    }
+
+    @Override
+    long buffersPerParameter() {
+        return 2;
+    }
+
+    @Override
+    List<float[]> buffers() {
+        return moments.buffers();
+    }
+}

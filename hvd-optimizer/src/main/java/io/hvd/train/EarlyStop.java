@@ -1,0 +1,41 @@
+package io.hvd.train;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+
+/** Stops when a metric has not become better for some epochs. It looks at the mean over all ranks, so they stop together. */
+public final class EarlyStop implements Callback {
+    private final Goal goal;
+    private final int patience;
+    private double best = Double.NaN;
+    private int worse;
+
+    /** @param patience epochs in a row without a better value after which it stops; at least 1 */
+    public EarlyStop(Goal goal, int patience) {
+        if (patience < 1) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "EarlyStop of \"" + goal.metric() + "\": patience is " + patience + ", expected at least 1");
+        }
+        this.goal = goal;
+        this.patience = patience;
+    }
+
+    @Override
+    public Place place() {
+        return Place.DECISION;
+    }
+
+    @Override
+    public void epochEnds(Training training) {
+        double value = training.result(goal.metric()).mean();
+        if (goal.isBetter(value, best)) {
+            best = value;
+            worse = 0;
+        } else if (++worse >= patience) {
+            training.stop("\"" + goal.metric() + "\" has not become better than " + best
+                    + (goal.by() > 0 ? " by more than " + goal.by() : "") + " for " + worse + " epochs, it is "
+                    + value);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package io.hvd.train;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.nio.file.Path;
+
+/**
+ * Writes a checkpoint at the end of epochs. All ranks decide alike whether one is due, by the mean over all ranks, and call what has
+ * to be done together before; then the first rank of the set writes the file.
+ */
+public final class SaveCheckpoint implements Callback {
+    private final Path file;
+    private final Content content;
+    /** Null for every so many epochs. */
+    private final Goal goal;
+
+    private final int every;
+    private Runnable together = () -> {};
+    private double best = Double.NaN;
+
+    private SaveCheckpoint(Path file, Content content, Goal goal, int every) {
+        this.file = file;
+        this.content = content;
+        this.goal = goal;
+        this.every = every;
+    }
+
+    /** What stands in the file. */
+    public interface Content {
+        /** Makes the checkpoint, on the rank that writes it. */
+        Checkpoint of(Training training) throws Exception;
+    }
+
+    /** Overwrites the file after every so many epochs. */
+    public static SaveCheckpoint everyEpochs(int epochs, Path file, Content content) {
+        if (epochs < 1) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT, "SaveCheckpoint.everyEpochs(" + epochs + "): expected at least 1");
+        }
+        return new SaveCheckpoint(file, content, null, epochs);
+    }
+
+    /** Overwrites the file after each epoch in which a metric has become better than in all epochs before. */
+    public static SaveCheckpoint best(Goal goal, Path file, Content content) {
+        return new SaveCheckpoint(file, content, goal, 1);
+    }
+
+    /**
+     * Sets what all ranks do before one of them writes, such as {@code () -> sharded.consolidate(0)} or {@code
+     * optimizer::synchronizeBuffers}.
+     */
+    public SaveCheckpoint after(Runnable collective) {
+        this.together = collective;
+        return this;
+    }
+
+    @Override
+    public Place place() {
+        return Place.CHECKPOINT;
+    }
+
+    @Override
+    public void epochEnds(Training training) throws Exception {
+        if (!isDue(training)) {
+            return;
+        }
+        together.run();
+        if (training.ranks().rank() == 0) {
+            content.of(training).write(file);
+        }
+    }
+
+    private boolean isDue(Training training) {
+        if (goal == null) {
+            return (training.epoch() + 1) % every == 0;
+        }
+        double value = training.result(goal.metric()).mean();
+        boolean better = goal.isBetter(value, best);
+        best = better ? value : best;
+        return better;
+    }
+}

@@ -1,0 +1,76 @@
+package io.hvd.train;
+
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.Tensor;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/** Refuses schedules that cannot be meant, and those that differ between the ranks. */
+final class ScheduleCheck {
+    static final int PLACES = 1024;
+
+    private ScheduleCheck() {}
+
+    static void rate(String call, String name, double value) {
+        require(value >= 0, call, name, value, "a finite number of at least 0");
+    }
+
+    static void length(String call, String name, double value) {
+        require(value > 0, call, name, value, "a finite number above 0");
+    }
+
+    static double[] ascending(String call, double... places) {
+        for (int i = 0; i < places.length; i++) {
+            length(call, "an epoch", places[i]);
+            require(
+                    i == 0 || places[i] > places[i - 1],
+                    call,
+                    "epoch " + (i + 1),
+                    places[i],
+                    "more than the one before");
+        }
+        return places.clone();
+    }
+
+    private static void require(boolean valid, String call, String name, double value, String expected) {
+        if (!valid || Double.isInfinite(value)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT, "schedule " + call + ": " + name + " is " + value + ", expected " + expected);
+        }
+    }
+
+    static void requireSame(Schedule schedule, ProcessSet ranks, double epochs) {
+        double[] mine = new double[PLACES + 1];
+        for (int place = 0; place < PLACES; place++) {
+            mine[place] = schedule.rate(epochs * place / PLACES);
+        }
+        mine[PLACES] = epochs;
+        double[] all =
+                (double[]) ranks.allgather("schedule.rates", Tensor.of(mine)).toArray();
+        requireEqual(ranks, all, PLACES, "number of epochs");
+        for (int place = 0; place < PLACES; place++) {
+            requireEqual(ranks, all, place, "learning rate at epoch " + epochs * place / PLACES);
+        }
+    }
+
+    private static void requireEqual(ProcessSet ranks, double[] all, int place, String what) {
+        Map<Double, TreeSet<Integer>> byValue = new TreeMap<>();
+        for (int rank = 0; rank < ranks.size(); rank++) {
+            byValue.computeIfAbsent(all[rank * (PLACES + 1) + place], value -> new TreeSet<>())
+                    .add(ranks.ranks().get(rank));
+        }
+        if (byValue.size() > 1) {
+            StringBuilder words = new StringBuilder();
+            byValue.forEach((value, members) -> words.append(words.isEmpty() ? "" : "; ")
+                    .append(value)
+                    .append(" on ranks ")
+                    .append(members));
+            throw new HvdException(
+                    ErrorId.DIFFERENT_SETTINGS,
+                    "the ranks differ in the " + what + ": " + words + ". Give every rank the same schedule");
+        }
+    }
+}

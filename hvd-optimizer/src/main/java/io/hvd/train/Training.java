@@ -1,0 +1,132 @@
+package io.hvd.train;
+
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.Optimizer;
+import java.util.Collections;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/** How far a {@link TrainingLoop} is on this rank; for its steps and callbacks. */
+public final class Training {
+    private final ProcessSet ranks;
+    private final Optimizer optimizer;
+    private final int epochs;
+    private final int batches;
+    private final EpochMetrics metrics = new EpochMetrics();
+
+    private int epoch;
+    private int batch;
+    private long steps;
+    private SortedMap<String, MeanMetric.Result> results = new TreeMap<>();
+    /** Null if this rank goes on. */
+    private String reason;
+
+    Training(ProcessSet ranks, Optimizer optimizer, int epochs, int batches) {
+        this.ranks = ranks;
+        this.optimizer = optimizer;
+        this.epochs = epochs;
+        this.batches = batches;
+    }
+
+    /** The ranks that train together. */
+    public ProcessSet ranks() {
+        return ranks;
+    }
+
+    /** The optimizer that the loop was given. */
+    public Optimizer optimizer() {
+        return optimizer;
+    }
+
+    /** The number of epochs, unless the loop is stopped. */
+    public int epochs() {
+        return epochs;
+    }
+
+    /** The number of batches of an epoch. */
+    public int batches() {
+        return batches;
+    }
+
+    /** The epoch, counted from 0; after the last one, the number of epochs that are done. */
+    public int epoch() {
+        return epoch;
+    }
+
+    /** The batch within its epoch, counted from 0; after the last one their number. */
+    public int batch() {
+        return batch;
+    }
+
+    /** Batches that are done, over all epochs of this loop. */
+    public long steps() {
+        return steps;
+    }
+
+    /** The epoch and the part of it that is done. */
+    public double progress() {
+        return epoch + batch / (double) batches;
+    }
+
+    /** Collects what is averaged over the ranks when the epoch ends; steps and the evaluation add to it. */
+    public EpochMetrics metrics() {
+        return metrics;
+    }
+
+    /** The averages of the last epoch that has ended, by name. */
+    public SortedMap<String, MeanMetric.Result> results() {
+        return Collections.unmodifiableSortedMap(results);
+    }
+
+    /**
+     * One of the averages.
+     *
+     * @throws HvdException if there is none of this name
+     */
+    public MeanMetric.Result result(String metric) {
+        MeanMetric.Result result = results.get(metric);
+        if (result == null) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "there is no metric \"" + metric + "\" in epoch " + epoch
+                            + ": the steps and the evaluation have added " + results.keySet()
+                            + ". Add it by training.metrics().add(name, sum, samples)");
+        }
+        return result;
+    }
+
+    /**
+     * Asks for an end. If one rank does so, all of them end together after the epoch.
+     *
+     * @param why for {@link #stopReason}
+     */
+    public void stop(String why) {
+        reason = why;
+    }
+
+    /** Why the loop was stopped on this rank, or which ranks have asked for it; null if it was not. */
+    public String stopReason() {
+        return reason;
+    }
+
+    void beginEpoch(int number) {
+        epoch = number;
+        batch = 0;
+        metrics.clear();
+    }
+
+    void endBatch() {
+        batch++;
+        steps++;
+    }
+
+    void average() {
+        results = metrics.reduce(ranks);
+    }
+
+    void end(int epochsDone) {
+        epoch = epochsDone;
+    }
+}

@@ -1,0 +1,202 @@
+package io.hvd.train;
+
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+
+/**
+ * Runs epochs with callbacks, on all ranks in step: the metrics of an epoch are averaged over the ranks before a callback sees
+ * them, the order of the callbacks is fixed, and the ranks stop together or not at all.
+ *
+ * <pre>{@code
+ * TrainingLoop.of(hvd, optimizer)
+ *         .with(new BroadcastState(0))
+ *         .with(new LearningRate(Schedule.cosine(0.1, 0, 20).warmUp(hvd.size(), 2)))
+ *         .with(new EarlyStop(Goal.smallest("test loss"), 3))
+ *         .evaluation(training -> evaluate(training.metrics()))
+ *         .run(20, loader, loader.batches(), (batch, training) -> train(batch, training.metrics()));
+ * }</pre>
+ */
+public final class TrainingLoop {
+    private final ProcessSet ranks;
+    private final Optimizer optimizer;
+    private final List<Callback> callbacks = new ArrayList<>();
+    private Evaluation evaluation = training -> {};
+    private int firstEpoch;
+
+    private TrainingLoop(ProcessSet ranks, Optimizer optimizer) {
+        this.ranks = Objects.requireNonNull(ranks, "ranks");
+        this.optimizer = Objects.requireNonNull(optimizer, "optimizer");
+    }
+
+    /** One batch: forward, backward and the step of the optimizer. */
+    public interface Step<B> {
+        /** Trains on a batch, and may add to {@link Training#metrics()}. */
+        void run(B batch, Training training) throws Exception;
+    }
+
+    /** What is measured at the end of an epoch. */
+    public interface Evaluation {
+        /** Adds what this rank has measured to {@link Training#metrics()}. */
+        void run(Training training) throws Exception;
+    }
+
+    /**
+     * Begins a loop.
+     *
+     * @param ranks those that the optimizer averages over, usually the context
+     * @param optimizer usually a {@code DistributedOptimizer} or an {@code AmpOptimizer}
+     */
+    public static TrainingLoop of(ProcessSet ranks, Optimizer optimizer) {
+        return new TrainingLoop(ranks, optimizer);
+    }
+
+    /** Adds a callback; every rank adds the same ones. */
+    public TrainingLoop with(Callback callback) {
+        callbacks.add(Objects.requireNonNull(callback, "callback"));
+        callbacks.sort(Comparator.comparing(Callback::place));
+        return this;
+    }
+
+    /** Sets what is measured at the end of each epoch, before the averages are made. */
+    public TrainingLoop evaluation(Evaluation measure) {
+        this.evaluation = Objects.requireNonNull(measure, "evaluation");
+        return this;
+    }
+
+    /** Sets the epoch to begin with, after a resume. */
+    public TrainingLoop firstEpoch(int epoch) {
+        this.firstEpoch = epoch;
+        return this;
+    }
+
+    /**
+     * Trains. A collective: every rank of the set calls it.
+     *
+     * @param epochs their number, including those before the first one
+     * @param data the batches of an epoch, each time it is iterated over
+     * @param batches their number, the same on every rank; steps average gradients, which takes all ranks
+     * @throws HvdException on all ranks, if they differ in epochs, batches or callbacks
+     * @throws CallbackException if a step, the evaluation or a callback throws on this rank
+     */
+    public <B> Training run(int epochs, Iterable<B> data, int batches, Step<B> step) {
+        if (firstEpoch < 0 || epochs < firstEpoch || batches < 1) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "a loop from epoch " + firstEpoch + " to " + epochs + " with " + batches
+                            + " batches: expected a first epoch of at least 0, no fewer epochs, and at least 1 batch");
+        }
+        Training training = new Training(ranks, optimizer, epochs, batches);
+        requireSame(training);
+        training.beginEpoch(firstEpoch);
+        tell("before the first batch", training, Callback::trainingBegins);
+        int epoch = firstEpoch;
+        while (epoch < epochs && training.stopReason() == null) {
+            runEpoch(training, epoch++, data, step);
+        }
+        training.end(epoch);
+        tell("after the last batch", training, Callback::trainingEnds);
+        return training;
+    }
+
+    private void requireSame(Training training) {
+        Map<String, String> same = new TreeMap<>();
+        same.put("first epoch", String.valueOf(firstEpoch));
+        same.put("number of epochs", String.valueOf(training.epochs()));
+        same.put("number of batches", String.valueOf(training.batches()));
+        same.put(
+                "callbacks", callbacks.stream().map(TrainingLoop::name).toList().toString());
+        ranks.requireSame(same);
+    }
+
+    private <B> void runEpoch(Training training, int epoch, Iterable<B> data, Step<B> step) {
+        training.beginEpoch(epoch);
+        tell("at the beginning", training, Callback::epochBegins);
+        Iterator<B> rest = data.iterator();
+        while (training.batch() < training.batches()) {
+            if (!rest.hasNext()) {
+                throw wrongNumber(training, "only " + training.batch());
+            }
+            B batch = rest.next();
+            tell("before a batch", training, Callback::batchBegins);
+            call("the step", "in batch " + training.batch(), training, () -> step.run(batch, training));
+            training.endBatch();
+            tell("after a batch", training, Callback::batchEnds);
+        }
+        if (rest.hasNext()) {
+            throw wrongNumber(training, "more");
+        }
+        call("the evaluation", "at the end", training, () -> evaluation.run(training));
+        training.average();
+        tell("at the end", training, Callback::epochEnds);
+        stopTogether(training);
+    }
+
+    private HvdException wrongNumber(Training training, String found) {
+        return new HvdException(
+                ErrorId.BAD_ARGUMENT,
+                "epoch " + training.epoch() + " on rank " + ranks.rank() + ": the data gave " + found
+                        + " batches, expected " + training.batches() + ", as the loop was told on every rank");
+    }
+
+    private void stopTogether(Training training) {
+        int[] asks = {training.stopReason() == null ? 0 : 1};
+        int[] all = (int[]) ranks.allgather("training.stop", Tensor.of(asks)).toArray();
+        List<Integer> asking = IntStream.range(0, all.length)
+                .filter(place -> all[place] > 0)
+                .mapToObj(place -> ranks.ranks().get(place))
+                .toList();
+        if (!asking.isEmpty() && training.stopReason() == null) {
+            training.stop("ranks " + asking + " have asked for it");
+        }
+    }
+
+    private interface Event {
+        void of(Callback callback, Training training) throws Exception;
+    }
+
+    private interface Call {
+        void run() throws Exception;
+    }
+
+    private void tell(String when, Training training, Event event) {
+        for (Callback callback : callbacks) {
+            String name = "the callback " + name(callback);
+            try {
+                call(name, when, training, () -> event.of(callback, training));
+            } catch (HvdException e) {
+                throw e.getClass() == HvdException.class
+                        ? new HvdException(e.id(), CallbackException.words(name, when, training, e), e)
+                        : e; // of a subclass, such as the end of another rank, that a program tells by its type
+            }
+        }
+    }
+
+    private static void call(String name, String when, Training training, Call call) {
+        try {
+            call.run();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CallbackException(name, when, training, e);
+        } catch (HvdException e) {
+            throw e; // of a collective, for one, and then on all ranks
+        } catch (Exception e) {
+            throw new CallbackException(name, when, training, e);
+        }
+    }
+
+    private static String name(Callback callback) {
+        String simple = callback.getClass().getSimpleName();
+        return simple.isEmpty() || callback.getClass().isHidden() ? "of the program" : simple;
+    }
+}
