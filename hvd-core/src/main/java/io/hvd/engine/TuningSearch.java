@@ -163,15 +163,15 @@ final class TuningSearch {
         }
         Duel.Ratio ratio = duel.ratio();
         String measured = text(
-                "A step takes %.3f ms instead of %.3f ms: %.2f times as fast, with %s certainty %.2f to %.2f times (%d comparisons in"
-                        + " turn).",
+                "The median step takes %.3f ms, with the settings of the start %.3f ms. In %d comparisons in turn it is"
+                        + " %.2f times as fast, with %s certainty %.2f to %.2f times.",
                 duel.challengerMicros() / 1e3,
                 duel.startMicros() / 1e3,
+                Duel.PAIRS,
                 ratio.median(),
                 Duel.CERTAINTY,
                 ratio.low(),
-                ratio.high(),
-                Duel.PAIRS);
+                ratio.high());
         return ratio.isGain()
                 ? "chose " + best.changesFrom(start) + ". " + measured + notTuned()
                 : "keeps " + start + ": the best of " + tried + " others, " + best.changesFrom(start)

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.hvd.config.AutotuneSettings;
 import io.hvd.config.EngineSettings;
 import io.hvd.config.Setting;
+import io.hvd.testing.StandardError;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -92,7 +93,7 @@ class AutotunerTest {
         assertThat(last.settings()).isEqualTo(best);
         assertThat(last.result())
                 .startsWith("autotune: chose HOROVOD_FUSION_THRESHOLD=262144 instead of 134217728. ")
-                .contains("5.000 ms instead of 10.000 ms: 2.00 times as fast");
+                .contains("takes 5.000 ms, with the settings of the start 10.000 ms", "2.00 times as fast");
         assertThat(sent.subList(0, sent.size() - 1)).extracting(Tuning::result).containsOnly("");
         assertThat(holds).isEqualTo(best);
 
@@ -161,10 +162,17 @@ class AutotunerTest {
     }
 
     @Test
-    void aLogThatCannotBeWrittenCostsOnlyTheLog() {
-        tune(true, folder.resolve("no").resolve("tune.csv"));
-        trainInPlans(AutotunerTest::quickBelow256KiB);
+    void aLogThatCannotBeWrittenCostsOneWarningWithItsNameAndTheVariable() throws Exception {
+        Path missing = folder.resolve("no").resolve("tune.csv");
+        String said = StandardError.during(() -> {
+            tune(true, missing);
+            trainInPlans(AutotunerTest::quickBelow256KiB);
+        });
 
+        assertThat(said.lines().filter(line -> line.contains("WARN")))
+                .singleElement()
+                .asString()
+                .contains("HOROVOD_AUTOTUNE_LOG=" + missing, "cannot be written", "NoSuchFileException");
         assertThat(holds.fusionThresholdBytes()).isEqualTo(256 << 10);
     }
 

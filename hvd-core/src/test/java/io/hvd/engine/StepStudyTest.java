@@ -52,4 +52,30 @@ class StepStudyTest {
     void whatTheProgramHasWaitedForStaysApartFromWhatItSubmitsThen() {
         assertThat(steps(() -> study.observed("a"), () -> study.observed("b"))).isEmpty();
     }
+
+    @Test
+    void theCutOfAnotherThresholdIsKnownFromTheFirstLookOn() {
+        study.begin(ONE_BY_ONE);
+        assertThat(study.cut(8)).isEmpty();
+        steps(() -> {}, () -> study.observed("a"));
+
+        assertThat(study.hasLooked()).isTrue();
+        assertThat(study.cut(8)).containsExactly(List.of("a", "b"));
+        assertThat(study.cut(4)).isEqualTo(ONE_BY_ONE);
+        study.tune(4);
+        assertThat(steps(() -> {}, () -> study.observed("a"))).as("the second look").isEmpty();
+    }
+
+    @Test
+    void itProposesNothingWhileOtherSettingsAreTried() {
+        study.tune(4);
+        assertThat(steps(() -> {}, () -> study.observed("a"))).isEmpty();
+        study.tune(8);
+        study.startAnew();
+        study.keepStill(true);
+        assertThat(steps(() -> {}, () -> study.observed("a"))).as("the first look").isPresent();
+        assertThat(steps(() -> {}, () -> study.observed("a"))).isEmpty();
+        study.keepStill(false);
+        assertThat(steps(() -> {}, () -> study.observed("a"))).as("the second look").isPresent();
+    }
 }

@@ -53,8 +53,8 @@ class TuningSearchTest {
                 .contains(
                         "HOROVOD_FUSION_THRESHOLD=16777216 instead of 134217728",
                         "HOROVOD_CYCLE_TIME=2.5 instead of 1.0",
-                        "10.000 ms instead of 15.074 ms: 1.51 times as fast, with 99 % certainty 1.51 to 1.51 times",
-                        "12 comparisons");
+                        "takes 10.000 ms, with the settings of the start 15.074 ms",
+                        "In 12 comparisons in turn it is 1.51 times as fast, with 99 % certainty 1.51 to 1.51 times.");
     }
 
     /** With a noise of two, one of the two neighbours may be taken for the best. */
