@@ -38,9 +38,10 @@ public final class EpochMetrics {
      * @throws HvdException on all ranks, if one that has samples lacks a metric that another one has
      */
     public SortedMap<String, MeanMetric.Result> reduce(ProcessSet ranks) {
-        List<SortedMap<String, Sum>> all = ranks.allgatherObject("training.metrics", encode(), ObjectCodec.bytes()).stream()
-                .map(EpochMetrics::decode)
-                .toList();
+        List<SortedMap<String, Sum>> all =
+                ranks.allgatherObject("training.metrics", encode(), ObjectCodec.bytes()).stream()
+                        .map(EpochMetrics::decode)
+                        .toList();
         SortedMap<String, Sum> total = new TreeMap<>();
         all.forEach(rank -> rank.forEach((name, sum) -> total.merge(name, sum, Sum::plus)));
         requireComplete(ranks, all, total);
