@@ -5,8 +5,6 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
-import java.util.Comparator;
-import java.util.stream.IntStream;
 
 /**
  * The area under the ROC curve of a score for two classes, over the samples of all ranks: the probability that a positive sample has
@@ -15,8 +13,8 @@ import java.util.stream.IntStream;
  */
 public final class AreaUnderCurve {
     private final String name;
-    /** A score's bits and 1 or 0 for its class, in turn. */
-    private int[] pairs = new int[128];
+    /** A number for each sample: larger for a larger score, and odd for a positive one. */
+    private long[] samples = new long[64];
 
     private int used;
 
@@ -34,39 +32,40 @@ public final class AreaUnderCurve {
         if (Float.isNaN(score)) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    "sample " + used / 2 + " of metric \"" + name + "\" on this rank has the score NaN");
+                    "sample " + used + " of metric \"" + name + "\" on this rank has the score NaN");
         }
-        if (used == pairs.length) {
-            pairs = Arrays.copyOf(pairs, Math.multiplyExact(2, used));
+        if (used == samples.length) {
+            samples = Arrays.copyOf(samples, Math.multiplyExact(2, used));
         }
-        pairs[used++] = Float.floatToIntBits(score + 0f); // which makes -0 the same as 0
-        pairs[used++] = positive ? 1 : 0;
+        samples[used++] = 2L * ordered(score) + (positive ? 1 : 0);
+    }
+
+    /** Integers in the order of the scores; 0 and -0 are the same score. */
+    private static int ordered(float score) {
+        int bits = Float.floatToIntBits(score + 0f);
+        return bits >= 0 ? bits : Integer.MIN_VALUE - bits;
     }
 
     /** The area over the ranks of a process set; each of them must call it, and gets the same result. */
     public Result reduce(ProcessSet ranks) {
-        int[] all = (int[]) ranks.allgather("metric." + name, Tensor.of(Arrays.copyOf(pairs, used)))
+        long[] all = (long[]) ranks.allgather("metric." + name, Tensor.of(Arrays.copyOf(samples, used)))
                 .toArray();
-        int samples = all.length / 2;
-        Integer[] order = IntStream.range(0, samples).boxed().toArray(Integer[]::new);
-        Arrays.sort(order, Comparator.comparing(sample -> Float.intBitsToFloat(all[2 * sample])));
-        long positives = IntStream.range(0, samples)
-                .mapToLong(sample -> all[2 * sample + 1])
-                .sum();
-        return new Result(
-                twiceTheWins(all, order) / (2.0 * positives * (samples - positives)), positives, samples - positives);
+        Arrays.sort(all);
+        long positives = Arrays.stream(all).filter(AreaUnderCurve::isPositive).count();
+        long negatives = all.length - positives;
+        return new Result(twiceTheWins(all) / (2.0 * positives * negatives), positives, negatives);
     }
 
     /** Over the pairs of a positive and a negative sample: 2 for a larger score of the positive one, 1 for equal scores. */
-    private static double twiceTheWins(int[] all, Integer... order) {
+    private static double twiceTheWins(long... sorted) {
         double wins = 0;
         long negativesBelow = 0;
         int from = 0;
-        while (from < order.length) {
+        while (from < sorted.length) {
             int to = from;
             long positives = 0;
-            while (to < order.length && all[2 * order[to]] == all[2 * order[from]]) {
-                positives += all[2 * order[to++] + 1];
+            while (to < sorted.length && sorted[to] >> 1 == sorted[from] >> 1) {
+                positives += isPositive(sorted[to++]) ? 1 : 0;
             }
             long negatives = to - from - positives;
             wins += positives * (2.0 * negativesBelow + negatives);
@@ -74,6 +73,10 @@ public final class AreaUnderCurve {
             from = to;
         }
         return wins;
+    }
+
+    private static boolean isPositive(long sample) {
+        return (sample & 1) == 1;
     }
 
     /**

@@ -9,7 +9,7 @@ public final class CallbackException extends RuntimeException {
     }
 
     static String words(String name, String when, Training training, Exception cause) {
-        return name + " has failed on rank " + training.ranks().rank() + ", " + when + " of epoch " + training.epoch()
+        return name + " has failed on rank " + training.globalRank() + ", " + when + " of epoch " + training.epoch()
                 + " (counted from 0), after " + training.steps() + " batches: " + cause.getMessage();
     }
 }

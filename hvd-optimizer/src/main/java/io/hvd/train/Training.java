@@ -35,6 +35,11 @@ public final class Training {
         return ranks;
     }
 
+    /** This rank in the job, for messages. */
+    int globalRank() {
+        return ranks.ranks().get(ranks.rank());
+    }
+
     /** The optimizer that the loop was given. */
     public Optimizer optimizer() {
         return optimizer;

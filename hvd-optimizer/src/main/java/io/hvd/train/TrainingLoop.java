@@ -145,7 +145,7 @@ public final class TrainingLoop {
     private HvdException wrongNumber(Training training, String found) {
         return new HvdException(
                 ErrorId.BAD_ARGUMENT,
-                "epoch " + training.epoch() + " on rank " + ranks.rank() + ": the data gave " + found
+                "epoch " + training.epoch() + " on rank " + training.globalRank() + ": the data gave " + found
                         + " batches, expected " + training.batches() + ", as the loop was told on every rank");
     }
 

@@ -215,6 +215,34 @@ class DistributedMetricsTest {
         });
     }
 
+    /** Scores of both signs, the largest and smallest that there are, and two zeros of which neither is above the other. */
+    @Test
+    void scoresOfEverySignHaveTheirOrder() {
+        float[] ascending = {
+            Float.NEGATIVE_INFINITY, -Float.MAX_VALUE, -2, -1, -Float.MIN_VALUE, -0f, Float.MIN_VALUE, 3
+        };
+        for (int positives = 1; positives < ascending.length; positives++) {
+            int first = ascending.length - positives;
+            Hvd.spawn(2, hvd -> {
+                AreaUnderCurve area = new AreaUnderCurve("area");
+                AreaUnderCurve reversed = new AreaUnderCurve("reversed");
+                for (int i = hvd.rank(); i < ascending.length; i += 2) {
+                    area.add(ascending[i], i >= first);
+                    reversed.add(-ascending[i], i >= first);
+                }
+                assertThat(area.reduce(hvd).area()).isEqualTo(1);
+                assertThat(reversed.reduce(hvd).area()).isZero();
+                return null;
+            });
+        }
+        Hvd.spawn(2, hvd -> {
+            AreaUnderCurve zeros = new AreaUnderCurve("zeros");
+            zeros.add(hvd.rank() == 0 ? 0f : -0f, hvd.rank() == 0);
+            assertThat(zeros.reduce(hvd)).isEqualTo(new AreaUnderCurve.Result(0.5, 1, 1));
+            return null;
+        });
+    }
+
     @Test
     void theFirstSamplesOfABatchHaveItsFirstScores() {
         ClassScores scores = new ClassScores(new float[] {1, 2, 4, 3, 5, 6}, 2);

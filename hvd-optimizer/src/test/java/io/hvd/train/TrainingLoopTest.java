@@ -5,10 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.InitOptions;
+import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.GradScaler;
 import io.hvd.optimizer.Sgd;
 import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.tensor.Tensor;
@@ -213,6 +217,58 @@ class TrainingLoopTest {
     }
 
     @Test
+    void everyNthEpochIsSavedCountedFromTheBeginningOfTheTraining() throws IOException {
+        Path file = folder.resolve("every.safetensors");
+        List<Integer> made = new ArrayList<>();
+        Hvd.spawn(2, hvd -> {
+            OneWeight mine = new OneWeight();
+            return TrainingLoop.of(hvd, mine.optimizer)
+                    .with(SaveCheckpoint.everyEpochs(3, file, training -> {
+                        made.add(training.epoch() + 1);
+                        return new Checkpoint(new TreeMap<>(Map.of("w", Tensor.of(mine.weight))), Map.of());
+                    }))
+                    .firstEpoch(2)
+                    .run(8, BATCHES, 4, (batch, training) -> mine.step(-1));
+        });
+
+        assertThat(made).containsExactly(3, 6);
+        assertThat(Checkpoint.read(file).tensors().get("w").toFloatArray()).containsExactly(16);
+    }
+
+    @Test
+    void mixedPrecisionStartsFromTheRootTooAndAnotherOptimizerIsRefused() {
+        Hvd.spawn(2, hvd -> {
+            OneWeight mine = new OneWeight();
+            mine.weight[0] = hvd.rank();
+            GradScaler scaler =
+                    GradScaler.builder().initScale(hvd.rank() == 1 ? 4 : 8).build();
+            AmpOptimizer amp = AmpOptimizer.wrap(mine.optimizer).scaler(scaler).build();
+            TrainingLoop.of(hvd, amp).with(new BroadcastState(1)).run(1, List.of(0), 1, (batch, training) -> {
+                amp.zeroGradients();
+                amp.backward(scale -> mine.gradient[0] = (float) (0.5 * scale));
+                amp.step();
+            });
+            assertThat(mine.weight[0]).isEqualTo(0.5f);
+            assertThat(amp.scaler().scale()).isEqualTo(4);
+
+            TrainingLoop plain =
+                    TrainingLoop.of(hvd, new Sgd(mine.parameters, 1)).with(new BroadcastState(0));
+            assertThatThrownBy(() -> plain.run(1, BATCHES, 4, (batch, training) -> {}))
+                    .hasMessageContaining("the loop's optimizer is a Sgd, expected a DistributedOptimizer");
+            return null;
+        });
+    }
+
+    @Test
+    void callbacksThatCannotBeMeantAreRefused() {
+        assertThatThrownBy(() -> new EarlyStop(Goal.smallest("loss"), 0))
+                .hasMessageContaining("EarlyStop of \"loss\": patience is 0, expected at least 1");
+        assertThatThrownBy(() -> Goal.smallest("loss").by(-1)).hasMessageContaining("Goal of \"loss\": by is -1.0");
+        assertThatThrownBy(() -> SaveCheckpoint.everyEpochs(0, folder, training -> null))
+                .hasMessageContaining("everyEpochs(0): expected at least 1");
+    }
+
+    @Test
     void aLoopThatGoesOnKnowsItsEpochAndItsProgress() {
         List<Double> progress = new ArrayList<>();
         Hvd.spawn(1, hvd -> {
@@ -255,6 +311,29 @@ class TrainingLoopTest {
                 .cause()
                 .isInstanceOf(CallbackException.class)
                 .hasMessage("the callback Failing has failed on rank 1, at the end of epoch 1 (counted from 0), after 8"
+                        + " batches: disk is full");
+    }
+
+    /** Ranks 1 and 2 train without rank 0; the second of them fails. */
+    @Test
+    void aLoopOfSomeOfTheRanksNamesThemByTheirNumberInTheJob() {
+        InitOptions some = InitOptions.standard().withProcessSets(List.of(List.of(1, 2)));
+        assertThatThrownBy(() -> Hvd.spawn(3, some, hvd -> {
+                    ProcessSet set = hvd.processSet(1);
+                    if (!set.included()) {
+                        return null;
+                    }
+                    OneWeight mine = new OneWeight();
+                    DistributedOptimizer own = DistributedOptimizer.wrap(new Sgd(mine.parameters, 1))
+                            .processSet(set)
+                            .scope("own")
+                            .build();
+                    return TrainingLoop.of(set, own)
+                            .with(new Failing(new IllegalStateException("disk is full")))
+                            .run(3, BATCHES, 4, (batch, training) -> own.step());
+                }))
+                .cause()
+                .hasMessage("the callback Failing has failed on rank 2, at the end of epoch 1 (counted from 0), after 8"
                         + " batches: disk is full");
     }
 
