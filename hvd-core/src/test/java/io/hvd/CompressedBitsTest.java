@@ -53,8 +53,7 @@ class CompressedBitsTest {
     @ParameterizedTest(name = "{0} elements as {1}")
     @CsvSource({"1, FP16", "500, FP16", "600, BF16", "2500, FP16", "400001, FP16", "400001, BF16"})
     void areThoseOfAPlainLoop(int count, Compression kind) {
-        AllreduceOptions how =
-                AllreduceOptions.average().withPrescale(PRESCALE).withCompression(kind);
+        AllreduceOptions how = AllreduceOptions.average().withPrescale(PRESCALE).withCompression(kind);
         double[][] ofFloats = new double[RANKS][count];
         double[][] ofDoubles = new double[RANKS][count];
         for (int rank = 0; rank < RANKS; rank++) {
@@ -67,7 +66,8 @@ class CompressedBitsTest {
         Hvd.spawn(RANKS, hvd -> {
             double[] own = values(hvd.rank(), count);
             float[] ofFloat = hvd.allreduce("f", Tensor.of(floats(own)), how).toFloatArray();
-            double[] ofDouble = (double[]) hvd.allreduce("d", Tensor.of(own), how).toArray();
+            double[] ofDouble =
+                    (double[]) hvd.allreduce("d", Tensor.of(own), how).toArray();
             for (int i = 0; i < count; i++) {
                 requireSame(ofFloat[i], sum(kind, i, ofFloats) * (float) (1.0 / RANKS), own[i]);
                 requireSame(ofDouble[i], sum(kind, i, ofDoubles) * (1.0 / RANKS), own[i]);

@@ -15,7 +15,7 @@ import java.util.List;
  */
 record GradientAllreduce(ProcessSet set, AllreduceOptions options, LocalReduction localReduction, String scope) {
 
-    /** The same for gradients that travel in their own type. */
+    /** This reduction for gradients that travel in their own type. */
     GradientAllreduce uncompressed() {
         return new GradientAllreduce(set, options.withCompression(Compression.NONE), localReduction, scope);
     }

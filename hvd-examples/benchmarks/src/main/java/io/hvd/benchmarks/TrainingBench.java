@@ -78,7 +78,8 @@ final class TrainingBench implements Benchmark {
 
         void launchAll(List<Integer> ranks, Progress progress) throws IOException, InterruptedException {
             for (int count : ranks) {
-                List<String> ways = count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, FP16, FP16_RANGE, PLAIN, MEETING, DDP);
+                List<String> ways =
+                        count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, FP16, FP16_RANGE, PLAIN, MEETING, DDP);
                 progress.say(net + ", " + count + " ranks");
                 Samples run = Launch.mpirun(
                         count,
