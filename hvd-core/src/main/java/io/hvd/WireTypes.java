@@ -41,11 +41,15 @@ final class WireTypes {
         return asked == Compression.AUTO && hosts == 1 ? own : compressed;
     }
 
+    /** As measured with 2 ranks, see docs/benchmarks.md. */
     private static String cost(DType compressed) {
-        return compressed == DType.FLOAT16 && Runtime.version().feature() < JDK_WITH_FLOAT16
-                ? "large tensors take several times as long as in float32, and less with JDK " + JDK_WITH_FLOAT16
-                        + " or newer, which has instructions for float16"
-                : "large tensors take about twice as long as in float32, or more";
+        if (compressed == DType.BFLOAT16) {
+            return "large tensors take about twice as long as in float32";
+        }
+        return Runtime.version().feature() >= JDK_WITH_FLOAT16
+                ? "large tensors take about 1.6 times as long as in float32"
+                : "large tensors take three to four times as long as in float32, and 1.6 times with JDK "
+                        + JDK_WITH_FLOAT16 + " or newer, which has instructions for float16";
     }
 
     private void say(Compression asked, DType compressed, boolean onCpu) {

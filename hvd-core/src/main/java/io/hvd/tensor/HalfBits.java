@@ -14,8 +14,8 @@ import java.nio.IntBuffer;
  * that of the least normal half), so that the bits to be lost fall off the end of the sum, to nearest and ties to even.
  */
 final class HalfBits {
-    /** The arrays and the memory of a block stay in the first-level cache. */
-    private static final int BLOCK = 1024;
+    /** As many as its callers have in a block, which then begins where the arrays here do. */
+    private static final int BLOCK = 2048;
 
     private static final int SIGN = 0x80000000;
     private static final int MAGNITUDE = 0x7fffffff;
@@ -53,10 +53,8 @@ final class HalfBits {
             toBits(values, first + done, bits, run);
             if (grid == DType.FLOAT16) {
                 signedAddends(run);
-                asFloats.get(0, sums, 0, run);
                 fromBits(powers, addends, 0, run);
-                addAndSubtract(run);
-                System.arraycopy(sums, 0, values, first + done, run);
+                addAndSubtract(values, first + done, run);
             } else {
                 roundToBfloat16(run);
                 fromBits(bits, values, first + done, run);
@@ -128,15 +126,23 @@ final class HalfBits {
         return OVERFLOW + (below & (below >> 31));
     }
 
-    /**
-     * The product with 0 gives a zero the sign that it had: the difference before it is -0, to which +0 or -0 is added. Both arrays
-     * are read from the same index on, or the JIT would not make vector instructions of it.
-     */
-    private void addAndSubtract(int count) {
+    /** Both arrays must be read from the same index on, or the JIT would make no vector instructions. */
+    private void addAndSubtract(float[] values, int first, int count) {
+        if (first == 0) {
+            addAndSubtract(values, count);
+            return;
+        }
+        System.arraycopy(values, first, sums, 0, count);
+        addAndSubtract(sums, count);
+        System.arraycopy(sums, 0, values, first, count);
+    }
+
+    /** The product with 0 gives a zero the sign that it had: the difference before it is -0, to which +0 or -0 is added. */
+    private void addAndSubtract(float[] values, int count) {
         for (int i = 0; i < count; i++) {
             float addend = addends[i];
-            float rounded = -(addend - (sums[i] + addend));
-            sums[i] = rounded * TO_INFINITY * (1 / TO_INFINITY) + addend * 0f;
+            float rounded = -(addend - (values[i] + addend));
+            values[i] = rounded * TO_INFINITY * (1 / TO_INFINITY) + addend * 0f;
         }
     }
 

@@ -35,7 +35,7 @@ public record RangeControl(int everySteps, int fallbackAfter) {
         return new RangeControl(steps, FALLBACK_AFTER);
     }
 
-    /** The same with another number of overflows. */
+    /** This control with another number of overflows. */
     public RangeControl withFallbackAfter(int overflows) {
         return new RangeControl(everySteps, overflows);
     }

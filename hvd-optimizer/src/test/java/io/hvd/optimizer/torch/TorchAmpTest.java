@@ -6,16 +6,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.bytedeco.pytorch.global.torch.mse_loss;
 
+import io.hvd.Compression;
 import io.hvd.Hvd;
+import io.hvd.HvdContext;
 import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.GradScaler;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.optimizer.RangeControl;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.SGD;
+import org.bytedeco.pytorch.SGDOptions;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch.DeviceType;
@@ -83,6 +88,46 @@ class TorchAmpTest {
             assertThat(ofRank).isEqualTo(trained.get(0));
             assertClose(ofRank, expected, 1e-5);
         }
+    }
+
+    /** Losses of a billionth, at a rate of a billion: float16 would have made zeros of their gradients. */
+    @Test
+    void rangeControlKeepsTheSmallGradientsOfHooks() {
+        float[] expected = weights(withTinyLosses(null));
+        float[] untrained = weights(new Models.Net(7));
+
+        List<float[]> trained = Hvd.spawn(2, hvd -> weights(withTinyLosses(hvd)));
+
+        for (float[] ofRank : trained) {
+            assertThat(ofRank).isEqualTo(trained.get(0));
+            assertClose(ofRank, expected, 2e-3);
+        }
+        assertThat(Math.abs(untrained[0] - expected[0])).as("it has learnt").isGreaterThan(0.01f);
+    }
+
+    /** @param hvd null for one process with the batches of both ranks */
+    private static Models.Net withTinyLosses(HvdContext hvd) {
+        Models.Net net = new Models.Net(7);
+        var sgd = new TorchOptimizer(new SGD(net.parameters(), new SGDOptions(0.05e9)), net.named_parameters());
+        Optimizer optimizer = hvd == null
+                ? sgd
+                : DistributedOptimizer.wrap(sgd)
+                        .context(hvd)
+                        .bucketBytes(64)
+                        .compression(Compression.FP16)
+                        .rangeControl(RangeControl.every(8))
+                        .build();
+        int first = hvd == null ? 0 : 4 * hvd.rank();
+        int count = hvd == null ? 8 : 4;
+        for (int step = 0; step < STEPS; step++) {
+            try (PointerScope scope = new PointerScope()) {
+                optimizer.zeroGradients();
+                int from = step * 8 + first;
+                net.loss(from, from + count).mul(new Scalar(1e-9)).backward();
+                optimizer.step();
+            }
+        }
+        return net;
     }
 
     /** The losses of single steps differ by the rounding; the way that the weights take does not. */
