@@ -381,14 +381,22 @@ public class ProcessSet {
         return join(JoinDivisor.INITIAL);
     }
 
-    /** @param divisor says by which number averages are divided meanwhile; every rank must pass the same one */
+    /**
+     * @param divisor says by which number averages are divided meanwhile; every rank must pass the same one
+     * @throws io.hvd.error.RankMismatchException with {@link JoinDivisor#NONE}, if other ranks go on; they get it too
+     */
     public int join(JoinDivisor divisor) {
+        boolean endedEarly = divisor == JoinDivisor.NONE; // on the ranks that have joined alone, so it does not count
         try {
-            return calls.submit(new Request.Join(JOIN, divisor)).number();
+            int last = calls.submit(new Request.Join(JOIN, divisor)).number();
+            endedEarly = false;
+            return last;
         } finally {
-            // the ranks have called different numbers of operations, so all of them start counting again
-            calls.countAnew();
-            joins.incrementAndGet();
+            if (!endedEarly) {
+                // the ranks have called different numbers of operations, so all of them start counting again
+                calls.countAnew();
+                joins.incrementAndGet();
+            }
         }
     }
 
