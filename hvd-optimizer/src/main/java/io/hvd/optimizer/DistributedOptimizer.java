@@ -4,6 +4,7 @@ import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.Tensor;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -45,6 +46,8 @@ public final class DistributedOptimizer implements Optimizer {
     private final SettingsCheck settingsCheck;
     private final GradientArithmetic gradients;
     private final OverflowVote vote;
+    /** Weighs gradients that do not announce themselves; null if they do. */
+    private final HostGradients plain;
     /** The class through which a program steps this optimizer; null for this one. */
     private String owner;
 
@@ -71,6 +74,8 @@ public final class DistributedOptimizer implements Optimizer {
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
         this.vote = builder.vote(set);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
+        this.plain =
+                source != null ? null : gradients instanceof HostGradients own ? own : new HostGradients(parameters);
         if (source != null) {
             source.listen(exchange);
         }
@@ -102,13 +107,17 @@ public final class DistributedOptimizer implements Optimizer {
         }
         synchronizedAlready = false;
         long backwardEnded = System.nanoTime();
-        exchange.submitRest(source != null ? source::stage : parameter -> {});
+        exchange.submitRest(source != null ? source::stage : this::weigh);
         lastStep = exchange.awaitAll(backwardEnded);
         if (source != null) {
             source.adopt();
         }
         exchange.startOver();
         synchronizedAlready = true;
+    }
+
+    private void weigh(int parameter) {
+        plain.multiplyGradient(parameter, exchange.weight(parameter));
     }
 
     /**
@@ -332,7 +341,22 @@ public final class DistributedOptimizer implements Optimizer {
     public void gradientReady(int parameter) {
         Objects.checkIndex(parameter, parameters.size());
         if (!alone && exchange.passed(parameter)) {
+            if (source == null) {
+                weigh(parameter);
+            }
             exchange.ready(parameter);
+        }
+    }
+
+    /**
+     * Says how many samples the next backward pass is over, with {@link DistributedOptimizerBuilder#weightByBatchSize}; it
+     * comes before each, on every rank. With 0 the rank may leave backward out.
+     *
+     * @throws HvdException if it comes more often than backward passes are planned before a step, or without that setting
+     */
+    public void batchSize(long samples) {
+        if (set.included()) {
+            exchange.batchSize(samples);
         }
     }
 
@@ -361,6 +385,22 @@ public final class DistributedOptimizer implements Optimizer {
     /** A single rank need not broadcast its parameters; on a GPU, its back end might not even be able to. */
     private boolean travels(Parameter parameter) {
         return set.size() > 1 || parameter.value().device().isCpu();
+    }
+
+    /**
+     * Tells the other ranks that this rank has no more data, waits until all ranks have called it, and gives all ranks the
+     * parameters, the buffers and the optimizer's state of the rank that was last. Meanwhile the others step without this one.
+     *
+     * @param divisor as in {@link ProcessSet#join(JoinDivisor)}; with weights by batch size the average is over the samples
+     *     that there are, whichever it is
+     * @return the global rank that was last
+     */
+    public int join(JoinDivisor divisor) {
+        int last = set.join(divisor);
+        broadcastParameters(last);
+        broadcastOptimizerState(last);
+        buffers.takeFrom(last);
+        return last;
     }
 
     /**

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeSet;
+import java.util.function.DoubleConsumer;
 
 /** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
 public final class DistributedOptimizerBuilder {
@@ -27,6 +28,7 @@ public final class DistributedOptimizerBuilder {
     private double predivide = 1.0;
     private int passesPerStep = 1;
     private LocalReduction localReduction = LocalReduction.SUM;
+    private boolean weighted;
     private long bucketBytes;
     private String scope = "gradient.";
     private int compareEvery = -1;
@@ -95,6 +97,16 @@ public final class DistributedOptimizerBuilder {
     /** Sets how the gradients of these passes are combined; the default is SUM. */
     public DistributedOptimizerBuilder localReduction(LocalReduction reduction) {
         this.localReduction = reduction;
+        return this;
+    }
+
+    /**
+     * Averages over the samples of all ranks instead of over the ranks, so that batches of different sizes count alike per
+     * sample. Before each backward pass every rank calls {@link DistributedOptimizer#batchSize}; each gradient is that of a
+     * mean over these samples. {@link #localReduction} then means nothing: passes count by their samples too.
+     */
+    public DistributedOptimizerBuilder weightByBatchSize() {
+        this.weighted = true;
         return this;
     }
 
@@ -187,7 +199,7 @@ public final class DistributedOptimizerBuilder {
     boolean exchangesNothing(ProcessSet ranks) {
         return !ranks.included()
                 || op == ReduceOp.ADASUM
-                || (ranks.size() == 1 && localReduction == LocalReduction.SUM);
+                || (ranks.size() == 1 && localReduction == LocalReduction.SUM && !weighted);
     }
 
     SettingsCheck settingsCheck(ProcessSet ranks) {
@@ -206,12 +218,40 @@ public final class DistributedOptimizerBuilder {
                 new Buckets(parameters, bucketBytes),
                 passesPerStep,
                 check,
+                weights(ranks, parameters),
                 exchangesNothing(ranks));
+    }
+
+    /** Null if all ranks count alike. */
+    private BatchWeights weights(ProcessSet ranks, List<Parameter> parameters) {
+        if (!weighted) {
+            return null;
+        }
+        OptimizerCheck.requireWeighable(op, predivide, parameters);
+        return exchangesNothing(ranks) ? null : new BatchWeights(ranks, scope, accumulated(parameters));
+    }
+
+    private DoubleConsumer accumulated(List<Parameter> parameters) {
+        DoubleConsumer multiply = inner instanceof GradientSource source
+                ? source::multiplyAccumulated
+                : new HostGradients(parameters)::multiplyGradients;
+        return factor -> {
+            if (factor == 0) {
+                inner.zeroGradients();
+            } else {
+                multiply.accept(factor);
+            }
+        };
     }
 
     private GradientAllreduce allreduce(ProcessSet ranks) {
         if (op == ReduceOp.ADASUM) {
             return new GradientAllreduce(ranks, AllreduceOptions.average(), localReduction, scope);
+        }
+        if (weighted) { // each rank's gradients are its part of the average
+            Compression onWire = ranks.size() == 1 ? Compression.NONE : compression;
+            AllreduceOptions sum = AllreduceOptions.sum().withCompression(onWire);
+            return new GradientAllreduce(ranks, sum, LocalReduction.SUM, scope);
         }
         AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
         return new GradientAllreduce(ranks, ranks.size() == 1 ? AllreduceOptions.of(op) : asked, localReduction, scope);

@@ -27,6 +27,8 @@ final class GradientExchange implements GradientSource.Listener {
     private final List<PreparedAllreduce> started = new ArrayList<>();
 
     private final SettingsCheck settingsCheck;
+    /** Null if all ranks count alike. */
+    private final BatchWeights weights;
 
     private int passesPerStep;
     /** Whether backward passes stay on this rank and are not counted. */
@@ -34,6 +36,7 @@ final class GradientExchange implements GradientSource.Listener {
 
     /**
      * @param settingsCheck begins before the first gradients are sent
+     * @param weights null if all ranks count alike
      * @param alone true if nothing is ever sent
      */
     GradientExchange(
@@ -42,6 +45,7 @@ final class GradientExchange implements GradientSource.Listener {
             Buckets buckets,
             int passesPerStep,
             SettingsCheck settingsCheck,
+            BatchWeights weights,
             boolean alone) {
         this.allreduce = allreduce;
         this.parameters = parameters;
@@ -50,6 +54,7 @@ final class GradientExchange implements GradientSource.Listener {
         this.missing = new int[buckets.count()];
         this.passesPerStep = passesPerStep;
         this.settingsCheck = settingsCheck;
+        this.weights = weights;
         if (!alone) {
             prepare(passesPerStep);
         }
@@ -74,6 +79,36 @@ final class GradientExchange implements GradientSource.Listener {
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             missing[bucket] = buckets.members(bucket).size();
         }
+        if (weights != null) {
+            weights.startOver();
+        }
+    }
+
+    /** The next backward pass is over so many samples. */
+    synchronized void batchSize(long samples) {
+        if (weights == null) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "batchSize(" + samples
+                            + ") of an optimizer that was built without weightByBatchSize(): every rank's"
+                            + " gradients count alike");
+        }
+        weights.batch(samples, !local, passesPerStep);
+    }
+
+    /** Whether {@link #batchSize} has been called in this step. */
+    synchronized boolean hasBatch() {
+        return weights != null && weights.isUnderWay();
+    }
+
+    /** Whether all batches of this rank in this step are empty. */
+    synchronized boolean hasEmptyBatch() {
+        return weights != null && weights.isEmptyHere();
+    }
+
+    @Override
+    public synchronized double weight(int parameter) {
+        return weights == null ? 1 : weights.share();
     }
 
     /** True after {@link #startOver()} and before the first gradient. */
@@ -115,6 +150,9 @@ final class GradientExchange implements GradientSource.Listener {
 
     @Override
     public synchronized boolean passed(int parameter) {
+        if (weights != null) {
+            weights.requireSamples(parameters.get(parameter).name());
+        }
         if (local) {
             return false;
         }
@@ -145,6 +183,9 @@ final class GradientExchange implements GradientSource.Listener {
      *     passes than planned, still takes part
      */
     synchronized void submitRest(IntConsumer stage) {
+        if (weights != null) {
+            weights.share(); // or an error, before anything is sent
+        }
         List<PreparedAllreduce> rest = new ArrayList<>();
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             if (started.contains(prepared.get(bucket))) {

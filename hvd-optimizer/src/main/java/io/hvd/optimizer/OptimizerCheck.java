@@ -59,6 +59,22 @@ final class OptimizerCheck {
                 .withCompression(compression);
     }
 
+    /** Weights make an average over samples. */
+    static void requireWeighable(ReduceOp op, double predivide, List<Parameter> parameters) {
+        if (op != ReduceOp.AVERAGE || predivide != 1.0) {
+            throw misuse("weightByBatchSize() makes an average over the samples of all ranks: found op " + op
+                    + " and gradientPredivideFactor " + predivide + ", expected " + ReduceOp.AVERAGE + " and 1");
+        }
+        parameters.stream()
+                .filter(parameter -> !parameter.gradient().dtype().isFloating())
+                .findFirst()
+                .ifPresent(parameter -> {
+                    throw misuse("weightByBatchSize() multiplies gradients by a part of 1: the gradient of \""
+                            + parameter.name() + "\" is " + parameter.gradient()
+                            + ", expected a floating-point type");
+                });
+    }
+
     /** With ADASUM no gradient travels, so what says how gradients travel has no meaning. */
     static void requirePlainAdasum(
             Optimizer inner, double predivide, Compression compression, int passes, LocalReduction reduction) {

@@ -243,6 +243,11 @@ public class ShardedOptimizer implements Optimizer {
         }
 
         @Override
+        public void multiplyAccumulated(double factor) {
+            source.multiplyAccumulated(factor);
+        }
+
+        @Override
         public void adopt() {
             source.adopt();
         }

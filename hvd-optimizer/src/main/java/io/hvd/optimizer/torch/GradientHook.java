@@ -83,7 +83,8 @@ final class GradientHook extends VoidTensorHook {
         try (PointerScope scope = new PointerScope()) {
             Receiver told = receiver.get();
             if (told != null && told.listener().passed(told.index())) {
-                told.slot().collect(dense(new Tensor(gradient), told));
+                Tensor whole = dense(new Tensor(gradient), told);
+                told.slot().collect(whole, told.listener().weight(told.index()));
                 told.listener().ready(told.index());
             }
         } catch (HvdException e) {

@@ -6,6 +6,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Optional;
 import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 
 /** Where one parameter's gradient is collected for the allreduce and left for the optimizer. */
@@ -53,8 +54,10 @@ final class GradientSlot {
     /**
      * Puts the sum of earlier passes and this one into the slot. Called from a hook, before LibTorch
      * accumulates the new gradient itself.
+     *
+     * @param weight by which the sum is multiplied; for 0 the slot gets zeros, whatever the sum is
      */
-    void collect(Tensor gradient) {
+    void collect(Tensor gradient, double weight) {
         requireStream();
         try (NoGradGuard guard = new NoGradGuard()) {
             Tensor earlier = detachedGradient();
@@ -62,8 +65,27 @@ final class GradientSlot {
             if (earlier.defined()) {
                 slot.add_(earlier);
             }
+            multiplySlot(weight);
         }
         handOver();
+    }
+
+    private void multiplySlot(double weight) {
+        if (weight == 0) {
+            slot.zero_();
+        } else if (weight != 1) {
+            slot.mul_(new Scalar(weight));
+        }
+    }
+
+    /** Multiplies what LibTorch has accumulated. */
+    void multiplyAccumulated(double factor) {
+        try (NoGradGuard guard = new NoGradGuard()) {
+            Tensor gradient = detachedGradient();
+            if (gradient.defined()) {
+                gradient.mul_(new Scalar(factor));
+            }
+        }
     }
 
     private void handOver() {
@@ -88,8 +110,8 @@ final class GradientSlot {
         }
     }
 
-    /** Puts what has been accumulated into the slot, or zeros. */
-    void stage() {
+    /** Puts what has been accumulated into the slot, or zeros. @param weight as in {@link #collect} */
+    void stage(double weight) {
         try (NoGradGuard guard = new NoGradGuard()) {
             Tensor accumulated = value.grad();
             if (!accumulated.defined()) {
@@ -97,6 +119,7 @@ final class GradientSlot {
             } else if (!isSlot(accumulated)) {
                 slot.copy_(accumulated.is_sparse() ? accumulated.to_dense() : accumulated);
             }
+            multiplySlot(weight);
         }
         handOver();
     }

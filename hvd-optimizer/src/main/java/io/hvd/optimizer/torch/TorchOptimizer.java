@@ -41,6 +41,8 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<GradientHook.Receiver> receivers = new ArrayList<>();
     private final boolean sparseAsDense;
+    /** Null on a rank that exchanges nothing. */
+    private Listener listener;
     /** Whether {@link #inner} steps only a share of the parameters, and other ranks step the others. */
     private final boolean share;
     /** The streams of the GPUs that parameters are on. */
@@ -268,7 +270,8 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     }
 
     @Override
-    public void listen(Listener listener) {
+    public void listen(Listener newListener) {
+        listener = newListener;
         for (int i = 0; i < slots.size(); i++) {
             var receiver = new GradientHook.Receiver(slots.get(i), i, listener, sparseAsDense);
             receivers.add(receiver);
@@ -279,7 +282,14 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     @Override
     public void stage(int parameter) {
         try (PointerScope scope = new PointerScope()) {
-            slots.get(parameter).stage();
+            slots.get(parameter).stage(listener == null ? 1 : listener.weight(parameter));
+        }
+    }
+
+    @Override
+    public void multiplyAccumulated(double factor) {
+        try (PointerScope scope = new PointerScope()) {
+            slots.forEach(slot -> slot.multiplyAccumulated(factor));
         }
     }
 
