@@ -139,6 +139,11 @@ final class BatchWeights {
         return share;
     }
 
+    /** By what accumulated gradients are multiplied to be the average over this rank's samples. */
+    double mean() {
+        return samples == 0 ? 0 : (double) measure / samples;
+    }
+
     private double agreed() {
         if (allreduce != null) {
             allreduce.await();

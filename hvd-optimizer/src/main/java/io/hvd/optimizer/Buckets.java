@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Groups of parameters whose gradients travel together. Filled from the last parameter to the first,
@@ -14,6 +15,8 @@ final class Buckets {
     private static final long SMALLEST_BYTES = 4 << 10;
     private static final long LARGEST_BYTES = 25L << 20;
 
+    private static final int NONE = -1;
+
     private final int[] bucketOf;
     private final List<List<Integer>> buckets = new ArrayList<>();
 
@@ -21,10 +24,19 @@ final class Buckets {
      * @param capBytes a group is closed when it holds this much; 0 means a quarter of everything, within bounds
      */
     Buckets(List<Parameter> parameters, long capBytes) {
+        this(parameters, capBytes, Set.of());
+    }
+
+    /** @param outside the names of parameters that are in no group */
+    Buckets(List<Parameter> parameters, long capBytes, Set<String> outside) {
         bucketOf = new int[parameters.size()];
         long cap = capBytes > 0 ? capBytes : automaticCap(parameters);
         long filled = cap;
         for (int i = parameters.size() - 1; i >= 0; i--) {
+            if (outside.contains(parameters.get(i).name())) {
+                bucketOf[i] = NONE;
+                continue;
+            }
             if (filled >= cap) {
                 buckets.add(new ArrayList<>());
                 filled = 0;
@@ -37,6 +49,11 @@ final class Buckets {
 
     int count() {
         return buckets.size();
+    }
+
+    /** Whether the gradient travels at all. */
+    boolean contain(int parameter) {
+        return bucketOf[parameter] != NONE;
     }
 
     int bucketOf(int parameter) {

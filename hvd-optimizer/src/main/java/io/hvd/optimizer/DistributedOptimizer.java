@@ -32,6 +32,8 @@ public final class DistributedOptimizer implements Optimizer {
 
     private final ProcessSet set;
     private final List<Parameter> parameters;
+    /** Those that all ranks have in common. */
+    private final List<Parameter> shared;
     /** The index of each parameter in {@link #parameters}, by its name. */
     private final Map<String, Integer> places = new HashMap<>();
 
@@ -46,8 +48,6 @@ public final class DistributedOptimizer implements Optimizer {
     private final SettingsCheck settingsCheck;
     private final GradientArithmetic gradients;
     private final OverflowVote vote;
-    /** Weighs gradients that do not announce themselves; null if they do. */
-    private final HostGradients plain;
     /** The class through which a program steps this optimizer; null for this one. */
     private String owner;
 
@@ -63,6 +63,7 @@ public final class DistributedOptimizer implements Optimizer {
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
         }
+        this.shared = builder.shared(parameters);
         this.adasum = builder.adasum(set, parameters);
         this.alone = builder.exchangesNothing(set);
         this.settingsCheck = builder.settingsCheck(set);
@@ -74,8 +75,6 @@ public final class DistributedOptimizer implements Optimizer {
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
         this.vote = builder.vote(set);
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
-        this.plain =
-                source != null ? null : gradients instanceof HostGradients own ? own : new HostGradients(parameters);
         if (source != null) {
             source.listen(exchange);
         }
@@ -107,17 +106,13 @@ public final class DistributedOptimizer implements Optimizer {
         }
         synchronizedAlready = false;
         long backwardEnded = System.nanoTime();
-        exchange.submitRest(source != null ? source::stage : this::weigh);
+        exchange.submitRest(source);
         lastStep = exchange.awaitAll(backwardEnded);
         if (source != null) {
             source.adopt();
         }
         exchange.startOver();
         synchronizedAlready = true;
-    }
-
-    private void weigh(int parameter) {
-        plain.multiplyGradient(parameter, exchange.weight(parameter));
     }
 
     /**
@@ -340,11 +335,8 @@ public final class DistributedOptimizer implements Optimizer {
      */
     public void gradientReady(int parameter) {
         Objects.checkIndex(parameter, parameters.size());
-        if (!alone && exchange.passed(parameter)) {
-            if (source == null) {
-                weigh(parameter);
-            }
-            exchange.ready(parameter);
+        if (!alone) {
+            exchange.passedHere(parameter);
         }
     }
 
@@ -378,7 +370,10 @@ public final class DistributedOptimizer implements Optimizer {
      */
     public void broadcastParameters(int root) {
         Map<String, Tensor> values = new LinkedHashMap<>();
-        parameters.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
+        if (inner instanceof GradientSource own) {
+            own.requireInPlace();
+        }
+        shared.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
         set.broadcastParameters(values, root);
     }
 

@@ -9,9 +9,12 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.DoubleConsumer;
 
@@ -30,7 +33,13 @@ public final class DistributedOptimizerBuilder {
     private LocalReduction localReduction = LocalReduction.SUM;
     private boolean weighted;
     private long bucketBytes;
-    private String scope = "gradient.";
+    /** Null for a number. */
+    private String scopeName;
+    /** From {@link #build} on. */
+    private OptimizerScope numbered;
+
+    private String scope;
+    private LocalParameters local = LocalParameters.NONE;
     private int compareEvery = -1;
     private boolean settingsMayDiffer;
     private Map<String, Tensor> buffers = Map.of();
@@ -119,9 +128,29 @@ public final class DistributedOptimizerBuilder {
         return this;
     }
 
-    /** Sets a prefix of the gradients' names, which keeps the gradients of several optimizers apart. */
+    /**
+     * Sets a prefix of the gradients' names, which keeps the gradients of several optimizers apart. By default the prefix of
+     * a process set's first optimizer is {@code gradient}, and further ones get a number; all ranks build them in one order,
+     * which they compare in the first step.
+     */
     public DistributedOptimizerBuilder scope(String prefix) {
-        this.scope = prefix + ".";
+        this.scopeName = Objects.requireNonNull(prefix, "scope");
+        return this;
+    }
+
+    /**
+     * Names parameters that every rank keeps to itself, such as its part of an embedding: their gradients are not averaged,
+     * and their values are neither broadcast nor compared. Their shapes may differ between the ranks, if no optimizer state is
+     * broadcast. Their gradients are multiplied by 1/size, this rank's part of the average; see {@link #scaleLocalGradients}.
+     */
+    public DistributedOptimizerBuilder localParameters(Collection<String> names) {
+        this.local = new LocalParameters(Set.copyOf(names), local == LocalParameters.NONE || local.scaled());
+        return this;
+    }
+
+    /** Sets whether the gradients of {@link #localParameters} are multiplied by this rank's part of the average. */
+    public DistributedOptimizerBuilder scaleLocalGradients(boolean scale) {
+        this.local = new LocalParameters(local.names(), scale);
         return this;
     }
 
@@ -186,12 +215,22 @@ public final class DistributedOptimizerBuilder {
         return set;
     }
 
+    /** Those that all ranks have in common. */
+    List<Parameter> shared(List<Parameter> parameters) {
+        local.requireKnown(parameters);
+        if (inner instanceof ShardedOptimizer) {
+            OptimizerCheck.requireShared(local, "a ShardedOptimizer steps each parameter on one rank for all");
+        }
+        return local.shared(parameters);
+    }
+
     /** Null without ADASUM, and on a rank that steps alone. */
     AdasumSteps adasum(ProcessSet ranks, List<Parameter> parameters) {
         if (op != ReduceOp.ADASUM) {
             return null;
         }
         OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction);
+        OptimizerCheck.requireShared(local, "ADASUM combines how far all parameters have moved");
         return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
     }
 
@@ -203,10 +242,13 @@ public final class DistributedOptimizerBuilder {
     }
 
     SettingsCheck settingsCheck(ProcessSet ranks) {
-        SettingsCheck check = new SettingsCheck(ranks, inner, scope);
+        Map<String, String> more = Map.of("average over", weighted ? "samples" : "ranks");
+        SettingsCheck check = new SettingsCheck(ranks, inner, numbered, more);
         boolean stepsAlone = exchangesNothing(ranks) && (op != ReduceOp.ADASUM || !ranks.included());
-        if (settingsMayDiffer || stepsAlone) {
+        if (stepsAlone) {
             check.skip();
+        } else if (settingsMayDiffer) {
+            check.skipOptimizer();
         }
         return check;
     }
@@ -215,11 +257,20 @@ public final class DistributedOptimizerBuilder {
         return new GradientExchange(
                 allreduce(ranks),
                 parameters,
-                new Buckets(parameters, bucketBytes),
+                new Buckets(parameters, bucketBytes, outsideOfBuckets()),
                 passesPerStep,
                 check,
                 weights(ranks, parameters),
+                local,
+                new UnusedParameters(ranks, scope, parameters),
                 exchangesNothing(ranks));
+    }
+
+    private Set<String> outsideOfBuckets() {
+        Set<String> outside = new HashSet<>(inner instanceof GradientSource source ? source.sparse() : Set.of());
+        OptimizerCheck.requireDistinct(local.names(), outside);
+        outside.addAll(local.names());
+        return outside;
     }
 
     /** Null if all ranks count alike. */
@@ -263,7 +314,7 @@ public final class DistributedOptimizerBuilder {
 
     DivergenceGuard guard(ProcessSet ranks, List<Parameter> parameters, ModelBuffers modelBuffers) {
         int every = compareEvery < 0 ? ranks.divergenceSteps() : compareEvery;
-        return new DivergenceGuard(ranks, parameters, modelBuffers.toCompare(), every, scope);
+        return new DivergenceGuard(ranks, local.shared(parameters), modelBuffers.toCompare(), every, scope);
     }
 
     OverflowVote vote(ProcessSet ranks) {
@@ -275,6 +326,8 @@ public final class DistributedOptimizerBuilder {
      *     as a context and a process set of another one
      */
     public DistributedOptimizer build() {
+        numbered = scopeName == null ? OptimizerScope.numbered(ranks()) : OptimizerScope.named(scopeName);
+        scope = numbered.prefix();
         return new DistributedOptimizer(this);
     }
 }

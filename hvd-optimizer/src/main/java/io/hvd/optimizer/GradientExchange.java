@@ -3,10 +3,12 @@ package io.hvd.optimizer;
 import io.hvd.PreparedAllreduce;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.ReduceOp;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntConsumer;
+import java.util.stream.IntStream;
 
 /**
  * The way of one optimizer's gradients from backward to the step: counts the backward passes, sends a bucket off
@@ -30,13 +32,20 @@ final class GradientExchange implements GradientSource.Listener {
     /** Null if all ranks count alike. */
     private final BatchWeights weights;
 
+    private final LocalParameters local;
+    private final UnusedParameters unused;
+    /** Weighs gradients that do not announce themselves. */
+    private final HostGradients plain;
+
     private int passesPerStep;
     /** Whether backward passes stay on this rank and are not counted. */
-    private boolean local;
+    private boolean keepsLocal;
 
     /**
      * @param settingsCheck begins before the first gradients are sent
      * @param weights null if all ranks count alike
+     * @param local the parameters whose gradients stay on this rank
+     * @param unused is told in the first step which parameters backward has not reached
      * @param alone true if nothing is ever sent
      */
     GradientExchange(
@@ -46,6 +55,8 @@ final class GradientExchange implements GradientSource.Listener {
             int passesPerStep,
             SettingsCheck settingsCheck,
             BatchWeights weights,
+            LocalParameters local,
+            UnusedParameters unused,
             boolean alone) {
         this.allreduce = allreduce;
         this.parameters = parameters;
@@ -55,6 +66,9 @@ final class GradientExchange implements GradientSource.Listener {
         this.passesPerStep = passesPerStep;
         this.settingsCheck = settingsCheck;
         this.weights = weights;
+        this.local = local;
+        this.unused = unused;
+        this.plain = new HostGradients(parameters);
         if (!alone) {
             prepare(passesPerStep);
         }
@@ -93,7 +107,7 @@ final class GradientExchange implements GradientSource.Listener {
                             + ") of an optimizer that was built without weightByBatchSize(): every rank's"
                             + " gradients count alike");
         }
-        weights.batch(samples, !local, passesPerStep);
+        weights.batch(samples, !keepsLocal, passesPerStep);
     }
 
     /** Whether {@link #batchSize} has been called in this step. */
@@ -108,7 +122,32 @@ final class GradientExchange implements GradientSource.Listener {
 
     @Override
     public synchronized double weight(int parameter) {
-        return weights == null ? 1 : weights.share();
+        if (buckets.contain(parameter)) {
+            return weights == null ? 1 : share();
+        }
+        if (weights != null) {
+            return local.scaled() ? share() : weights.mean();
+        }
+        return local.scaled() ? 1.0 / (allreduce.set().size() * passesInMean()) : 1.0 / passesInMean();
+    }
+
+    private int passesInMean() {
+        return allreduce.localReduction() == LocalReduction.MEAN ? passesPerStep : 1;
+    }
+
+    /** By what a rank's gradient is multiplied so that the sum over the ranks is the result. */
+    private double weightInSum() {
+        if (weights != null) {
+            return share();
+        }
+        boolean isSum = allreduce.options().op() == ReduceOp.SUM;
+        return 1.0 / (isSum ? passesInMean() : allreduce.set().size() * passesInMean());
+    }
+
+    private double share() {
+        settingsCheck.begin();
+        settingsCheck.requireThatGradientsMeet();
+        return weights.share();
     }
 
     /** True after {@link #startOver()} and before the first gradient. */
@@ -118,11 +157,11 @@ final class GradientExchange implements GradientSource.Listener {
 
     /** To be changed while nothing is in flight. */
     synchronized void keepLocal(boolean keeps) {
-        local = keeps;
+        keepsLocal = keeps;
     }
 
     synchronized boolean isLocal() {
-        return local;
+        return keepsLocal;
     }
 
     /** To be changed between steps. */
@@ -153,7 +192,7 @@ final class GradientExchange implements GradientSource.Listener {
         if (weights != null) {
             weights.requireSamples(parameters.get(parameter).name());
         }
-        if (local) {
+        if (keepsLocal) {
             return false;
         }
         if (++passes[parameter] > passesPerStep) {
@@ -166,8 +205,23 @@ final class GradientExchange implements GradientSource.Listener {
         return passes[parameter] == passesPerStep;
     }
 
+    /** A backward pass of the program's own has put a gradient in its place. */
+    synchronized void passedHere(int parameter) {
+        if (passed(parameter)) {
+            weigh(parameter);
+            ready(parameter);
+        }
+    }
+
+    private void weigh(int parameter) {
+        plain.multiplyGradient(parameter, weight(parameter));
+    }
+
     @Override
     public synchronized void ready(int parameter) {
+        if (!buckets.contain(parameter)) {
+            return;
+        }
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
             settingsCheck.begin();
@@ -177,14 +231,15 @@ final class GradientExchange implements GradientSource.Listener {
     }
 
     /**
-     * Sends off what backward has left.
+     * Sends off what backward has left: a parameter outside of this backward, or with fewer passes than planned, still takes
+     * part.
      *
-     * @param stage puts a gradient, or zeros, in its place: a parameter outside of this backward, or with fewer
-     *     passes than planned, still takes part
+     * @param source puts a gradient, or zeros, in its place; null if gradients do not announce themselves
      */
-    synchronized void submitRest(IntConsumer stage) {
+    synchronized void submitRest(GradientSource source) {
+        IntConsumer stage = source != null ? source::stage : this::weigh;
         if (weights != null) {
-            weights.share(); // or an error, before anything is sent
+            share(); // or an error, before anything is sent
         }
         List<PreparedAllreduce> rest = new ArrayList<>();
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
@@ -198,9 +253,28 @@ final class GradientExchange implements GradientSource.Listener {
                 }
             }
         }
+        for (int parameter = 0; parameter < passes.length; parameter++) {
+            if (!buckets.contain(parameter) && passes[parameter] < passesPerStep) {
+                stage.accept(parameter);
+            }
+        }
         settingsCheck.begin();
+        if (!unused.isBegun()) {
+            unused.begin(source != null && !hasEmptyBatch() ? unreached() : List.of());
+        }
         PreparedAllreduce.startAll(rest);
         started.addAll(rest);
+        if (source != null && !source.sparse().isEmpty()) {
+            settingsCheck.requireThatGradientsMeet();
+            source.exchangeSparse(allreduce.set(), allreduce.scope(), weightInSum());
+        }
+    }
+
+    private List<Integer> unreached() {
+        return IntStream.range(0, passes.length)
+                .filter(parameter -> buckets.contain(parameter) && passes[parameter] == 0)
+                .boxed()
+                .toList();
     }
 
     /**
@@ -217,6 +291,7 @@ final class GradientExchange implements GradientSource.Listener {
             bytes += bucket.bytes();
             hidden += bucket.bytesDone();
         }
+        settingsCheck.requireThatGradientsMeet();
         RuntimeException first = null;
         for (PreparedAllreduce bucket : started) {
             try {
@@ -230,6 +305,7 @@ final class GradientExchange implements GradientSource.Listener {
             settingsCheck.startOver();
             throw first;
         }
+        unused.look();
         return new StepStats(bytes, hidden, System.nanoTime() - backwardEnded);
     }
 }

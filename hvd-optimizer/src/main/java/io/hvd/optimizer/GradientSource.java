@@ -1,7 +1,9 @@
 package io.hvd.optimizer;
 
+import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.util.Set;
 
 /**
  * An optimizer whose gradients announce themselves during backward, so that communication can start
@@ -29,6 +31,26 @@ public interface GradientSource {
      * all, as after {@link Optimizer#zeroGradients()}.
      */
     boolean hasNewGradient();
+
+    /** The names of the parameters whose gradients travel by {@link #exchangeSparse} only. */
+    default Set<String> sparse() {
+        return Set.of();
+    }
+
+    /**
+     * A collective: gives the gradients of the {@link #sparse} parameters the sum of all ranks' sparse gradients, each of
+     * which is multiplied by a weight first.
+     *
+     * @param scope what the names of its tensors begin with
+     */
+    default void exchangeSparse(ProcessSet set, String scope, double weight) {}
+
+    /**
+     * Checks that the parameters still are where {@link Optimizer#parameters()} has said.
+     *
+     * @throws HvdException if one has been moved or converted
+     */
+    default void requireInPlace() {}
 
     /**
      * Multiplies what the backward passes since the last step have accumulated, before the next one adds to it. Only an

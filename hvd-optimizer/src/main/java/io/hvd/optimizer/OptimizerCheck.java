@@ -8,12 +8,14 @@ import io.hvd.tensor.ReduceOp;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /** Refuses at the door what could only go wrong later. */
 final class OptimizerCheck {
     private OptimizerCheck() {}
 
-    static List<Parameter> requireUsable(List<Parameter> parameters) {
+    static List<Parameter> requireUsable(List<Parameter> given) {
+        List<Parameter> parameters = named(given);
         if (parameters.isEmpty()) {
             throw misuse("the optimizer has no parameters, so there is nothing to average");
         }
@@ -21,8 +23,9 @@ final class OptimizerCheck {
         for (int i = 0; i < parameters.size(); i++) {
             Parameter parameter = parameters.get(i);
             if (parameter.name() == null || parameter.name().isBlank()) {
-                throw misuse("parameter " + i + " (" + parameter.value()
-                        + ") has no name; the ranks find each other's gradients by name");
+                throw misuse(
+                        "parameter " + i + " (" + parameter.value()
+                                + ") has no name, and others have; the ranks find each other's gradients by name. Name all or none");
             }
             if (!names.add(parameter.name())) {
                 throw misuse("two parameters are named \"" + parameter.name() + "\"");
@@ -57,6 +60,32 @@ final class OptimizerCheck {
                 .withPrescale(1 / predivide)
                 .withPostscale(predivide)
                 .withCompression(compression);
+    }
+
+    static void requireDistinct(Set<String> local, Set<String> sparse) {
+        local.stream().filter(sparse::contains).findFirst().ifPresent(name -> {
+            throw misuse("localParameters(...) names \"" + name + "\", whose sparse gradient is to be gathered from all"
+                    + " ranks: take it from one of the two lists");
+        });
+    }
+
+    static void requireShared(LocalParameters local, String why) {
+        if (!local.names().isEmpty()) {
+            throw misuse("localParameters(" + local.names() + ") cannot be: " + why);
+        }
+    }
+
+    /** The parameters themselves if any has a name; else with names by their place. */
+    static List<Parameter> named(List<Parameter> parameters) {
+        if (parameters.stream().anyMatch(parameter -> parameter.name() != null)) {
+            return parameters;
+        }
+        return IntStream.range(0, parameters.size())
+                .mapToObj(place -> new Parameter(
+                        "allreduce.noname.0." + place,
+                        parameters.get(place).value(),
+                        parameters.get(place).gradient()))
+                .toList();
     }
 
     /** Weights make an average over samples. */

@@ -243,6 +243,11 @@ public class ShardedOptimizer implements Optimizer {
         }
 
         @Override
+        public void requireInPlace() {
+            source.requireInPlace();
+        }
+
+        @Override
         public void multiplyAccumulated(double factor) {
             source.multiplyAccumulated(factor);
         }

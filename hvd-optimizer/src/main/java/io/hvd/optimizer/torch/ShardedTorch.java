@@ -155,6 +155,11 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     }
 
     @Override
+    public void requireInPlace() {
+        optimizer.requireInPlace();
+    }
+
+    @Override
     public void multiplyAccumulated(double factor) {
         optimizer.multiplyAccumulated(factor);
     }

@@ -7,12 +7,16 @@ import io.hvd.testing.Job;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Optimizer state that is shared out to ranks under real mpirun. */
+/** Optimizer state that is shared out to ranks, and uneven data, under real mpirun. */
 class ShardedIT {
     @Test
-    void threeRanksShareTheStateAndEndWithTheSameWeights() {
+    void threeRanksShareTheStateOrHaveUnevenDataAndEndWithTheWeightsOfOne() {
         Job job = Job.horovodrun(
-                3, Map.of("HVD_THREADS_PER_RANK", "1"), InsideMpirun.class, ShardedInThisJob.class.getName());
+                3,
+                Map.of("HVD_THREADS_PER_RANK", "1"),
+                InsideMpirun.class,
+                ShardedInThisJob.class.getName(),
+                UnevenInThisJob.class.getName());
 
         assertThat(job.output()).contains("TESTS backend=mpi ranks=3 passed=");
         assertThat(job.exitCode()).as(job.output()).isZero();
