@@ -6,7 +6,6 @@ import io.hvd.ObjectCodec;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.EvalSampler;
-import io.hvd.data.UnevenSteps;
 import io.hvd.optimizer.BufferSync;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
@@ -17,6 +16,7 @@ import io.hvd.optimizer.torch.TorchTensors;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
+import io.hvd.train.UnevenSteps;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -55,7 +55,7 @@ final class Recipes {
         var sampler = new EvalSampler(samples.size(), hvd.size(), hvd.rank()); // each sample once
         try (var loader = DataLoader.<float[], List<float[]>>builder(samples, sampler, List::copyOf)
                 .batchSize(64)
-                .evenSteps(hvd, UnevenSteps.JOIN) // or REFUSE, PAD, DROP
+                .evenSteps(UnevenSteps.JOIN.among(hvd)) // or REFUSE, PAD, DROP
                 .build()) {
             for (List<float[]> batch : loader) {
                 optimizer.zeroGradients();

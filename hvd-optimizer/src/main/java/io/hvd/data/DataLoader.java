@@ -1,6 +1,5 @@
 package io.hvd.data;
 
-import io.hvd.ProcessSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
@@ -62,9 +61,7 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
         batches = count(sampler.length(), batchSize, builder.dropLast);
         ahead = builder.batchesAhead();
         threads = builder.workers == 0 ? null : new LoaderThreads(builder.workers);
-        even = builder.set == null
-                ? null
-                : new EvenSteps(builder.set, builder.otherwise, builder.batchSize, builder.dropLast);
+        even = builder.lengths == null ? null : new EvenSteps(builder.lengths, builder.batchSize, builder.dropLast);
     }
 
     /**
@@ -88,10 +85,9 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
 
     /**
      * Begins the sampler's next epoch, and with workers starts to read at once. With {@link Builder#evenSteps} it is a
-     * collective.
+     * collective, which may refuse the ranks' numbers of batches.
      *
      * @throws IllegalStateException if the loader is closed
-     * @throws io.hvd.error.HvdException on all ranks, if {@link Builder#evenSteps} refuses their numbers of batches
      */
     @Override
     public Epoch<B> iterator() {
@@ -175,8 +171,7 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
         private int workers;
         private int prefetch = UNSET;
         private boolean dropLast;
-        private ProcessSet set;
-        private UnevenSteps otherwise;
+        private EpochLengths lengths;
 
         private Builder(Dataset<S> dataset, Sampler sampler, Function<? super List<S>, ? extends B> collate) {
             this.dataset = Objects.requireNonNull(dataset, "dataset");
@@ -215,15 +210,12 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
         }
 
         /**
-         * Has the ranks compare their numbers of batches at the start of every epoch, in an allgather of 8 bytes per rank;
-         * a rank outside of the set compares nothing.
+         * Has the ranks compare their numbers of batches at the start of every epoch.
          *
-         * @param ranks that train together
-         * @param ifUneven what to do if the numbers differ
+         * @param among what makes them even, such as {@code UnevenSteps.PAD.among(hvd)}
          */
-        public Builder<S, B> evenSteps(ProcessSet ranks, UnevenSteps ifUneven) {
-            this.set = Objects.requireNonNull(ranks, "process set");
-            this.otherwise = Objects.requireNonNull(ifUneven, "what to do if they differ");
+        public Builder<S, B> evenSteps(EpochLengths among) {
+            this.lengths = Objects.requireNonNull(among, "epoch lengths");
             return this;
         }
 

@@ -1,19 +1,16 @@
 package io.hvd.data;
 
-import io.hvd.ProcessSet;
-
-/** Has the ranks agree at the start of an epoch how many batches each of them makes, and pads this rank's samples to it. */
-record EvenSteps(ProcessSet set, UnevenSteps otherwise, int batchSize, boolean dropLast) {
+/** Makes of this rank's samples as many batches as has been agreed on at the start of an epoch. */
+record EvenSteps(EpochLengths lengths, int batchSize, boolean dropLast) {
     /** This rank's samples of one epoch, and in how many batches. */
     record Share(int[] order, int batches) {}
 
-    /** A collective. */
     Share agreed(Share mine) {
         int[] order = mine.order();
-        StepCounts counts = StepCounts.gather(set, mine.batches(), order.length);
-        int batches = counts.agreed(otherwise, mine.batches());
-        return new Share(
-                batches > mine.batches() ? padded(order, length(batches, counts.mostSamples())) : order, batches);
+        EpochLengths.Agreed agreed = lengths.agree(mine.batches(), order.length);
+        int batches = agreed.batches();
+        boolean lacksSome = batches > mine.batches();
+        return new Share(lacksSome ? padded(order, length(batches, agreed.mostSamples())) : order, batches);
     }
 
     /** As many samples as the rank with most has, if that fits; so a last batch that is not full stays so. */

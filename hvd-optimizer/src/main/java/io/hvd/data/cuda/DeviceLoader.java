@@ -1,12 +1,11 @@
 package io.hvd.data.cuda;
 
-import io.hvd.ProcessSet;
 import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.Epoch;
+import io.hvd.data.EpochLengths;
 import io.hvd.data.Sampler;
-import io.hvd.data.UnevenSteps;
 import io.hvd.tensor.Device;
 import java.util.Iterator;
 import java.util.Objects;
@@ -53,7 +52,7 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
                 .workers(builder.workers)
                 .prefetch(ahead)
                 .dropLast(builder.dropLast);
-        this.loader = (builder.set == null ? loading : loading.evenSteps(builder.set, builder.otherwise)).build();
+        this.loader = (builder.lengths == null ? loading : loading.evenSteps(builder.lengths)).build();
     }
 
     /** Needs {@link Builder#on} besides. */
@@ -121,8 +120,7 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
         private int batchSize = 1;
         private int workers;
         private boolean dropLast;
-        private ProcessSet set;
-        private UnevenSteps otherwise;
+        private EpochLengths lengths;
         private Device device;
         private long stream;
         private CudaDevice opened;
@@ -158,9 +156,8 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
         }
 
         /** Has the ranks compare their steps, as {@link DataLoader.Builder#evenSteps} does. */
-        public Builder<S> evenSteps(ProcessSet ranks, UnevenSteps ifUneven) {
-            set = Objects.requireNonNull(ranks, "process set");
-            otherwise = Objects.requireNonNull(ifUneven, "what to do if they differ");
+        public Builder<S> evenSteps(EpochLengths among) {
+            lengths = Objects.requireNonNull(among, "epoch lengths");
             return this;
         }
 

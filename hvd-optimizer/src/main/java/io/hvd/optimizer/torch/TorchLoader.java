@@ -1,10 +1,9 @@
 package io.hvd.optimizer.torch;
 
-import io.hvd.ProcessSet;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
+import io.hvd.data.EpochLengths;
 import io.hvd.data.Sampler;
-import io.hvd.data.UnevenSteps;
 import io.hvd.data.cuda.BatchLayout;
 import io.hvd.data.cuda.DeviceBatch;
 import io.hvd.data.cuda.DeviceLoader;
@@ -151,8 +150,7 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
         private int batchSize = 1;
         private int workers;
         private Device device = Device.CPU;
-        private ProcessSet set;
-        private UnevenSteps otherwise;
+        private EpochLengths lengths;
 
         private Builder(Dataset<S> dataset, Sampler sampler, BatchLayout<S> layout) {
             this.dataset = Objects.requireNonNull(dataset, "dataset");
@@ -173,9 +171,8 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
         }
 
         /** Has the ranks compare their steps, as {@link DataLoader.Builder#evenSteps} does. */
-        public Builder<S> evenSteps(ProcessSet ranks, UnevenSteps ifUneven) {
-            set = Objects.requireNonNull(ranks, "process set");
-            otherwise = Objects.requireNonNull(ifUneven, "what to do if they differ");
+        public Builder<S> evenSteps(EpochLengths among) {
+            lengths = Objects.requireNonNull(among, "epoch lengths");
             return this;
         }
 
@@ -194,7 +191,7 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
             var loading = DataLoader.builder(dataset, sampler, new TorchLayout<>(layout)::onHost)
                     .batchSize(batchSize)
                     .workers(workers);
-            return new OnHost<>((set == null ? loading : loading.evenSteps(set, otherwise)).build());
+            return new OnHost<>((lengths == null ? loading : loading.evenSteps(lengths)).build());
         }
 
         private Batches onGpu() {
@@ -205,7 +202,7 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
                     .batchSize(batchSize)
                     .workers(workers)
                     .on(device, TorchStreams.current((byte) device.index()));
-            return new OnGpu<>((set == null ? loading : loading.evenSteps(set, otherwise)).build());
+            return new OnGpu<>((lengths == null ? loading : loading.evenSteps(lengths)).build());
         }
     }
 }

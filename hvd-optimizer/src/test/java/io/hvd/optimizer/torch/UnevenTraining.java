@@ -9,9 +9,9 @@ import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.EvalSampler;
-import io.hvd.data.UnevenSteps;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.tensor.JoinDivisor;
+import io.hvd.train.UnevenSteps;
 import java.util.List;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
@@ -59,7 +59,7 @@ final class UnevenTraining {
         Dataset<Integer> data = Dataset.of(IntStream.range(0, samples).boxed().toList());
         try (var loader = DataLoader.<Integer, List<Integer>>builder(data, sampler, batch -> List.copyOf(batch))
                 .batchSize(BATCH)
-                .evenSteps(hvd, UnevenSteps.JOIN)
+                .evenSteps(UnevenSteps.JOIN.among(hvd))
                 .build()) {
             for (int epoch = 0; epoch < EPOCHS; epoch++) {
                 for (List<Integer> batch : loader) {

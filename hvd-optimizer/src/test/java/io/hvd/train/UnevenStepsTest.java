@@ -1,4 +1,4 @@
-package io.hvd.data;
+package io.hvd.train;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,6 +8,9 @@ import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.InitOptions;
 import io.hvd.ProcessSet;
+import io.hvd.data.DataLoader;
+import io.hvd.data.Dataset;
+import io.hvd.data.Sampler;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
@@ -23,7 +26,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Ranks that have different numbers of batches in an epoch. */
 @Timeout(60)
-class EvenStepsTest {
+class UnevenStepsTest {
     /** The first so many samples, in their order; rank 1 of three has 7, the others 10 and 3. */
     private record Own(int length) implements Sampler {
         static Own ofRank(HvdContext hvd) {
@@ -57,7 +60,7 @@ class EvenStepsTest {
     void differentNumbersAreRefusedOnAllRanksWithEachRanksNumber() {
         Hvd.spawn(3, hvd -> {
             try (var loader =
-                    loader(Own.ofRank(hvd)).evenSteps(hvd, UnevenSteps.REFUSE).build()) {
+                    loader(Own.ofRank(hvd)).evenSteps(UnevenSteps.REFUSE.among(hvd)).build()) {
                 assertThatThrownBy(loader::iterator)
                         .isInstanceOfSatisfying(
                                 HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNEVEN_STEPS))
@@ -73,7 +76,7 @@ class EvenStepsTest {
     void equalNumbersPassAndNothingChanges(UnevenSteps how) {
         Hvd.spawn(2, hvd -> {
             try (var loader = loader(new Own(hvd.rank() == 0 ? 4 : 5))
-                    .evenSteps(hvd, how)
+                    .evenSteps(how.among(hvd))
                     .workers(hvd.rank())
                     .build()) {
                 for (int epoch = 0; epoch < 3; epoch++) {
@@ -88,7 +91,7 @@ class EvenStepsTest {
     void padRepeatsSamplesUntilAllHaveAsManyAsTheRankWithMost() {
         List<List<List<Integer>>> epochs = Hvd.spawn(3, hvd -> {
             try (var loader =
-                    loader(Own.ofRank(hvd)).evenSteps(hvd, UnevenSteps.PAD).build()) {
+                    loader(Own.ofRank(hvd)).evenSteps(UnevenSteps.PAD.among(hvd)).build()) {
                 assertThat(loader.iterator().batches()).isEqualTo(4);
                 return epoch(loader);
             }
@@ -103,7 +106,7 @@ class EvenStepsTest {
     void dropEndsAllRanksWithTheRankThatHasFewest() {
         List<Integer> steps = Hvd.spawn(3, hvd -> {
             try (var loader = loader(Own.ofRank(hvd))
-                    .evenSteps(hvd, UnevenSteps.DROP)
+                    .evenSteps(UnevenSteps.DROP.among(hvd))
                     .workers(2)
                     .build()) {
                 assertThat(epoch(loader)).containsExactly(List.of(0, 1, 2));
@@ -119,7 +122,7 @@ class EvenStepsTest {
         List<Float> sums = Hvd.spawn(3, hvd -> {
             float sum = 0;
             try (var loader =
-                    loader(Own.ofRank(hvd)).evenSteps(hvd, UnevenSteps.JOIN).build()) {
+                    loader(Own.ofRank(hvd)).evenSteps(UnevenSteps.JOIN.among(hvd)).build()) {
                 for (int epoch = 0; epoch < 2; epoch++) {
                     for (List<Integer> batch : loader) {
                         sum += hvd.allreduce("ranks", Tensor.of(1f), AllreduceOptions.sum())
@@ -139,7 +142,7 @@ class EvenStepsTest {
     void aRankWithoutAnySampleIsNamedToAll(UnevenSteps how, String why) {
         Hvd.spawn(2, hvd -> {
             try (var loader =
-                    loader(new Own(5 * hvd.rank())).evenSteps(hvd, how).build()) {
+                    loader(new Own(5 * hvd.rank())).evenSteps(how.among(hvd)).build()) {
                 assertThatThrownBy(loader::iterator)
                         .isInstanceOf(HvdException.class)
                         .hasMessageContainingAll("HVD-309", "0 on ranks [0]; 2 on ranks [1]", why, "JOIN");
@@ -153,7 +156,7 @@ class EvenStepsTest {
         List<List<List<Integer>>> epochs = Hvd.spawn(2, hvd -> {
             try (var loader = loader(new Own(hvd.rank() == 0 ? 10 : 5))
                     .dropLast(true)
-                    .evenSteps(hvd, UnevenSteps.PAD)
+                    .evenSteps(UnevenSteps.PAD.among(hvd))
                     .build()) {
                 return epoch(loader);
             }

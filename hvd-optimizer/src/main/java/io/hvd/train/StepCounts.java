@@ -1,4 +1,4 @@
-package io.hvd.data;
+package io.hvd.train;
 
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;

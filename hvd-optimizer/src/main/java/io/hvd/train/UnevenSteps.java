@@ -1,6 +1,7 @@
-package io.hvd.data;
+package io.hvd.train;
 
 import io.hvd.ProcessSet;
+import io.hvd.data.EpochLengths;
 
 /**
  * What happens at the start of an epoch if the ranks do not have the same number of steps, so that ranks with more of them
@@ -17,8 +18,8 @@ public enum UnevenSteps {
     JOIN;
 
     /**
-     * Has the ranks tell each other how many steps they have, for a program with a loop of its own; a {@link DataLoader}
-     * does it by {@link DataLoader.Builder#evenSteps}. A collective of 8 bytes per rank.
+     * Has the ranks tell each other how many steps they have, for a program with a loop of its own. A collective of 8
+     * bytes per rank.
      *
      * @param mine number of steps of this rank
      * @return the number of steps that this rank is to make; with {@link #PAD} it may be more than it has data for
@@ -30,5 +31,16 @@ public enum UnevenSteps {
             throw new IllegalArgumentException("steps must not be negative, found " + mine);
         }
         return StepCounts.gather(set, mine, mine).agreed(this, mine);
+    }
+
+    /**
+     * For the {@code evenSteps} of a loader: does the same at the start of every epoch. A rank outside of the set compares
+     * nothing.
+     */
+    public EpochLengths among(ProcessSet set) {
+        return (batches, samples) -> {
+            StepCounts counts = StepCounts.gather(set, batches, samples);
+            return new EpochLengths.Agreed(counts.agreed(this, batches), counts.mostSamples());
+        };
     }
 }
