@@ -59,8 +59,9 @@ class UnevenStepsTest {
     @Test
     void differentNumbersAreRefusedOnAllRanksWithEachRanksNumber() {
         Hvd.spawn(3, hvd -> {
-            try (var loader =
-                    loader(Own.ofRank(hvd)).evenSteps(UnevenSteps.REFUSE.among(hvd)).build()) {
+            try (var loader = loader(Own.ofRank(hvd))
+                    .evenSteps(UnevenSteps.REFUSE.among(hvd))
+                    .build()) {
                 assertThatThrownBy(loader::iterator)
                         .isInstanceOfSatisfying(
                                 HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNEVEN_STEPS))
@@ -90,8 +91,9 @@ class UnevenStepsTest {
     @Test
     void padRepeatsSamplesUntilAllHaveAsManyAsTheRankWithMost() {
         List<List<List<Integer>>> epochs = Hvd.spawn(3, hvd -> {
-            try (var loader =
-                    loader(Own.ofRank(hvd)).evenSteps(UnevenSteps.PAD.among(hvd)).build()) {
+            try (var loader = loader(Own.ofRank(hvd))
+                    .evenSteps(UnevenSteps.PAD.among(hvd))
+                    .build()) {
                 assertThat(loader.iterator().batches()).isEqualTo(4);
                 return epoch(loader);
             }
@@ -121,8 +123,9 @@ class UnevenStepsTest {
     void joinLetsEveryRankMakeItsOwnStepsAndJoin() {
         List<Float> sums = Hvd.spawn(3, hvd -> {
             float sum = 0;
-            try (var loader =
-                    loader(Own.ofRank(hvd)).evenSteps(UnevenSteps.JOIN.among(hvd)).build()) {
+            try (var loader = loader(Own.ofRank(hvd))
+                    .evenSteps(UnevenSteps.JOIN.among(hvd))
+                    .build()) {
                 for (int epoch = 0; epoch < 2; epoch++) {
                     for (List<Integer> batch : loader) {
                         sum += hvd.allreduce("ranks", Tensor.of(1f), AllreduceOptions.sum())
