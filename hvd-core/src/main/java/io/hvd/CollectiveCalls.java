@@ -8,11 +8,13 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.job.Membership;
 import io.hvd.spi.OpKind;
+import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
@@ -23,6 +25,15 @@ final class CollectiveCalls {
     private final List<Integer> ranks;
     private final int globalRank;
     private final boolean isMember;
+    /**
+     * The name of all joins. Joins are not counted, because the ranks have called different numbers of operations
+     * before; a rank joins only once at a time.
+     */
+    private static final String JOIN = "join.noname";
+
+    private final AtomicInteger joins = new AtomicInteger();
+    /** How many of each kind the program has numbered. */
+    private final Map<String, AtomicInteger> numbers = new ConcurrentHashMap<>();
     /** How many operations of each kind have had no name so far. */
     private final Map<String, AtomicLong> unnamed = new ConcurrentHashMap<>();
 
@@ -58,9 +69,30 @@ final class CollectiveCalls {
         return membership.open(call);
     }
 
-    /** After a join the ranks have called a different number of operations; from here on they count alike again. */
-    void countAnew() {
-        unnamed.clear();
+    /** @return the rank that joined last */
+    int join(JoinDivisor divisor) {
+        boolean endedEarly = divisor == JoinDivisor.NONE; // on the ranks that have joined alone, so it does not count
+        try {
+            int last = submit(new Request.Join(JOIN, divisor)).number();
+            endedEarly = false;
+            return last;
+        } finally {
+            if (!endedEarly) {
+                // the ranks have called different numbers of operations, so all of them start counting again
+                unnamed.clear();
+                joins.incrementAndGet();
+            }
+        }
+    }
+
+    /** Those that are over. */
+    int joins() {
+        return joins.get();
+    }
+
+    /** The next number of this kind, from 1 on. */
+    int numberOf(String kind) {
+        return numbers.computeIfAbsent(kind, first -> new AtomicInteger()).incrementAndGet();
     }
 
     /** From here on every collective of this set is refused. */

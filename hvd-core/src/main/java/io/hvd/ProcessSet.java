@@ -7,6 +7,7 @@ import io.hvd.error.HvdException;
 import io.hvd.job.Membership;
 import io.hvd.spi.OpKind;
 import io.hvd.tensor.JoinDivisor;
+import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,7 +16,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Some of a job's ranks, with the collectives among them. {@link HvdContext} is the set of all ranks; other sets are
@@ -34,12 +34,6 @@ import java.util.concurrent.atomic.AtomicInteger;
  * alone.
  */
 public class ProcessSet {
-    /**
-     * The name of all joins. Joins are not counted, because the ranks have called different numbers of operations
-     * before; a rank joins only once at a time.
-     */
-    private static final String JOIN = "join.noname";
-
     private final Membership membership;
     private final int id;
     private final List<Integer> ranks;
@@ -48,7 +42,7 @@ public class ProcessSet {
     private final CallArguments arguments;
     private final ReductionCalls reductions;
     private final MovementCalls movements;
-    private final AtomicInteger joins = new AtomicInteger();
+    private final SparseCalls sparse;
     private volatile boolean parametersBroadcast;
 
     ProcessSet(Membership membership, int id, List<Integer> ranks) {
@@ -60,6 +54,7 @@ public class ProcessSet {
         this.arguments = new CallArguments(id, this.ranks, globalRank);
         this.reductions = new ReductionCalls(calls, arguments, wireTypes());
         this.movements = new MovementCalls(calls, arguments);
+        this.sparse = new SparseCalls(movements, arguments, ranks.size());
     }
 
     private WireTypes wireTypes() {
@@ -214,6 +209,24 @@ public class ProcessSet {
     /** Does as {@link #groupedAllgather}, and returns at once; each handle waits for one result. */
     public List<Handle> groupedAllgatherAsync(String name, List<Tensor> tensors) {
         return movements.groupedAllgathering(name, tensors);
+    }
+
+    /**
+     * Reduces rows of which each rank has others and all other rows are zeros. Every rank gets the rows of all ranks in rank
+     * order, with AVERAGE divided by the number of ranks; a row that several ranks have occurs several times.
+     *
+     * @param indices the numbers of this rank's rows, as int64 or int32; there may be none
+     * @param values these rows
+     * @param op SUM, or of floating-point values in the host's memory AVERAGE
+     * @return the indices, and the rows in the same order
+     */
+    public List<Tensor> sparseAllreduce(String name, Tensor indices, Tensor values, ReduceOp op) {
+        return CollectiveCalls.synchronize(sparseAllreduceAsync(name, indices, values, op));
+    }
+
+    /** Does as {@link #sparseAllreduce}, and returns at once: a handle for the indices, and one for the values. */
+    public List<Handle> sparseAllreduceAsync(String name, Tensor indices, Tensor values, ReduceOp op) {
+        return sparse.allreducing(name, indices, values, op);
     }
 
     /**
@@ -392,15 +405,12 @@ public class ProcessSet {
         return join(JoinDivisor.INITIAL);
     }
 
-    /** @param divisor says by which number averages are divided meanwhile; every rank must pass the same one */
+    /**
+     * @param divisor says by which number averages are divided meanwhile; every rank must pass the same one
+     * @throws io.hvd.error.RankMismatchException with {@link JoinDivisor#NONE}, if other ranks go on; they get it too
+     */
     public int join(JoinDivisor divisor) {
-        try {
-            return calls.submit(new Request.Join(JOIN, divisor)).number();
-        } finally {
-            // the ranks have called different numbers of operations, so all of them start counting again
-            calls.countAnew();
-            joins.incrementAndGet();
-        }
+        return calls.join(divisor);
     }
 
     /**
@@ -408,7 +418,12 @@ public class ProcessSet {
      * different numbers of other operations.
      */
     public final int joins() {
-        return joins.get();
+        return calls.joins();
+    }
+
+    /** Numbers what this rank makes for this set, kind by kind: 1 in the first call, and then one more each time. */
+    public final int numberOf(String kind) {
+        return calls.numberOf(kind);
     }
 
     /**

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 class ModuleTest {
     private static final Set<String> API = Set.of("io.hvd", "io.hvd.error", "io.hvd.tensor", "io.hvd.tensor.cuda");
 
-    private static final int MOST_TYPES_IN_THE_FACADE = 20;
+    private static final int MOST_TYPES_IN_THE_FACADE = 21;
     private static final int MOST_PUBLIC_TYPES_OF_THE_API = 43;
     private static final int MOST_PUBLIC_TYPES = 120;
 

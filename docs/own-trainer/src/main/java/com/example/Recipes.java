@@ -3,6 +3,9 @@ package com.example;
 import io.hvd.Compression;
 import io.hvd.HvdContext;
 import io.hvd.ObjectCodec;
+import io.hvd.data.DataLoader;
+import io.hvd.data.Dataset;
+import io.hvd.data.EvalSampler;
 import io.hvd.optimizer.BufferSync;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.LocalReduction;
@@ -13,13 +16,17 @@ import io.hvd.optimizer.RangeControl;
 import io.hvd.optimizer.torch.SyncBatchNorm;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.optimizer.torch.TorchTensors;
+import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.Tensor;
 import io.hvd.train.Checkpoint;
+import io.hvd.train.UnevenSteps;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.bytedeco.pytorch.Adam;
 import org.bytedeco.pytorch.AdamOptions;
 import org.bytedeco.pytorch.Module;
@@ -71,6 +78,26 @@ final class Recipes {
         var adam = TorchOptimizer.sharded(
                 hvd, model.named_parameters(), share -> new Adam(share, new AdamOptions(0.001)));
         return DistributedOptimizer.wrap(adam).buffers(TorchTensors.buffers(model)).build();
+    }
+
+    /** Every sample counts once, however many each rank has. */
+    static DistributedOptimizer trainOnUnevenData(
+            HvdContext hvd, Dataset<float[]> samples, Optimizer inner, Consumer<List<float[]>> backward) {
+        var optimizer = DistributedOptimizer.wrap(inner).weightByBatchSize().build();
+        var sampler = new EvalSampler(samples.size(), hvd.size(), hvd.rank()); // each sample once
+        try (var loader = DataLoader.<float[], List<float[]>>builder(samples, sampler, List::copyOf)
+                .batchSize(64)
+                .evenSteps(UnevenSteps.JOIN.among(hvd)) // or REFUSE, PAD, DROP
+                .build()) {
+            for (List<float[]> batch : loader) {
+                optimizer.zeroGradients();
+                optimizer.batchSize(batch.size());
+                backward.accept(batch); // of the mean over the batch
+                optimizer.step();
+            }
+        }
+        optimizer.join(JoinDivisor.ACTIVE);
+        return optimizer;
     }
 
     /** Plain batch norms, whose statistics all ranks take from rank 0 after every tenth step. */

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.hvd.Hvd;
+import io.hvd.data.Dataset;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Optimizer;
@@ -34,6 +35,23 @@ class RecipesTest {
             optimizer.step();
 
             assertArrayEquals(new float[] {10 - 3.5f}, weight);
+            return null;
+        });
+    }
+
+    /** Three samples on two ranks: the step is by the mean over samples, and not by that over ranks. */
+    @Test
+    void unevenDataCountBySample() {
+        Hvd.spawn(2, hvd -> {
+            float[] weight = {10};
+            float[] gradient = new float[1];
+            Recipes.trainOnUnevenData(
+                    hvd,
+                    Dataset.of(List.of(new float[] {1}, new float[] {4}, new float[] {10})),
+                    new Sgd(new ArrayParameters().add("w", weight, gradient), 1),
+                    batch -> batch.forEach(sample -> gradient[0] += sample[0] / batch.size()));
+
+            assertArrayEquals(new float[] {10 - 5}, weight, 1e-5f);
             return null;
         });
     }

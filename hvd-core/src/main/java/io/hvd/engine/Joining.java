@@ -18,6 +18,8 @@ final class Joining {
 
     private int last;
     private String conflict = "";
+    /** Whether the join fails before all ranks have called it. */
+    private boolean endsEarly;
 
     Joining(List<Integer> members) {
         this.members = members;
@@ -58,19 +60,34 @@ final class Joining {
     Optional<String> refuses(Tally tally) {
         Request first = tally.first();
         boolean served = servesSome(first);
-        if (tally.missing().isEmpty() || (served && conflict.isEmpty())) {
+        if (tally.missing().isEmpty()) {
+            return Optional.empty();
+        }
+        if (served && conflict.isEmpty() && isWithoutDivisor()) {
+            endsEarly = true;
+            conflict = "ranks " + globalRanks() + " have joined with JoinDivisor.NONE, while other ranks went on with "
+                    + first.kind() + " of \"" + first.name() + "\"";
+        } else if (served && conflict.isEmpty()) {
             return Optional.empty();
         }
         if (served) {
             return Optional.of("tensor \"" + first.name() + "\": " + first.kind()
                     + " cannot go on beside a join that has failed: " + conflict);
         }
-        TreeSet<Integer> ranks = new TreeSet<>();
-        joined.keySet().forEach(rank -> ranks.add(members.get(rank)));
         return Optional.of("tensor \"" + first.name() + "\": " + first.kind() + place(first)
-                + " cannot do without ranks " + RankSet.format(ranks)
+                + " cannot do without ranks " + globalRanks()
                 + ", which have joined; only allreduce can. Sparse gradients travel by allgather:"
                 + " let them travel as dense ones (sparseAsDense)");
+    }
+
+    private boolean isWithoutDivisor() {
+        return joined.values().iterator().next().divisor() == JoinDivisor.NONE;
+    }
+
+    private String globalRanks() {
+        TreeSet<Integer> ranks = new TreeSet<>();
+        joined.keySet().forEach(rank -> ranks.add(members.get(rank)));
+        return RankSet.format(ranks);
     }
 
     private static boolean servesSome(Request request) {
@@ -83,9 +100,9 @@ final class Joining {
                 : "";
     }
 
-    /** The end of a join, when all ranks have joined: its result, or its refusal. */
+    /** The end of a join, when all ranks have joined or it ends early: its result, or its refusal. */
     Optional<Batch> finished() {
-        if (joined.size() < members.size()) {
+        if (joined.size() < members.size() && !endsEarly) {
             return Optional.empty();
         }
         String name = joined.values().iterator().next().name();
@@ -94,6 +111,7 @@ final class Joining {
                 : new Batch.Refusal(name, Batch.Reason.MISMATCH, conflict, List.copyOf(joined.keySet()));
         joined.clear();
         conflict = "";
+        endsEarly = false;
         return Optional.of(batch);
     }
 }

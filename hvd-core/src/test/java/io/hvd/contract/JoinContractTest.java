@@ -32,7 +32,7 @@ class JoinContractTest extends Contract {
     void averagesAreDividedByAllRanksOrByThoseThatAreLeft() throws Exception {
         onAll(hvd -> {
             int n = hvd.size();
-            for (JoinDivisor divisor : JoinDivisor.values()) {
+            for (JoinDivisor divisor : List.of(JoinDivisor.ACTIVE, JoinDivisor.INITIAL)) {
                 for (int step = 0; step <= hvd.rank(); step++) {
                     float mean = hvd.allreduce("join." + divisor + "." + step, Tensor.of(1f))
                             .item();
@@ -59,6 +59,32 @@ class JoinContractTest extends Contract {
             assertThat(hvd.join()).isNotZero();
             return null;
         });
+    }
+
+    /** As torch's throw_on_early_termination: the ranks that go on and those that wait get an error alike. */
+    @Test
+    void withoutADivisorARankThatEndsBeforeTheOthersEndsTheStepOfAll() throws Exception {
+        onAllOf(3, hvd -> {
+            hvd.allreduce("common", Tensor.of(1f));
+            boolean ends = hvd.rank() == 1;
+            if (ends) {
+                assertThatThrownBy(() -> hvd.join(JoinDivisor.NONE)).satisfies(e -> requireEarlyEnd(e));
+            } else {
+                assertThatThrownBy(() -> hvd.allreduce("more", Tensor.of(1f))).satisfies(e -> requireEarlyEnd(e));
+            }
+            int joins = hvd.joins();
+            assertThat(hvd.join(JoinDivisor.NONE)).as("all of them at once").isBetween(0, hvd.size() - 1);
+            assertThat(hvd.joins()).isEqualTo(joins + 1);
+            requireUsable(hvd, "early");
+            return null;
+        });
+    }
+
+    private static void requireEarlyEnd(Throwable error) {
+        assertThat(error).isInstanceOf(RankMismatchException.class);
+        assertThat(error)
+                .hasMessageContaining("ranks {1} have joined with JoinDivisor.NONE")
+                .hasMessageContaining("allreduce of \"more\"");
     }
 
     /** T11 */

@@ -47,6 +47,8 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
     private final int batches;
     private final int ahead;
     private final LoaderThreads threads;
+    /** Null if the ranks do not compare their steps. */
+    private final EvenSteps even;
 
     private Epoch<B> current;
     private boolean closed;
@@ -59,6 +61,7 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
         batches = count(sampler.length(), batchSize, builder.dropLast);
         ahead = builder.batchesAhead();
         threads = builder.workers == 0 ? null : new LoaderThreads(builder.workers);
+        even = builder.lengths == null ? null : new EvenSteps(builder.lengths, builder.batchSize, builder.dropLast);
     }
 
     /**
@@ -72,20 +75,26 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
         return new Builder<>(dataset, sampler, collate);
     }
 
-    /** Batches per epoch on this rank; with an {@link EvalSampler} it may differ between ranks. */
+    /**
+     * Batches per epoch on this rank; with an {@link EvalSampler} it may differ between ranks. What {@link
+     * Builder#evenSteps} makes of it is known in the epoch: {@link Epoch#batches()}.
+     */
     public int batches() {
         return batches;
     }
 
     /**
-     * Begins the sampler's next epoch, and with workers starts to read at once.
+     * Begins the sampler's next epoch, and with workers starts to read at once. With {@link Builder#evenSteps} it is a
+     * collective, which may refuse the ranks' numbers of batches.
      *
      * @throws IllegalStateException if the loader is closed
      */
     @Override
     public Epoch<B> iterator() {
         endCurrent("its loader began another one; nested loops need a loader each");
-        return begin();
+        requireOpen();
+        EvenSteps.Share mine = new EvenSteps.Share(order(), batches);
+        return begin(even == null ? mine : even.agreed(mine));
     }
 
     /**
@@ -103,22 +112,27 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
         }
     }
 
-    private synchronized Epoch<B> begin() {
+    private synchronized void requireOpen() {
         if (closed) {
             throw new IllegalStateException("the loader is closed");
         }
+    }
+
+    private synchronized Epoch<B> begin(EvenSteps.Share share) {
+        requireOpen();
         Executor executor = threads == null ? Runnable::run : threads;
-        current = new Epoch<>(plan(), batches, executor, ahead);
+        BatchPlan<S, B> plan = new BatchPlan<>(dataset, share.order(), batchSize, collate);
+        current = new Epoch<>(plan, share.batches(), executor, ahead);
         return current;
     }
 
-    private BatchPlan<S, B> plan() {
+    private int[] order() {
         int[] order = sampler.beginEpoch();
         if (order.length != sampler.length()) {
             throw new IllegalStateException(
                     "the sampler dealt " + order.length + " samples instead of " + sampler.length());
         }
-        return new BatchPlan<>(dataset, order, batchSize, collate);
+        return order;
     }
 
     private synchronized void refuseNewEpochs() {
@@ -157,6 +171,7 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
         private int workers;
         private int prefetch = UNSET;
         private boolean dropLast;
+        private EpochLengths lengths;
 
         private Builder(Dataset<S> dataset, Sampler sampler, Function<? super List<S>, ? extends B> collate) {
             this.dataset = Objects.requireNonNull(dataset, "dataset");
@@ -191,6 +206,16 @@ public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
         /** Leaves out a last batch that is not full. */
         public Builder<S, B> dropLast(boolean dropLast) {
             this.dropLast = dropLast;
+            return this;
+        }
+
+        /**
+         * Has the ranks compare their numbers of batches at the start of every epoch.
+         *
+         * @param among what makes them even, such as {@code UnevenSteps.PAD.among(hvd)}
+         */
+        public Builder<S, B> evenSteps(EpochLengths among) {
+            this.lengths = Objects.requireNonNull(among, "epoch lengths");
             return this;
         }
 

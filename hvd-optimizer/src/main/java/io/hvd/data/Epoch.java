@@ -41,6 +41,11 @@ public final class Epoch<B> implements Iterator<B>, AutoCloseable {
         submitUpTo(ahead);
     }
 
+    /** Batches of this epoch on this rank. */
+    public int batches() {
+        return batches;
+    }
+
     /**
      * Whether batches are left. False after {@link #close} and after a failure; an epoch that the loader ended says
      * true, so that the loop goes on to {@link #next} and learns why.

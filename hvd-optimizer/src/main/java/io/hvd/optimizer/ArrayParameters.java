@@ -36,8 +36,13 @@ public final class ArrayParameters {
         return this;
     }
 
+    /** Adds an array without a name, as the others must then be: their names are their places. */
+    public ArrayParameters add(float[] value, float[] gradient) {
+        return add(null, value, gradient);
+    }
+
     List<Parameter> list() {
-        return List.copyOf(parameters);
+        return OptimizerCheck.named(List.copyOf(parameters));
     }
 
     int count() {

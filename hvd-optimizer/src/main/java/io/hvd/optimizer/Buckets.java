@@ -1,8 +1,10 @@
 package io.hvd.optimizer;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Groups of parameters whose gradients travel together. Filled from the last parameter to the first,
@@ -15,6 +17,8 @@ final class Buckets {
     private static final long SMALLEST_BYTES = 4 << 10;
     private static final long LARGEST_BYTES = 25L << 20;
 
+    private static final int NONE = -1;
+
     private final int[] bucketOf;
     private final List<List<Integer>> buckets = new ArrayList<>();
 
@@ -22,10 +26,19 @@ final class Buckets {
      * @param capBytes a group is closed when it holds this much; 0 means a quarter of everything, within bounds
      */
     Buckets(List<Parameter> parameters, long capBytes) {
+        this(parameters, capBytes, Set.of());
+    }
+
+    /** @param outside the names of parameters that are in no group */
+    Buckets(List<Parameter> parameters, long capBytes, Set<String> outside) {
         bucketOf = new int[parameters.size()];
         long cap = capBytes > 0 ? capBytes : automaticCap(parameters);
         long filled = cap;
         for (int i = parameters.size() - 1; i >= 0; i--) {
+            if (outside.contains(parameters.get(i).name())) {
+                bucketOf[i] = NONE;
+                continue;
+            }
             if (filled >= cap) {
                 buckets.add(new ArrayList<>());
                 filled = 0;
@@ -36,19 +49,33 @@ final class Buckets {
         }
     }
 
-    /** @param groups indices of the parameters that travel together, the first parameters first; every parameter is in one */
-    Buckets(List<List<Integer>> groups) {
-        bucketOf = new int[groups.stream().mapToInt(List::size).sum()];
+    /**
+     * @param groups indices of the parameters that travel together, the first parameters first; every parameter is in one
+     * @param outside the names of parameters that are in no group all the same
+     */
+    Buckets(List<List<Integer>> groups, List<Parameter> parameters, Set<String> outside) {
+        bucketOf = new int[parameters.size()];
+        Arrays.fill(bucketOf, NONE);
         for (int group = groups.size() - 1; group >= 0; group--) {
-            List<Integer> backwards = new ArrayList<>(groups.get(group));
-            backwards.sort(Comparator.reverseOrder());
-            backwards.forEach(parameter -> bucketOf[parameter] = buckets.size());
-            buckets.add(backwards);
+            List<Integer> backwards = groups.get(group).stream()
+                    .filter(parameter ->
+                            !outside.contains(parameters.get(parameter).name()))
+                    .sorted(Comparator.reverseOrder())
+                    .toList();
+            if (!backwards.isEmpty()) {
+                backwards.forEach(parameter -> bucketOf[parameter] = buckets.size());
+                buckets.add(backwards);
+            }
         }
     }
 
     int count() {
         return buckets.size();
+    }
+
+    /** Whether the gradient travels at all. */
+    boolean contain(int parameter) {
+        return bucketOf[parameter] != NONE;
     }
 
     int bucketOf(int parameter) {

@@ -4,6 +4,7 @@ import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.Tensor;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -31,6 +32,8 @@ public final class DistributedOptimizer implements Optimizer {
 
     private final ProcessSet set;
     private final List<Parameter> parameters;
+    /** Those that all ranks have in common. */
+    private final List<Parameter> shared;
     /** The index of each parameter in {@link #parameters}, by its name. */
     private final Map<String, Integer> places = new HashMap<>();
 
@@ -65,6 +68,7 @@ public final class DistributedOptimizer implements Optimizer {
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
         }
+        this.shared = builder.shared(parameters);
         this.adasum = builder.adasum(set, parameters);
         this.alone = builder.exchangesNothing(set);
         this.settingsCheck = builder.settingsCheck(set);
@@ -109,7 +113,7 @@ public final class DistributedOptimizer implements Optimizer {
         }
         synchronizedAlready = false;
         long backwardEnded = System.nanoTime();
-        exchange.submitRest(source != null ? source::stage : parameter -> {});
+        exchange.submitRest(source);
         lastStep = exchange.awaitAll(backwardEnded);
         if (source != null) {
             source.adopt();
@@ -356,8 +360,20 @@ public final class DistributedOptimizer implements Optimizer {
      */
     public void gradientReady(int parameter) {
         Objects.checkIndex(parameter, parameters.size());
-        if (!alone && exchange.passed(parameter)) {
-            exchange.ready(parameter);
+        if (!alone) {
+            exchange.passedHere(parameter);
+        }
+    }
+
+    /**
+     * Says how many samples the next backward pass is over, with {@link DistributedOptimizerBuilder#weightByBatchSize}; it
+     * comes before each, on every rank. With 0 the rank may leave backward out.
+     *
+     * @throws HvdException if it comes more often than backward passes are planned before a step, or without that setting
+     */
+    public void batchSize(long samples) {
+        if (set.included()) {
+            exchange.batchSize(samples);
         }
     }
 
@@ -379,13 +395,32 @@ public final class DistributedOptimizer implements Optimizer {
      */
     public void broadcastParameters(int root) {
         Map<String, Tensor> values = new LinkedHashMap<>();
-        parameters.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
+        if (inner instanceof GradientSource own) {
+            own.requireInPlace();
+        }
+        shared.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
         set.broadcastParameters(values, root);
     }
 
     /** A single rank need not broadcast its parameters; on a GPU, its back end might not even be able to. */
     private boolean travels(Parameter parameter) {
         return set.size() > 1 || parameter.value().device().isCpu();
+    }
+
+    /**
+     * Tells the other ranks that this rank has no more data, waits until all ranks have called it, and gives all ranks the
+     * parameters, the buffers and the optimizer's state of the rank that was last. Meanwhile the others step without this one.
+     *
+     * @param divisor as in {@link ProcessSet#join(JoinDivisor)}; with weights by batch size the average is over the samples
+     *     that there are, whichever it is
+     * @return the global rank that was last
+     */
+    public int join(JoinDivisor divisor) {
+        int last = set.join(divisor);
+        broadcastParameters(last);
+        broadcastOptimizerState(last);
+        buffers.takeFrom(last);
+        return last;
     }
 
     /**

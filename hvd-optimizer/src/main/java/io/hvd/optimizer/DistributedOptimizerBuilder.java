@@ -10,11 +10,15 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.DoubleConsumer;
 import java.util.function.Predicate;
 
 /** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
@@ -30,6 +34,7 @@ public final class DistributedOptimizerBuilder {
     private double predivide = 1.0;
     private int passesPerStep = 1;
     private LocalReduction localReduction = LocalReduction.SUM;
+    private boolean weighted;
     private long bucketBytes;
     private int numGroups;
     private List<List<String>> groups = List.of();
@@ -38,7 +43,13 @@ public final class DistributedOptimizerBuilder {
     /** Null for an allreduce. */
     private GradientReducer reducer;
 
-    private String scope = "gradient.";
+    /** Null for a number. */
+    private String scopeName;
+    /** From {@link #build} on. */
+    private OptimizerScope numbered;
+
+    private String scope;
+    private LocalParameters local = LocalParameters.NONE;
     private int compareEvery = -1;
     /** Null for none. */
     private RangeControl rangeControl;
@@ -123,6 +134,16 @@ public final class DistributedOptimizerBuilder {
     }
 
     /**
+     * Averages over the samples of all ranks instead of over the ranks, so that batches of different sizes count alike per
+     * sample. Before each backward pass every rank calls {@link DistributedOptimizer#batchSize}; each gradient is that of a
+     * mean over these samples. {@link #localReduction} then means nothing: passes count by their samples too.
+     */
+    public DistributedOptimizerBuilder weightByBatchSize() {
+        this.weighted = true;
+        return this;
+    }
+
+    /**
      * Sets the size in bytes of a group of gradients; the default is a quarter of all gradients, but at most 25
      * MiB.
      */
@@ -168,9 +189,29 @@ public final class DistributedOptimizerBuilder {
         return this;
     }
 
-    /** Sets a prefix of the gradients' names, which keeps the gradients of several optimizers apart. */
+    /**
+     * Sets a prefix of the gradients' names, which keeps the gradients of several optimizers apart. By default the prefix of
+     * a process set's first optimizer is {@code gradient}, and further ones get a number; all ranks build them in one order,
+     * which they compare in the first step.
+     */
     public DistributedOptimizerBuilder scope(String prefix) {
-        this.scope = prefix + ".";
+        this.scopeName = Objects.requireNonNull(prefix, "scope");
+        return this;
+    }
+
+    /**
+     * Names parameters that every rank keeps to itself, such as its part of an embedding: their gradients are not averaged,
+     * and their values are neither broadcast nor compared. Their shapes may differ between the ranks, if no optimizer state is
+     * broadcast. Their gradients are multiplied by 1/size, this rank's part of the average; see {@link #scaleLocalGradients}.
+     */
+    public DistributedOptimizerBuilder localParameters(Collection<String> names) {
+        this.local = new LocalParameters(Set.copyOf(names), local == LocalParameters.NONE || local.scaled());
+        return this;
+    }
+
+    /** Sets whether the gradients of {@link #localParameters} are multiplied by this rank's part of the average. */
+    public DistributedOptimizerBuilder scaleLocalGradients(boolean scale) {
+        this.local = new LocalParameters(local.names(), scale);
         return this;
     }
 
@@ -259,12 +300,22 @@ public final class DistributedOptimizerBuilder {
         return set;
     }
 
+    /** Those that all ranks have in common. */
+    List<Parameter> shared(List<Parameter> parameters) {
+        local.requireKnown(parameters);
+        if (inner instanceof ShardedOptimizer) {
+            OptimizerCheck.requireShared(local, "a ShardedOptimizer steps each parameter on one rank for all");
+        }
+        return local.shared(parameters);
+    }
+
     /** Null without ADASUM, and on a rank that steps alone. */
     AdasumSteps adasum(ProcessSet ranks, List<Parameter> parameters) {
         if (op != ReduceOp.ADASUM) {
             return null;
         }
         OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction, reducer);
+        OptimizerCheck.requireShared(local, "ADASUM combines how far all parameters have moved");
         return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
     }
 
@@ -272,27 +323,30 @@ public final class DistributedOptimizerBuilder {
     boolean exchangesNothing(ProcessSet ranks) {
         return !ranks.included()
                 || op == ReduceOp.ADASUM
-                || (ranks.size() == 1 && localReduction == LocalReduction.SUM);
+                || (ranks.size() == 1 && localReduction == LocalReduction.SUM && !weighted);
     }
 
     SettingsCheck settingsCheck(ProcessSet ranks) {
-        SettingsCheck check = new SettingsCheck(ranks, this::settings, scope);
+        SettingsCheck check = new SettingsCheck(ranks, inner, numbered, settings());
         boolean stepsAlone = exchangesNothing(ranks) && (op != ReduceOp.ADASUM || !ranks.included());
-        if (settingsMayDiffer || stepsAlone) {
+        if (stepsAlone) {
             check.skip();
+        } else if (settingsMayDiffer) {
+            check.skipOptimizer();
         }
         return check;
     }
 
-    /** The optimizer's, and what else must not differ between the ranks. */
+    /** What must not differ between the ranks, besides the optimizer's own settings. */
     private Map<String, String> settings() {
-        Map<String, String> all = new TreeMap<>(inner.settings());
+        Map<String, String> all = new TreeMap<>();
+        all.put("average over", weighted ? "samples" : "ranks");
         all.putAll(clip.settings());
         if (rangeControl != null) {
             all.put("range control", rangeControl.toString());
         }
         if (numGroups > 0 || !groups.isEmpty() || reducer != null) {
-            all.put("groups of gradients", ParameterGroups.inWords(buckets(inner.parameters())));
+            all.put("groups of gradients", ParameterGroups.inWords(buckets(OptimizerCheck.named(inner.parameters()))));
         }
         if (reducer != null) {
             all.put("reducer", reducer.settings());
@@ -319,17 +373,50 @@ public final class DistributedOptimizerBuilder {
                 range,
                 passesPerStep,
                 check,
+                weights(ranks, parameters),
+                local,
+                new UnusedParameters(ranks, scope, parameters),
                 exchangesNothing(ranks));
     }
 
     private Buckets buckets(List<Parameter> parameters) {
         OptimizerCheck.requireOneGrouping(numGroups, groups, bucketBytes);
+        Set<String> outside = outsideOfBuckets();
         if (!groups.isEmpty()) {
-            return new Buckets(ParameterGroups.named(parameters, groups));
+            return new Buckets(ParameterGroups.named(parameters, groups), parameters, outside);
         }
         return numGroups > 0
-                ? new Buckets(ParameterGroups.consecutive(parameters.size(), numGroups))
-                : new Buckets(parameters, bucketBytes);
+                ? new Buckets(ParameterGroups.consecutive(parameters.size(), numGroups), parameters, outside)
+                : new Buckets(parameters, bucketBytes, outside);
+    }
+
+    private Set<String> outsideOfBuckets() {
+        Set<String> outside = new HashSet<>(inner instanceof GradientSource source ? source.sparse() : Set.of());
+        OptimizerCheck.requireDistinct(local.names(), outside);
+        outside.addAll(local.names());
+        return outside;
+    }
+
+    /** Null if all ranks count alike. */
+    private BatchWeights weights(ProcessSet ranks, List<Parameter> parameters) {
+        if (!weighted) {
+            return null;
+        }
+        OptimizerCheck.requireWeighable(op, predivide, parameters);
+        return exchangesNothing(ranks) ? null : new BatchWeights(ranks, scope, accumulated(parameters));
+    }
+
+    private DoubleConsumer accumulated(List<Parameter> parameters) {
+        DoubleConsumer multiply = inner instanceof GradientSource source
+                ? source::multiplyAccumulated
+                : new HostGradients(parameters)::multiplyGradients;
+        return factor -> {
+            if (factor == 0) {
+                inner.zeroGradients();
+            } else {
+                multiply.accept(factor);
+            }
+        };
     }
 
     private GradientReduction reduction(ProcessSet ranks, List<Parameter> parameters, WireRange range) {
@@ -337,6 +424,14 @@ public final class DistributedOptimizerBuilder {
                 range == null ? alwaysFp32() : alwaysFp32().or(range::isWide);
         if (op == ReduceOp.ADASUM) {
             return new GradientAllreduce(ranks, AllreduceOptions.average(), localReduction, ownType, scope);
+        }
+        if (weighted && reducer != null) {
+            throw OptimizerCheck.weightsBesideReducer(reducer);
+        }
+        if (weighted) { // each rank's gradients are its part of the average
+            Compression onWire = ranks.size() == 1 ? Compression.NONE : compression;
+            AllreduceOptions sum = AllreduceOptions.sum().withCompression(onWire);
+            return new GradientAllreduce(ranks, sum, LocalReduction.SUM, ownType, scope);
         }
         AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
         if (reducer != null) {
@@ -359,7 +454,7 @@ public final class DistributedOptimizerBuilder {
 
     DivergenceGuard guard(ProcessSet ranks, List<Parameter> parameters, ModelBuffers modelBuffers) {
         int every = compareEvery < 0 ? ranks.divergenceSteps() : compareEvery;
-        return new DivergenceGuard(ranks, parameters, modelBuffers.toCompare(), every, scope);
+        return new DivergenceGuard(ranks, local.shared(parameters), modelBuffers.toCompare(), every, scope);
     }
 
     OverflowVote vote(ProcessSet ranks) {
@@ -371,6 +466,8 @@ public final class DistributedOptimizerBuilder {
      *     as a context and a process set of another one
      */
     public DistributedOptimizer build() {
+        numbered = scopeName == null ? OptimizerScope.numbered(ranks()) : OptimizerScope.named(scopeName);
+        scope = numbered.prefix();
         return new DistributedOptimizer(this);
     }
 }

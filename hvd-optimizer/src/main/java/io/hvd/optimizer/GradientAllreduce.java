@@ -3,6 +3,7 @@ package io.hvd.optimizer;
 import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
 import io.hvd.ProcessSet;
+import io.hvd.tensor.ReduceOp;
 import java.util.List;
 import java.util.function.Predicate;
 
@@ -28,6 +29,11 @@ record GradientAllreduce(
                 members.stream().map(member -> scope + member.name()).toList(),
                 members.stream().map(Parameter::gradient).toList(),
                 members.stream().map(member -> options(member, passes)).toList()));
+    }
+
+    @Override
+    public boolean isSum() {
+        return options.op() == ReduceOp.SUM;
     }
 
     private AllreduceOptions options(Parameter member, int passes) {

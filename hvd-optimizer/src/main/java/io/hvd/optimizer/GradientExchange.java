@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntConsumer;
+import java.util.stream.IntStream;
 
 /**
  * The way of one optimizer's gradients from backward to the step: counts the backward passes, sends a bucket off
@@ -29,17 +30,27 @@ final class GradientExchange implements GradientSource.Listener {
     private final List<BucketReduction> started = new ArrayList<>();
 
     private final SettingsCheck settingsCheck;
+    /** Null if all ranks count alike. */
+    private final BatchWeights weights;
+
+    private final LocalParameters local;
+    private final UnusedParameters unused;
+    /** Weighs gradients that do not announce themselves. */
+    private final HostGradients plain;
 
     /** The number of steps in which something was sent. */
     private long steps;
 
     private int passesPerStep;
     /** Whether backward passes stay on this rank and are not counted. */
-    private boolean local;
+    private boolean keepsLocal;
 
     /**
      * @param range null without range control
      * @param settingsCheck begins before the first gradients are sent
+     * @param weights null if all ranks count alike
+     * @param local the parameters whose gradients stay on this rank
+     * @param unused is told in the first step which parameters backward has not reached
      * @param alone true if nothing is ever sent
      */
     GradientExchange(
@@ -49,6 +60,9 @@ final class GradientExchange implements GradientSource.Listener {
             WireRange range,
             int passesPerStep,
             SettingsCheck settingsCheck,
+            BatchWeights weights,
+            LocalParameters local,
+            UnusedParameters unused,
             boolean alone) {
         this.reduction = reduction;
         this.parameters = parameters;
@@ -58,6 +72,10 @@ final class GradientExchange implements GradientSource.Listener {
         this.missing = new int[buckets.count()];
         this.passesPerStep = passesPerStep;
         this.settingsCheck = settingsCheck;
+        this.weights = weights;
+        this.local = local;
+        this.unused = unused;
+        this.plain = new HostGradients(parameters);
         if (!alone) {
             prepare(passesPerStep);
         }
@@ -85,6 +103,60 @@ final class GradientExchange implements GradientSource.Listener {
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             missing[bucket] = buckets.members(bucket).size();
         }
+        if (weights != null) {
+            weights.startOver();
+        }
+    }
+
+    /** The next backward pass is over so many samples. */
+    synchronized void batchSize(long samples) {
+        if (weights == null) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "batchSize(" + samples
+                            + ") of an optimizer that was built without weightByBatchSize(): every rank's"
+                            + " gradients count alike");
+        }
+        weights.batch(samples, !keepsLocal, passesPerStep);
+    }
+
+    /** Whether {@link #batchSize} has been called in this step. */
+    synchronized boolean hasBatch() {
+        return weights != null && weights.isUnderWay();
+    }
+
+    /** Whether all batches of this rank in this step are empty. */
+    synchronized boolean hasEmptyBatch() {
+        return weights != null && weights.isEmptyHere();
+    }
+
+    @Override
+    public synchronized double weight(int parameter) {
+        if (buckets.contain(parameter)) {
+            return weights == null ? 1 : share();
+        }
+        if (weights != null) {
+            return local.scaled() ? share() : weights.mean();
+        }
+        return local.scaled() ? 1.0 / (reduction.set().size() * passesInMean()) : 1.0 / passesInMean();
+    }
+
+    private int passesInMean() {
+        return reduction.localReduction() == LocalReduction.MEAN ? passesPerStep : 1;
+    }
+
+    /** By what a rank's gradient is multiplied so that the sum over the ranks is the result. */
+    private double weightInSum() {
+        if (weights != null) {
+            return share();
+        }
+        return 1.0 / (reduction.isSum() ? passesInMean() : reduction.set().size() * passesInMean());
+    }
+
+    private double share() {
+        settingsCheck.begin();
+        settingsCheck.requireThatGradientsMeet();
+        return weights.share();
     }
 
     /** True after {@link #startOver()} and before the first gradient. */
@@ -94,11 +166,11 @@ final class GradientExchange implements GradientSource.Listener {
 
     /** To be changed while nothing is in flight. */
     synchronized void keepLocal(boolean keeps) {
-        local = keeps;
+        keepsLocal = keeps;
     }
 
     synchronized boolean isLocal() {
-        return local;
+        return keepsLocal;
     }
 
     /** To be changed between steps. */
@@ -131,7 +203,10 @@ final class GradientExchange implements GradientSource.Listener {
 
     @Override
     public synchronized boolean passed(int parameter) {
-        if (local) {
+        if (weights != null) {
+            weights.requireSamples(parameters.get(parameter).name());
+        }
+        if (keepsLocal) {
             return false;
         }
         if (++passes[parameter] > passesPerStep) {
@@ -144,8 +219,23 @@ final class GradientExchange implements GradientSource.Listener {
         return passes[parameter] == passesPerStep;
     }
 
+    /** A backward pass of the program's own has put a gradient in its place. */
+    synchronized void passedHere(int parameter) {
+        if (passed(parameter)) {
+            weigh(parameter);
+            ready(parameter);
+        }
+    }
+
+    private void weigh(int parameter) {
+        plain.multiplyGradient(parameter, weight(parameter));
+    }
+
     @Override
     public synchronized void ready(int parameter) {
+        if (!buckets.contain(parameter)) {
+            return;
+        }
         leaving(parameter);
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
@@ -162,12 +252,16 @@ final class GradientExchange implements GradientSource.Listener {
     }
 
     /**
-     * Sends off what backward has left.
+     * Sends off what backward has left: a parameter outside of this backward, or with fewer passes than planned, still takes
+     * part.
      *
-     * @param stage puts a gradient, or zeros, in its place: a parameter outside of this backward, or with fewer
-     *     passes than planned, still takes part
+     * @param source puts a gradient, or zeros, in its place; null if gradients do not announce themselves
      */
-    synchronized void submitRest(IntConsumer stage) {
+    synchronized void submitRest(GradientSource source) {
+        IntConsumer stage = source != null ? source::stage : this::weigh;
+        if (weights != null) {
+            share(); // or an error, before anything is sent
+        }
         List<BucketReduction> rest = new ArrayList<>();
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             if (started.contains(prepared.get(bucket))) {
@@ -181,9 +275,28 @@ final class GradientExchange implements GradientSource.Listener {
                 }
             }
         }
+        for (int parameter = 0; parameter < passes.length; parameter++) {
+            if (!buckets.contain(parameter) && passes[parameter] < passesPerStep) {
+                stage.accept(parameter);
+            }
+        }
         settingsCheck.begin();
+        if (!unused.isBegun()) {
+            unused.begin(source != null && !hasEmptyBatch() ? unreached() : List.of());
+        }
         BucketReduction.startAll(rest, steps);
         started.addAll(rest);
+        if (source != null && !source.sparse().isEmpty()) {
+            settingsCheck.requireThatGradientsMeet();
+            source.exchangeSparse(reduction.set(), reduction.scope(), weightInSum());
+        }
+    }
+
+    private List<Integer> unreached() {
+        return IntStream.range(0, passes.length)
+                .filter(parameter -> buckets.contain(parameter) && passes[parameter] == 0)
+                .boxed()
+                .toList();
     }
 
     /**
@@ -200,6 +313,7 @@ final class GradientExchange implements GradientSource.Listener {
             bytes += bucket.bytes();
             hidden += bucket.bytesDone();
         }
+        settingsCheck.requireThatGradientsMeet();
         RuntimeException first = null;
         long sent = 0;
         for (BucketReduction bucket : started) {
@@ -216,6 +330,7 @@ final class GradientExchange implements GradientSource.Listener {
             settingsCheck.startOver();
             throw first;
         }
+        unused.look();
         return new StepStats(bytes, hidden, sent, System.nanoTime() - backwardEnded);
     }
 

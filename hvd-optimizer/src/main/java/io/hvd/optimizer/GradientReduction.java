@@ -1,5 +1,6 @@
 package io.hvd.optimizer;
 
+import io.hvd.ProcessSet;
 import java.util.List;
 
 /** How the gradients of one optimizer become those of all ranks. */
@@ -11,6 +12,18 @@ sealed interface GradientReduction permits GradientAllreduce, ReducedGradients {
      * @param passes number of backward passes whose sum each of them is
      */
     BucketReduction prepare(int bucket, List<Parameter> members, int passes);
+
+    /** The ranks that take part. */
+    ProcessSet set();
+
+    /** What the names of the gradients begin with. */
+    String scope();
+
+    /** How the gradients of several backward passes of this rank are combined. */
+    LocalReduction localReduction();
+
+    /** Whether the gradients are added up over the ranks, and not averaged. */
+    boolean isSum();
 
     /** The optimizer has taken over another state. */
     default void stateLoaded() {}

@@ -1,5 +1,10 @@
 package io.hvd.optimizer;
 
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import java.util.Set;
+
 /**
  * An optimizer whose gradients announce themselves during backward, so that communication can start
  * before backward ends. Parameters are named by their index in {@link Optimizer#parameters()}.
@@ -10,7 +15,8 @@ public interface GradientSource {
 
     /**
      * Copies the gradient accumulated so far into {@link Parameter#gradient()}; zeros if there is none.
-     * Called for parameters that took no part in backward.
+     * Called for parameters that took no part in backward. What it copies it multiplies by {@link Listener#weight}, if there
+     * is a listener.
      */
     void stage(int parameter);
 
@@ -26,6 +32,38 @@ public interface GradientSource {
      */
     boolean hasNewGradient();
 
+    /** The names of the parameters whose gradients travel by {@link #exchangeSparse} only. */
+    default Set<String> sparse() {
+        return Set.of();
+    }
+
+    /**
+     * A collective: gives the gradients of the {@link #sparse} parameters the sum of all ranks' sparse gradients, each of
+     * which is multiplied by a weight first.
+     *
+     * @param scope what the names of its tensors begin with
+     */
+    default void exchangeSparse(ProcessSet set, String scope, double weight) {}
+
+    /**
+     * Checks that the parameters still are where {@link Optimizer#parameters()} has said.
+     *
+     * @throws HvdException if one has been moved or converted
+     */
+    default void requireInPlace() {}
+
+    /**
+     * Multiplies what the backward passes since the last step have accumulated, before the next one adds to it. Only an
+     * optimizer with {@link DistributedOptimizerBuilder#weightByBatchSize} calls it.
+     */
+    default void multiplyAccumulated(double factor) {
+        throw new HvdException(
+                ErrorId.UNSUPPORTED,
+                getClass().getName()
+                        + " does not implement multiplyAccumulated(factor), which weightByBatchSize() needs for"
+                        + " several backward passes over batches of different sizes before one step");
+    }
+
     /** Gets the announcements of a gradient source. */
     interface Listener {
         /**
@@ -35,6 +73,14 @@ public interface GradientSource {
          *     passes into {@link Parameter#gradient()} and calls {@link #ready}
          */
         boolean passed(int parameter);
+
+        /**
+         * By what the source multiplies the sum of all passes on its way into {@link Parameter#gradient()}; for 0 it writes
+         * zeros, whatever the sum is. It may wait for the other ranks.
+         */
+        default double weight(int parameter) {
+            return 1;
+        }
 
         /** {@link Parameter#gradient()} holds this rank's gradient and is left alone until the step. */
         void ready(int parameter);

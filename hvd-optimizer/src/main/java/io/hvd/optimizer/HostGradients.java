@@ -37,6 +37,16 @@ final class HostGradients implements GradientArithmetic {
         return first;
     }
 
+    /** @param factor for 0 the gradient becomes zeros, whatever it is */
+    void multiplyGradient(int parameter, double factor) {
+        Tensor gradient = factor == 1 ? null : floating(parameters.get(parameter));
+        if (gradient != null && factor == 0) {
+            gradient.copyFrom(Tensor.zeros(gradient.dtype(), gradient.shape()));
+        } else if (gradient != null) {
+            multiply(gradient, factor);
+        }
+    }
+
     /** @return whether all products are finite */
     private boolean multiply(Tensor gradient, double factor) {
         DType type = wide(gradient);

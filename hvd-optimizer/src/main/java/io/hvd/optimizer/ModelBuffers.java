@@ -68,6 +68,16 @@ final class ModelBuffers {
         }
     }
 
+    /** A collective: all ranks get the buffers of one. @param root global rank */
+    void takeFrom(int root) {
+        if (set.included() && set.size() > 1 && !buffers.isEmpty()) {
+            requireSame();
+            List<Handle> handles = new ArrayList<>();
+            buffers.forEach((name, tensor) -> handles.add(set.broadcastInPlaceAsync(scope + name, tensor, root)));
+            handles.forEach(Handle::synchronize);
+        }
+    }
+
     private Handle start(String name, Tensor tensor) {
         return how.mean() && tensor.dtype().isFloating()
                 ? set.allreduceInPlaceAsync(name, tensor, AllreduceOptions.average())

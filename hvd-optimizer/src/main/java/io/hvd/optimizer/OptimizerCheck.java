@@ -10,12 +10,14 @@ import io.hvd.tensor.Tensor;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 
 /** Refuses at the door what could only go wrong later. */
 final class OptimizerCheck {
     private OptimizerCheck() {}
 
-    static List<Parameter> requireUsable(List<Parameter> parameters) {
+    static List<Parameter> requireUsable(List<Parameter> given) {
+        List<Parameter> parameters = named(given);
         if (parameters.isEmpty()) {
             throw misuse("the optimizer has no parameters, so there is nothing to average");
         }
@@ -23,8 +25,9 @@ final class OptimizerCheck {
         for (int i = 0; i < parameters.size(); i++) {
             Parameter parameter = parameters.get(i);
             if (parameter.name() == null || parameter.name().isBlank()) {
-                throw misuse("parameter " + i + " (" + parameter.value()
-                        + ") has no name; the ranks find each other's gradients by name");
+                throw misuse(
+                        "parameter " + i + " (" + parameter.value()
+                                + ") has no name, and others have; the ranks find each other's gradients by name. Name all or none");
             }
             if (!names.add(parameter.name())) {
                 throw misuse("two parameters are named \"" + parameter.name() + "\"");
@@ -108,6 +111,53 @@ final class OptimizerCheck {
             throw misuse("rangeControl(...) keeps gradients within the range of Compression.FP16, found compression "
                     + compression + " with " + op + "; other formats have float32's range");
         }
+    }
+
+    static void requireDistinct(Set<String> local, Set<String> sparse) {
+        local.stream().filter(sparse::contains).findFirst().ifPresent(name -> {
+            throw misuse("localParameters(...) names \"" + name + "\", whose sparse gradient is to be gathered from all"
+                    + " ranks: take it from one of the two lists");
+        });
+    }
+
+    static void requireShared(LocalParameters local, String why) {
+        if (!local.names().isEmpty()) {
+            throw misuse("localParameters(" + local.names() + ") cannot be: " + why);
+        }
+    }
+
+    /** The parameters themselves if any has a name; else with names by their place. */
+    static List<Parameter> named(List<Parameter> parameters) {
+        if (parameters.stream().anyMatch(parameter -> parameter.name() != null)) {
+            return parameters;
+        }
+        return IntStream.range(0, parameters.size())
+                .mapToObj(place -> new Parameter(
+                        "allreduce.noname.0." + place,
+                        parameters.get(place).value(),
+                        parameters.get(place).gradient()))
+                .toList();
+    }
+
+    static HvdException weightsBesideReducer(GradientReducer reducer) {
+        return misuse("weightByBatchSize() beside the reducer " + reducer.settings()
+                + ": a reducer averages over ranks. Leave one of the two out");
+    }
+
+    /** Weights make an average over samples. */
+    static void requireWeighable(ReduceOp op, double predivide, List<Parameter> parameters) {
+        if (op != ReduceOp.AVERAGE || predivide != 1.0) {
+            throw misuse("weightByBatchSize() makes an average over the samples of all ranks: found op " + op
+                    + " and gradientPredivideFactor " + predivide + ", expected " + ReduceOp.AVERAGE + " and 1");
+        }
+        parameters.stream()
+                .filter(parameter -> !parameter.gradient().dtype().isFloating())
+                .findFirst()
+                .ifPresent(parameter -> {
+                    throw misuse("weightByBatchSize() multiplies gradients by a part of 1: the gradient of \""
+                            + parameter.name() + "\" is " + parameter.gradient()
+                            + ", expected a floating-point type");
+                });
     }
 
     /** With ADASUM no gradient travels, so what says how gradients travel has no meaning. */

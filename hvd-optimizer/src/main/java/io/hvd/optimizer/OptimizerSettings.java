@@ -17,6 +17,12 @@ final class OptimizerSettings {
     private static final int MOST_DIFFERENCES = 4;
     private static final String KIND = "optimizer";
     private static final String ABSENT = "absent";
+    private static final String OTHER_OPTIMIZER =
+            ". Give every rank the same optimizer, or build it with settingsMayDiffer()";
+    private static final String OTHER_SCOPE =
+            ". A rank numbers its optimizers in the order in which it builds them: build them in one order on all ranks, and"
+                    + " none on some ranks only, or give each a name of its own by scope(...). These gradients cannot be"
+                    + " sent again";
 
     private OptimizerSettings() {}
 
@@ -41,6 +47,10 @@ final class OptimizerSettings {
         return settings;
     }
 
+    static boolean differIn(String name, Map<Integer, Map<String, String>> byRank) {
+        return ranksByValue(name, byRank).size() > 1;
+    }
+
     static HvdException differing(Map<Integer, Map<String, String>> byRank) {
         List<String> differences = differences(byRank);
         int more = differences.size() - MOST_DIFFERENCES;
@@ -49,7 +59,7 @@ final class OptimizerSettings {
                 "before the first step the ranks' optimizers differ, and no parameter has been changed: "
                         + differences.stream().limit(MOST_DIFFERENCES).collect(Collectors.joining("; "))
                         + (more > 0 ? "; and " + more + " more" : "")
-                        + ". Give every rank the same optimizer, or build it with settingsMayDiffer()");
+                        + (differIn(OptimizerScope.SETTING, byRank) ? OTHER_SCOPE : OTHER_OPTIMIZER));
     }
 
     /** The kind comes first; if it differs, the options that only one kind has say nothing new. */

@@ -65,6 +65,26 @@ final class ReducedGradients implements GradientReduction {
     }
 
     @Override
+    public ProcessSet set() {
+        return set;
+    }
+
+    @Override
+    public String scope() {
+        return scope;
+    }
+
+    @Override
+    public LocalReduction localReduction() {
+        return localReduction;
+    }
+
+    @Override
+    public boolean isSum() {
+        return false;
+    }
+
+    @Override
     public BucketReduction prepare(int bucket, List<Parameter> members, int passes) {
         return new ReducedBucket(
                 this, scope + "bucket." + bucket, members, localReduction == LocalReduction.MEAN ? passes : 1);
@@ -73,10 +93,6 @@ final class ReducedGradients implements GradientReduction {
     @Override
     public void stateLoaded() {
         reducer.stateLoaded();
-    }
-
-    ProcessSet set() {
-        return set;
     }
 
     GradientReducer reducer() {

@@ -8,7 +8,6 @@ import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
@@ -27,31 +26,51 @@ final class SettingsCheck {
     private static final int NUMBERS = 2;
 
     private final ProcessSet set;
-    private final Supplier<Map<String, String>> settings;
-    private final String scope;
+    private final Optimizer optimizer;
+    private final OptimizerScope scope;
+    /** What is compared besides the optimizer's own settings. */
+    private final Map<String, String> more;
     /** Those before the optimizer was made. */
     private final int joins;
 
+    private boolean skips;
+    private boolean skipsOptimizer;
     private boolean begun;
+    /** Whether a step has ended with the ranks in agreement. */
+    private boolean settled;
+
+    private String place;
+    /** Null if nothing differs, or nothing is known yet. */
+    private HvdException differing;
+
     private byte[] mine;
     private long[] numbers;
     /** Null if nothing is under way. */
     private Handle exchange;
 
     /**
-     * @param settings asked for when the first gradients are sent
      * @param scope keeps the checks of several optimizers apart
+     * @param more what is compared besides the optimizer's own settings
      */
-    SettingsCheck(ProcessSet set, Supplier<Map<String, String>> settings, String scope) {
+    SettingsCheck(ProcessSet set, Optimizer optimizer, OptimizerScope scope, Map<String, String> more) {
         this.set = set;
-        this.settings = settings;
+        this.optimizer = optimizer;
         this.scope = scope;
+        this.more = new TreeMap<>(more);
+        this.more.put(
+                OptimizerScope.SETTING,
+                scope.prefix().substring(0, scope.prefix().length() - 1));
         this.joins = set.joins();
     }
 
     /** From here on nothing is compared. */
     void skip() {
-        begun = true;
+        skips = true;
+    }
+
+    /** The optimizers' own settings are not compared. */
+    void skipOptimizer() {
+        skipsOptimizer = true;
     }
 
     /**
@@ -62,18 +81,43 @@ final class SettingsCheck {
     void begin() {
         if (!begun) {
             begun = true;
-            if (set.included() && set.size() > 1 && set.joins() == joins) {
+            if (!skips && set.included() && set.size() > 1 && set.joins() == joins) {
                 send();
             }
         }
     }
 
     private void send() {
-        mine = OptimizerSettings.encode(settings.get());
+        Map<String, String> settings = new TreeMap<>(skipsOptimizer ? Map.of() : optimizer.settings());
+        settings.putAll(more);
+        mine = OptimizerSettings.encode(settings);
+        place = scope.meetingPlace(
+                set, optimizer.parameters().stream().map(Parameter::name).toList());
         numbers = new long[NUMBERS * set.size()];
         numbers[NUMBERS * set.rank()] = hash(mine);
         numbers[NUMBERS * set.rank() + 1] = mine.length;
         exchange = set.allreduceInPlaceAsync(name("numbers"), Tensor.of(numbers), AllreduceOptions.sum());
+    }
+
+    /**
+     * Every rank comes here before it waits for gradients or weights, which never meet if the scopes differ, or what is
+     * averaged over.
+     *
+     * @throws HvdException on all ranks, if they do
+     */
+    void requireThatGradientsMeet() {
+        if (exchange == null) {
+            return;
+        }
+        exchange.synchronize();
+        exchange = null;
+        if (!allEqual()) {
+            Map<Integer, Map<String, String>> texts = texts();
+            differing = OptimizerSettings.differing(texts);
+            if (more.keySet().stream().anyMatch(setting -> OptimizerSettings.differIn(setting, texts))) {
+                throw differing;
+            }
+        }
     }
 
     /**
@@ -82,13 +126,13 @@ final class SettingsCheck {
      * @throws HvdException on all ranks, if settings differ
      */
     void end() {
-        if (exchange != null) {
-            exchange.synchronize();
-            exchange = null;
-            if (!allEqual()) {
-                throw OptimizerSettings.differing(texts());
-            }
+        requireThatGradientsMeet();
+        if (differing != null) {
+            HvdException found = differing;
+            differing = null;
+            throw found;
         }
+        settled = true;
     }
 
     /**
@@ -96,8 +140,11 @@ final class SettingsCheck {
      * with another optimizer then.
      */
     void startOver() {
-        if (exchange != null) {
+        if (!settled) {
             begun = false;
+            differing = null;
+        }
+        if (exchange != null) {
             try {
                 exchange.synchronize();
             } catch (HvdException e) {
@@ -142,7 +189,7 @@ final class SettingsCheck {
     }
 
     private String name(String what) {
-        return scope + "optimizer.settings." + what;
+        return place + what;
     }
 
     /** Never 0, which stands for a rank that has joined. */

@@ -243,6 +243,16 @@ public class ShardedOptimizer implements Optimizer {
         }
 
         @Override
+        public void requireInPlace() {
+            source.requireInPlace();
+        }
+
+        @Override
+        public void multiplyAccumulated(double factor) {
+            source.multiplyAccumulated(factor);
+        }
+
+        @Override
         public void adopt() {
             source.adopt();
         }

@@ -58,12 +58,12 @@ final class StepRules {
      * @param source null if the gradients do not announce themselves, so that nothing is known
      */
     void requireBackward(GradientSource source) {
-        if (source != null && exchange.isBetweenSteps() && !source.hasNewGradient()) {
+        if (source != null && !exchange.hasEmptyBatch() && exchange.isBetweenSteps() && !source.hasNewGradient()) {
             throw misuse("step() " + onThisRank() + " without a backward since the last step() or"
                     + " zeroGradients(): none of the " + parameters.size() + " parameters, \""
                     + parameters.get(0).name() + "\" the first, has a new gradient. The order is"
                     + " zeroGradients(), backward, step(); a rank without data of its own calls backward on a"
-                    + " loss times 0, or join() when it has no more");
+                    + " loss times 0, or batchSize(0) with weightByBatchSize(), or join() when it has no more");
         }
     }
 
@@ -97,6 +97,11 @@ final class StepRules {
                     "zeroGradients() was called after backward and before step() or synchronize(), while gradients of "
                             + someInFlight() + " are being averaged. The order is zeroGradients(), backward, step()");
         }
+        if (exchange.hasBatch()) {
+            throw misuse(
+                    "zeroGradients() " + onThisRank() + " after batchSize(n) and before step() or synchronize(): the"
+                            + " order is zeroGradients(), batchSize(n), backward, step()");
+        }
     }
 
     void requirePassesMayChange(int count, boolean adasum) {
@@ -106,7 +111,7 @@ final class StepRules {
             throw misuse(call + "with ADASUM, expected 1: it combines how far the parameters have moved, and several"
                     + " backward passes may come before each step without it");
         }
-        if (!exchange.isBetweenSteps()) {
+        if (!exchange.isBetweenSteps() || exchange.hasBatch()) {
             throw misuse(call + "between backward and step(): change it after a step");
         }
     }

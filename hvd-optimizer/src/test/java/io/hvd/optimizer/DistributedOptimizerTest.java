@@ -340,8 +340,9 @@ class DistributedOptimizerTest {
         Hvd.spawn(3, hvd -> {
             float[] w = {hvd.rank()};
             float[] b = {hvd.rank(), hvd.rank()};
-            DistributedOptimizer fits = wrap(weights(w, b)).build();
-            DistributedOptimizer odd = wrap(weights(new float[1], new float[3])).build();
+            DistributedOptimizer fits = wrap(weights(w, b)).scope("gradient").build();
+            DistributedOptimizer odd =
+                    wrap(weights(new float[1], new float[3])).scope("gradient").build();
             DistributedOptimizer first = hvd.rank() == 1 ? odd : fits;
 
             assertThatThrownBy(first::step)

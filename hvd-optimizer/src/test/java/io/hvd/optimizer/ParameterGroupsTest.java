@@ -11,6 +11,7 @@ import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
@@ -55,11 +56,20 @@ class ParameterGroupsTest {
 
     @Test
     void theLastGroupComesFirstBecauseBackwardDoes() {
-        Buckets buckets = new Buckets(ParameterGroups.consecutive(5, 2));
+        Buckets buckets = new Buckets(ParameterGroups.consecutive(5, 2), parameters(5), Set.of());
 
         assertThat(buckets.members(0)).containsExactly(4, 3);
         assertThat(buckets.members(1)).containsExactly(2, 1, 0);
         assertThat(IntStream.range(0, 5).map(buckets::bucketOf)).containsExactly(1, 1, 1, 0, 0);
+    }
+
+    @Test
+    void aParameterThatTravelsOtherwiseOrNotAtAllIsInNoBucket() {
+        Buckets buckets = new Buckets(ParameterGroups.consecutive(4, 4), parameters(4), Set.of("p1"));
+
+        assertThat(buckets.count()).isEqualTo(3);
+        assertThat(IntStream.range(0, 4).filter(buckets::contain)).containsExactly(0, 2, 3);
+        assertThat(buckets.bucketOf(0)).isEqualTo(2);
     }
 
     @Test

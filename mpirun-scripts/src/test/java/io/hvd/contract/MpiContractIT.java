@@ -28,6 +28,7 @@ class MpiContractIT {
             MismatchContractTest.class,
             GroupContractTest.class,
             JoinContractTest.class,
+            SparseContractTest.class,
             ProcessSetContractTest.class,
             UnevenSetContractTest.class,
             PreparedContractTest.class,

@@ -4,6 +4,7 @@ import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.Epoch;
+import io.hvd.data.EpochLengths;
 import io.hvd.data.Sampler;
 import io.hvd.tensor.Device;
 import java.util.Iterator;
@@ -46,12 +47,12 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
         this.cuda = cuda;
         this.pinned = new PinnedBatches<>(cuda, offsets, builder.layout, ahead + MORE_BUFFERS);
         this.copies = new CopyQueue(cuda, builder.device, builder.stream, offsets);
-        this.loader = DataLoader.builder(builder.dataset, builder.sampler, pinned::fill)
+        var loading = DataLoader.builder(builder.dataset, builder.sampler, pinned::fill)
                 .batchSize(builder.batchSize)
                 .workers(builder.workers)
                 .prefetch(ahead)
-                .dropLast(builder.dropLast)
-                .build();
+                .dropLast(builder.dropLast);
+        this.loader = (builder.lengths == null ? loading : loading.evenSteps(builder.lengths)).build();
     }
 
     /** Needs {@link Builder#on} besides. */
@@ -119,6 +120,7 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
         private int batchSize = 1;
         private int workers;
         private boolean dropLast;
+        private EpochLengths lengths;
         private Device device;
         private long stream;
         private CudaDevice opened;
@@ -150,6 +152,12 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
         /** Leaves out a last batch that is not full. */
         public Builder<S> dropLast(boolean leaveOut) {
             dropLast = leaveOut;
+            return this;
+        }
+
+        /** Has the ranks compare their steps, as {@link DataLoader.Builder#evenSteps} does. */
+        public Builder<S> evenSteps(EpochLengths among) {
+            lengths = Objects.requireNonNull(among, "epoch lengths");
             return this;
         }
 

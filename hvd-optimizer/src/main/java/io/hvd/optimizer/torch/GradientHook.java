@@ -83,7 +83,10 @@ final class GradientHook extends VoidTensorHook {
         try (PointerScope scope = new PointerScope()) {
             Receiver told = receiver.get();
             if (told != null && told.listener().passed(told.index())) {
-                told.slot().collect(dense(new Tensor(gradient), told));
+                if (!told.slot().isSparse()) { // what is sparse LibTorch adds up, and it travels in the step
+                    Tensor whole = dense(new Tensor(gradient), told);
+                    told.slot().collect(whole, told.listener().weight(told.index()));
+                }
                 told.listener().ready(told.index());
             }
         } catch (HvdException e) {
@@ -103,7 +106,7 @@ final class GradientHook extends VoidTensorHook {
         throw new HvdException(
                 ErrorId.UNSUPPORTED,
                 "the gradient of \"" + told.slot().name()
-                        + "\" is sparse; make the TorchOptimizer with sparseAsDense = true,"
-                        + " or the layer without sparse gradients");
+                        + "\" is sparse; name it among the sparse parameters of the TorchOptimizer, or make that with"
+                        + " sparseAsDense = true, or the layer without sparse gradients");
     }
 }

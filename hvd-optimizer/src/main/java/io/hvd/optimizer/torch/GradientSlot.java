@@ -6,25 +6,60 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.Optional;
 import org.bytedeco.pytorch.NoGradGuard;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** Where one parameter's gradient is collected for the allreduce and left for the optimizer. */
 final class GradientSlot {
     private final String name;
     private final Tensor value;
+    /** The value's type, device and address when the slot was made. */
+    private final ScalarType type;
+
+    private final String place;
+    private final long address;
     private final Tensor slot;
     private final io.hvd.tensor.Tensor alias;
     /** Null on the CPU. */
     private final ExchangeStream exchange;
+    /** Whether the gradient stays where LibTorch has it, and the slot is never used. */
+    private final boolean sparse;
+    /** The gradient that all ranks' rows have been gathered in; 0 if there is none. */
+    private long gathered;
 
     /** @param exchange of the GPU that the parameter is on; null on the CPU */
     GradientSlot(String name, Tensor value, ExchangeStream exchange) {
+        this(name, value, exchange, false);
+    }
+
+    /** @param sparse whether the gradient travels as rows */
+    GradientSlot(String name, Tensor value, ExchangeStream exchange, boolean sparse) {
         this.name = name;
         this.value = value;
+        this.type = value.scalar_type();
+        this.place = value.device().str().getString();
+        this.address = value.data_ptr().address();
         this.slot = zeros_like(value.detach());
         this.exchange = exchange;
+        this.sparse = sparse;
         this.alias =
                 slot.is_cuda() ? TorchTensors.alias(name, slot, exchange.handle()) : TorchTensors.alias(name, slot);
+    }
+
+    /** Conversion and moving replace the memory of a LibTorch parameter, while hvd still sees the old one. */
+    void requireInPlace() {
+        ScalarType found = value.scalar_type();
+        if (value.data_ptr().address() != address || found.value != type.value) {
+            String foundPlace = value.device().str().getString();
+            boolean same = found.value == type.value && foundPlace.equals(place);
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "parameter \"" + name + "\" has been moved or converted since the TorchOptimizer was made: found "
+                            + found.intern() + " on " + foundPlace + (same ? " in other memory" : "") + ", expected "
+                            + type.intern() + " on " + place
+                            + ". Call model.to(...) before you make the LibTorch optimizer and the TorchOptimizer");
+        }
     }
 
     String name() {
@@ -35,9 +70,25 @@ final class GradientSlot {
         return value;
     }
 
-    /** The averaged gradient, from {@link #becomeGradient} on. */
+    boolean isSparse() {
+        return sparse;
+    }
+
+    /** The averaged gradient, from {@link #becomeGradient} on; of a sparse one its rows, each of which occurs once. */
     Tensor average() {
-        return slot;
+        Tensor gradient = sparse ? value.grad() : slot;
+        return sparse && gradient.defined() && gradient.is_sparse() ? gradient._values() : slot;
+    }
+
+    /** A collective: the gradient becomes the sum of all ranks' rows, each multiplied. */
+    void gatherRows(PlainCollectives ranks, String name, double weight) {
+        requireInPlace();
+        try (NoGradGuard guard = new NoGradGuard()) {
+            SparseGradient sum = SparseGradient.of(this.name, value, weight).gathered(ranks, name);
+            Tensor gradient = sum.asGradientOf(value);
+            value.mutable_grad().put(gradient);
+            gathered = gradient.unsafeGetTensorImpl().address();
+        }
     }
 
     /** Empty on the CPU. */
@@ -53,17 +104,39 @@ final class GradientSlot {
     /**
      * Puts the sum of earlier passes and this one into the slot. Called from a hook, before LibTorch
      * accumulates the new gradient itself.
+     *
+     * @param weight by which the sum is multiplied; for 0 the slot gets zeros, whatever the sum is
      */
-    void collect(Tensor gradient) {
+    void collect(Tensor gradient, double weight) {
         requireStream();
+        requireInPlace();
         try (NoGradGuard guard = new NoGradGuard()) {
             Tensor earlier = detachedGradient();
             slot.copy_(gradient);
             if (earlier.defined()) {
                 slot.add_(earlier);
             }
+            multiplySlot(weight);
         }
         handOver();
+    }
+
+    private void multiplySlot(double weight) {
+        if (weight == 0) {
+            slot.zero_();
+        } else if (weight != 1) {
+            slot.mul_(new Scalar(weight));
+        }
+    }
+
+    /** Multiplies what LibTorch has accumulated. */
+    void multiplyAccumulated(double factor) {
+        try (NoGradGuard guard = new NoGradGuard()) {
+            Tensor gradient = detachedGradient();
+            if (gradient.defined()) {
+                gradient.mul_(new Scalar(factor));
+            }
+        }
     }
 
     private void handOver() {
@@ -88,15 +161,23 @@ final class GradientSlot {
         }
     }
 
-    /** Puts what has been accumulated into the slot, or zeros. */
-    void stage() {
+    /** Puts what has been accumulated into the slot, or zeros. @param weight as in {@link #collect} */
+    void stage(double weight) {
+        requireInPlace();
         try (NoGradGuard guard = new NoGradGuard()) {
             Tensor accumulated = value.grad();
+            if (sparse) {
+                if (accumulated.defined()) {
+                    value.mutable_grad().put(accumulated.coalesce()); // so that each row occurs once
+                }
+                return;
+            }
             if (!accumulated.defined()) {
                 slot.zero_();
             } else if (!isSlot(accumulated)) {
                 slot.copy_(accumulated.is_sparse() ? accumulated.to_dense() : accumulated);
             }
+            multiplySlot(weight);
         }
         handOver();
     }
@@ -104,7 +185,9 @@ final class GradientSlot {
     /** Whether there is a gradient in other memory than the slot, which backward must have put there. */
     boolean hasNewGradient() {
         Tensor gradient = value.grad();
-        return gradient.defined() && !isSlot(gradient);
+        return gradient.defined()
+                && !isSlot(gradient)
+                && (!sparse || gradient.unsafeGetTensorImpl().address() != gathered);
     }
 
     /** From here on there is no gradient. */
@@ -114,7 +197,7 @@ final class GradientSlot {
 
     /** From here on {@code value.grad()} is the slot. */
     void becomeGradient() {
-        if (!isSlot(value.grad())) {
+        if (!sparse && !isSlot(value.grad())) {
             value.mutable_grad().put(slot);
         }
     }

@@ -155,6 +155,16 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     }
 
     @Override
+    public void requireInPlace() {
+        optimizer.requireInPlace();
+    }
+
+    @Override
+    public void multiplyAccumulated(double factor) {
+        optimizer.multiplyAccumulated(factor);
+    }
+
+    @Override
     public void adopt() {
         optimizer.adopt();
     }

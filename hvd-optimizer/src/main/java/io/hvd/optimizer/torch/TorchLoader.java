@@ -2,6 +2,7 @@ package io.hvd.optimizer.torch;
 
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
+import io.hvd.data.EpochLengths;
 import io.hvd.data.Sampler;
 import io.hvd.data.cuda.BatchLayout;
 import io.hvd.data.cuda.DeviceBatch;
@@ -149,6 +150,7 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
         private int batchSize = 1;
         private int workers;
         private Device device = Device.CPU;
+        private EpochLengths lengths;
 
         private Builder(Dataset<S> dataset, Sampler sampler, BatchLayout<S> layout) {
             this.dataset = Objects.requireNonNull(dataset, "dataset");
@@ -168,6 +170,12 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
             return this;
         }
 
+        /** Has the ranks compare their steps, as {@link DataLoader.Builder#evenSteps} does. */
+        public Builder<S> evenSteps(EpochLengths among) {
+            lengths = Objects.requireNonNull(among, "epoch lengths");
+            return this;
+        }
+
         /** Where the tensors are to be, such as {@code hvd.device()}. */
         public Builder<S> on(Device place) {
             device = Objects.requireNonNull(place, "device");
@@ -180,21 +188,21 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
         }
 
         private Batches onHost() {
-            return new OnHost<>(DataLoader.builder(dataset, sampler, new TorchLayout<>(layout)::onHost)
+            var loading = DataLoader.builder(dataset, sampler, new TorchLayout<>(layout)::onHost)
                     .batchSize(batchSize)
-                    .workers(workers)
-                    .build());
+                    .workers(workers);
+            return new OnHost<>((lengths == null ? loading : loading.evenSteps(lengths)).build());
         }
 
         private Batches onGpu() {
             TorchRuntime.whyNoGpu().ifPresent(why -> {
                 throw new HvdException(ErrorId.NO_DEVICE, "batches cannot be loaded to " + device + ": " + why);
             });
-            return new OnGpu<>(DeviceLoader.builder(dataset, sampler, layout)
+            var loading = DeviceLoader.builder(dataset, sampler, layout)
                     .batchSize(batchSize)
                     .workers(workers)
-                    .on(device, TorchStreams.current((byte) device.index()))
-                    .build());
+                    .on(device, TorchStreams.current((byte) device.index()));
+            return new OnGpu<>((lengths == null ? loading : loading.evenSteps(lengths)).build());
         }
     }
 }

@@ -11,13 +11,16 @@ import io.hvd.optimizer.Parameter;
 import io.hvd.optimizer.ShardedOptimizer;
 import java.lang.ref.Reference;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LBFGS;
 import org.bytedeco.pytorch.OptimizerParamGroupVector;
@@ -41,6 +44,10 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     private final List<Parameter> parameters = new ArrayList<>();
     private final List<GradientHook.Receiver> receivers = new ArrayList<>();
     private final boolean sparseAsDense;
+    /** Names of the parameters whose gradients travel as rows. */
+    private final Set<String> sparse;
+    /** Null on a rank that exchanges nothing. */
+    private Listener listener;
     /** Whether {@link #inner} steps only a share of the parameters, and other ranks step the others. */
     private final boolean share;
     /** The streams of the GPUs that parameters are on. */
@@ -57,6 +64,27 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     }
 
     /**
+     * Names the parameters by their parameter group and their place in it, such as {@code allreduce.noname.0.3}.
+     */
+    public TorchOptimizer(org.bytedeco.pytorch.Optimizer inner) {
+        this(inner, numbered(inner));
+    }
+
+    private static StringTensorDict numbered(org.bytedeco.pytorch.Optimizer inner) {
+        StringTensorDict names = new StringTensorDict();
+        OptimizerParamGroupVector groups = inner.param_groups();
+        for (long i = 0; i < groups.size(); i++) {
+            TensorVector members = groups.get(i).params();
+            for (long j = 0; j < members.size(); j++) {
+                // A reference of its own, because the dictionary takes away the one that it is given.
+                var member = new org.bytedeco.pytorch.Tensor(members.get(j));
+                names.insert(new BytePointer("allreduce.noname." + i + "." + j), member);
+            }
+        }
+        return names;
+    }
+
+    /**
      * @param sparseAsDense true to let sparse gradients (of embeddings) travel as dense ones; otherwise they are refused
      */
     public TorchOptimizer(
@@ -70,7 +98,17 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             StringTensorDict namedParameters,
             boolean sparseAsDense,
             Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange) {
-        this(inner, namedParameters, sparseAsDense, exchange, false);
+        this(inner, namedParameters, sparseAsDense, exchange, false, Set.of());
+    }
+
+    /**
+     * @param sparse names of the parameters whose gradients are sparse and travel as such, as those of an {@code EmbeddingImpl}
+     *     with {@code sparse}: each rank gets the rows of all. The LibTorch optimizer must know what to do with them, as SGD and
+     *     Adagrad do
+     */
+    public TorchOptimizer(
+            org.bytedeco.pytorch.Optimizer inner, StringTensorDict namedParameters, Collection<String> sparse) {
+        this(inner, namedParameters, false, onePerGpu(), false, Set.copyOf(sparse));
     }
 
     private TorchOptimizer(
@@ -78,7 +116,8 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             StringTensorDict namedParameters,
             boolean sparseAsDense,
             Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange,
-            boolean share) {
+            boolean share,
+            Set<String> sparse) {
         if (inner instanceof LBFGS) {
             throw new HvdException(
                     ErrorId.UNSUPPORTED,
@@ -90,7 +129,10 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         this.inner = inner;
         this.sparseAsDense = sparseAsDense;
         this.share = share;
+        this.sparse = sparse;
         addSlots(namedParameters.items(), exchange);
+        requireTrainable(namedParameters);
+        requireKnown(sparse);
         Reference.reachabilityFence(namedParameters); // which owns the items, and may be the program's last reference
         requireSameAs(inner);
         this.rates = new GroupRates(inner);
@@ -99,7 +141,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
 
     /** With gradients of all parameters, of which the optimizer steps some. */
     static TorchOptimizer ofShare(org.bytedeco.pytorch.Optimizer inner, StringTensorDict namedParameters) {
-        return new TorchOptimizer(inner, namedParameters, false, onePerGpu(), true);
+        return new TorchOptimizer(inner, namedParameters, false, onePerGpu(), true, Set.of());
     }
 
     /**
@@ -150,11 +192,39 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             // A parameter that several modules share travels once, under its first name.
             if (value.requires_grad() && known.add(identity(value))) {
                 String name = items.get(i).key().getString();
-                GradientSlot slot = new GradientSlot(name, value, exchange.apply(value));
+                GradientSlot slot = new GradientSlot(name, value, exchange.apply(value), sparse.contains(name));
                 slots.add(slot);
                 slot.exchange().ifPresent(exchanges::add);
                 parameters.add(new Parameter(name, TorchTensors.alias(name, value), slot.alias()));
             }
+        }
+    }
+
+    private void requireKnown(Set<String> names) {
+        Set<String> unknown = new TreeSet<>(names);
+        slots.forEach(slot -> unknown.remove(slot.name()));
+        if (!unknown.isEmpty()) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "the parameters " + unknown
+                            + " are said to have sparse gradients, and there are none of these names"
+                            + " among the " + slots.size() + " that are trained, \""
+                            + slots.get(0).name()
+                            + "\" the first");
+        }
+    }
+
+    private void requireTrainable(StringTensorDict named) {
+        if (slots.isEmpty()) {
+            long count = named.size();
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "the module has no parameter that needs a gradient, so there is nothing to train: "
+                            + (count == 0
+                                    ? "it has none at all"
+                                    : "all " + count + " are frozen, \""
+                                            + named.items().get(0).key().getString() + "\" the first")
+                            + ". Expected at least one with requires_grad");
         }
     }
 
@@ -268,7 +338,8 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     }
 
     @Override
-    public void listen(Listener listener) {
+    public void listen(Listener newListener) {
+        listener = newListener;
         for (int i = 0; i < slots.size(); i++) {
             var receiver = new GradientHook.Receiver(slots.get(i), i, listener, sparseAsDense);
             receivers.add(receiver);
@@ -279,7 +350,36 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     @Override
     public void stage(int parameter) {
         try (PointerScope scope = new PointerScope()) {
-            slots.get(parameter).stage();
+            slots.get(parameter).stage(listener == null ? 1 : listener.weight(parameter));
+        }
+    }
+
+    @Override
+    public Set<String> sparse() {
+        return sparse;
+    }
+
+    @Override
+    public void exchangeSparse(ProcessSet set, String scope, double weight) {
+        PlainCollectives ranks = new PlainCollectives(set);
+        try (PointerScope pointers = new PointerScope()) {
+            slots.stream()
+                    .filter(GradientSlot::isSparse)
+                    .forEach(slot -> slot.gatherRows(ranks, scope + slot.name() + ".rows", weight));
+        }
+    }
+
+    @Override
+    public void requireInPlace() {
+        try (PointerScope scope = new PointerScope()) {
+            slots.forEach(GradientSlot::requireInPlace);
+        }
+    }
+
+    @Override
+    public void multiplyAccumulated(double factor) {
+        try (PointerScope scope = new PointerScope()) {
+            slots.forEach(slot -> slot.multiplyAccumulated(factor));
         }
     }
 

@@ -7,16 +7,17 @@ import io.hvd.testing.Job;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Optimizer state that is shared out to ranks, and hvd's own reducers of gradients, under real mpirun. */
+/** Optimizer state that is shared out to ranks, hvd's own reducers of gradients, and uneven data, under real mpirun. */
 class ShardedIT {
     @Test
-    void threeRanksShareTheStateAndReduceGradientsAsThreadsDo() {
+    void threeRanksShareTheStateReduceGradientsAndHaveUnevenDataAsThreadsDo() {
         Job job = Job.horovodrun(
                 3,
                 Map.of("HVD_THREADS_PER_RANK", "1"),
                 InsideMpirun.class,
                 ShardedInThisJob.class.getName(),
-                "io.hvd.optimizer.ReducersInThisJob");
+                "io.hvd.optimizer.ReducersInThisJob",
+                UnevenInThisJob.class.getName());
 
         assertThat(job.output()).contains("TESTS backend=mpi ranks=3 passed=");
         assertThat(job.exitCode()).as(job.output()).isZero();

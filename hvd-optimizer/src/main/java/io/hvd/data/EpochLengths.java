@@ -1,0 +1,24 @@
+package io.hvd.data;
+
+/**
+ * Decides at the start of an epoch how many batches this rank makes, so that ranks which train together do not wait for each
+ * other for ever. {@code UnevenSteps} of {@code io.hvd.train} makes one of a process set.
+ */
+@FunctionalInterface
+public interface EpochLengths {
+    /**
+     * Called once per epoch, on the thread that begins it; it may be a collective.
+     *
+     * @param batches that this rank has
+     * @param samples of which these are made
+     */
+    Agreed agree(int batches, int samples);
+
+    /**
+     * What this rank is to do.
+     *
+     * @param batches that it makes; samples are repeated if it has fewer
+     * @param mostSamples of any rank
+     */
+    record Agreed(int batches, int mostSamples) {}
+}

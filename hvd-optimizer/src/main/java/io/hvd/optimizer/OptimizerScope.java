@@ -1,0 +1,44 @@
+package io.hvd.optimizer;
+
+import io.hvd.ProcessSet;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+/**
+ * What the names of one optimizer's tensors begin with. Unless the program names it, it is the number of the optimizer among
+ * those that this rank has built for the process set.
+ *
+ * <p>Ranks that build optimizers in different orders would number them differently, and then wait for each other's gradients
+ * for ever. So the ranks compare the numbers before they wait for the first gradients, under a name that they have in common
+ * all the same: that of the parameters' names.
+ */
+record OptimizerScope(String prefix, boolean isNumbered) {
+    static final String SETTING = "scope";
+
+    private static final String DEFAULT = "gradient";
+
+    static OptimizerScope named(String prefix) {
+        return new OptimizerScope(prefix + ".", false);
+    }
+
+    /** Every call takes the next number. */
+    static OptimizerScope numbered(ProcessSet set) {
+        int number = set.numberOf("optimizer");
+        return new OptimizerScope(DEFAULT + (number == 1 ? "" : "#" + number) + ".", true);
+    }
+
+    /**
+     * Where the ranks meet to compare the settings of their optimizers. With numbers, every call counts one more optimizer
+     * with these parameters, since all ranks last joined.
+     */
+    String meetingPlace(ProcessSet set, List<String> parameters) {
+        if (!isNumbered) {
+            return prefix + "optimizer.settings.";
+        }
+        CRC32C hash = new CRC32C();
+        parameters.forEach(name -> hash.update((name + '\n').getBytes(StandardCharsets.UTF_8)));
+        String place = "optimizer.settings." + Long.toHexString(hash.getValue());
+        return place + "." + set.numberOf(place + " after join " + set.joins()) + ".";
+    }
+}

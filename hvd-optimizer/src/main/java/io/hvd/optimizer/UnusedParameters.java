@@ -1,0 +1,101 @@
+package io.hvd.optimizer;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
+import io.hvd.ProcessSet;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Names the parameters that no backward pass of the first step has reached, once and on one rank. They count as zeros and
+ * travel all the same, which is right but seldom meant.
+ *
+ * <p>The ranks add up how many of them have not reached each parameter, beside the first gradients. Nobody waits for the sum:
+ * it is looked at after this step and the next ones.
+ */
+final class UnusedParameters {
+    private static final Logger LOG = LoggerFactory.getLogger(UnusedParameters.class);
+
+    private final ProcessSet set;
+    private final String name;
+    private final List<String> parameters;
+    /** Those before the optimizer was made. */
+    private final int joins;
+
+    private boolean begun;
+    /** By parameter, the number of ranks. */
+    private int[] missed;
+    /** Null if nothing is under way. */
+    private Handle exchange;
+
+    UnusedParameters(ProcessSet set, String scope, List<Parameter> parameters) {
+        this.set = set;
+        this.name = scope + "unused";
+        this.parameters = parameters.stream().map(Parameter::name).toList();
+        this.joins = set.joins();
+    }
+
+    boolean isBegun() {
+        return begun;
+    }
+
+    /**
+     * Every rank comes here in its first step, before it waits for gradients.
+     *
+     * @param here indices of the parameters that this rank's backward has not reached
+     */
+    void begin(List<Integer> here) {
+        begun = true;
+        // After a join the other ranks may have done so without this one.
+        if (set.size() > 1 && set.joins() == joins) {
+            missed = new int[parameters.size()];
+            here.forEach(parameter -> missed[parameter] = 1);
+            exchange = set.allreduceInPlaceAsync(name, Tensor.of(missed), AllreduceOptions.sum());
+        } else if (set.size() == 1) {
+            missed = new int[parameters.size()];
+            here.forEach(parameter -> missed[parameter] = 1);
+            show();
+        }
+    }
+
+    /** Shows what has come by now. */
+    void look() {
+        if (exchange != null && exchange.isDone()) {
+            try {
+                exchange.synchronize();
+                show();
+            } catch (HvdException e) {
+                LOG.debug("which parameters are unused is not known", e);
+            }
+            exchange = null;
+        }
+    }
+
+    private void show() {
+        TreeMap<Integer, List<String>> namesByRanks = new TreeMap<>();
+        for (int i = 0; i < missed.length; i++) {
+            if (missed[i] > 0) {
+                namesByRanks
+                        .computeIfAbsent(missed[i], ranks -> new ArrayList<>())
+                        .add("\"" + parameters.get(i) + "\" (" + i + ")");
+            }
+        }
+        if (set.rank() == 0 && !namesByRanks.isEmpty()) {
+            List<String> words = new ArrayList<>();
+            namesByRanks
+                    .descendingMap()
+                    .forEach((ranks, names) ->
+                            words.add("on " + ranks + " of " + set.size() + " ranks " + String.join(", ", names)));
+            LOG.warn(
+                    "no backward pass of the first step has reached these parameters, by name and index: {}. Their"
+                            + " gradients count as zeros there and travel all the same. Leave out of the model what is"
+                            + " never used, or freeze it before the optimizer is made",
+                    String.join("; ", words));
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package io.hvd.train;
+
+import io.hvd.ProcessSet;
+import io.hvd.data.EpochLengths;
+
+/**
+ * What happens at the start of an epoch if the ranks do not have the same number of steps, so that ranks with more of them
+ * would wait for the others for ever.
+ */
+public enum UnevenSteps {
+    /** An error on all ranks, which names each rank's number. */
+    REFUSE,
+    /** Ranks with fewer steps repeat samples until all have as many as the rank with most. */
+    PAD,
+    /** All ranks end after as many steps as the rank with fewest has. */
+    DROP,
+    /** Every rank makes its own steps, and the program calls {@code join} after its last one. */
+    JOIN;
+
+    /**
+     * Has the ranks tell each other how many steps they have, for a program with a loop of its own. A collective of 8
+     * bytes per rank.
+     *
+     * @param mine number of steps of this rank
+     * @return the number of steps that this rank is to make; with {@link #PAD} it may be more than it has data for
+     * @throws io.hvd.error.HvdException on all ranks, if they are not the same and {@link #REFUSE} was chosen, or a rank has
+     *     none beside others that have some and {@link #PAD} or {@link #DROP} was chosen
+     */
+    public int steps(ProcessSet set, int mine) {
+        if (mine < 0) {
+            throw new IllegalArgumentException("steps must not be negative, found " + mine);
+        }
+        return StepCounts.gather(set, mine, mine).agreed(this, mine);
+    }
+
+    /**
+     * For the {@code evenSteps} of a loader: does the same at the start of every epoch. A rank outside of the set compares
+     * nothing.
+     */
+    public EpochLengths among(ProcessSet set) {
+        return (batches, samples) -> {
+            StepCounts counts = StepCounts.gather(set, batches, samples);
+            return new EpochLengths.Agreed(counts.agreed(this, batches), counts.mostSamples());
+        };
+    }
+}
