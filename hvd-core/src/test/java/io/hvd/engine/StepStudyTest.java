@@ -63,7 +63,9 @@ class StepStudyTest {
         assertThat(study.cut(8)).containsExactly(List.of("a", "b"));
         assertThat(study.cut(4)).isEqualTo(ONE_BY_ONE);
         study.tune(4);
-        assertThat(steps(() -> {}, () -> study.observed("a"))).as("the second look").isEmpty();
+        assertThat(steps(() -> {}, () -> study.observed("a")))
+                .as("the second look")
+                .isEmpty();
     }
 
     @Test
@@ -73,9 +75,13 @@ class StepStudyTest {
         study.tune(8);
         study.startAnew();
         study.keepStill(true);
-        assertThat(steps(() -> {}, () -> study.observed("a"))).as("the first look").isPresent();
+        assertThat(steps(() -> {}, () -> study.observed("a")))
+                .as("the first look")
+                .isPresent();
         assertThat(steps(() -> {}, () -> study.observed("a"))).isEmpty();
         study.keepStill(false);
-        assertThat(steps(() -> {}, () -> study.observed("a"))).as("the second look").isPresent();
+        assertThat(steps(() -> {}, () -> study.observed("a")))
+                .as("the second look")
+                .isPresent();
     }
 }
