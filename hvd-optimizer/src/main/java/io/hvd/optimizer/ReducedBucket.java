@@ -1,7 +1,6 @@
 package io.hvd.optimizer;
 
 import io.hvd.Handle;
-import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.reduce.GradientBucket;
 import io.hvd.tensor.Tensor;
@@ -9,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.slf4j.Logger;
@@ -22,10 +22,13 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
     private final String name;
     private final List<String> names;
     private final List<Tensor> tensors;
-    private final int divisor;
+    private final ReducerContract contract;
     private final long bytes;
+    private final int divisor;
+    /** Divides the gradients. */
+    private final HostGradients arithmetic;
 
-    /** Guarded by this, as what follows it. Collectives of this step that were not seen to have ended. */
+    /** Collectives of this step that were not seen to have ended; guarded by this, as the fields below are. */
     private final Queue<Handle> started = new ArrayDeque<>();
 
     private long sent;
@@ -37,7 +40,9 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
         this.name = name;
         this.names = members.stream().map(Parameter::name).toList();
         this.tensors = members.stream().map(Parameter::gradient).toList();
+        this.contract = new ReducerContract(gradients.reducer(), gradients.set(), name, names, tensors);
         this.divisor = divisor;
+        this.arithmetic = new HostGradients(members);
         this.bytes = tensors.stream().mapToLong(Tensor::bytes).sum();
     }
 
@@ -55,12 +60,14 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
     /** Whatever is thrown, also an error, is for the thread that waits. */
     private void reduce(long step, CompletableFuture<GradientBucket> end) {
         try {
-            GradientScaling.divide(tensors, divisor);
+            if (divisor > 1) {
+                arithmetic.multiplyGradients(1.0 / divisor);
+            }
             GradientBucket bucket = new GradientBucket(
                     name, names, tensors, gradients.agreed(step), gradients.set(), gradients.thread(), this);
             CompletableFuture<GradientBucket> begun = gradients.reducer().reduce(bucket);
             if (begun == null) {
-                throw wrong("has returned null, expected a future of the bucket");
+                throw contract.broken("has returned null, expected a future of the bucket", null);
             }
             begun.whenComplete((reduced, why) -> end(end, reduced, why));
         } catch (Throwable e) {
@@ -149,8 +156,10 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
     private void requireInTime(Duration waited) {
         Duration limit = gradients.limit();
         if (!limit.isZero() && waited.compareTo(limit) >= 0) {
-            throw wrong("has not completed its future within " + limit.toMillis() / 1e3
-                    + " s, and no collective of it is in flight");
+            throw contract.broken(
+                    "has not completed its future within " + limit.toMillis() / 1e3
+                            + " s, and no collective of it is in flight",
+                    null);
         }
     }
 
@@ -160,7 +169,7 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
         if (late) {
             LOG.warn(
                     "{} has not completed its future for {} s, and no collective of it is in flight",
-                    inWords(),
+                    contract.inWords(),
                     limit.toSeconds());
         }
         return late;
@@ -179,61 +188,24 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
     private GradientBucket result(CompletableFuture<GradientBucket> end) {
         try {
             return end.join();
+        } catch (CancellationException e) {
+            throw contract.broken("has cancelled its future", e);
         } catch (CompletionException e) {
             Throwable why = e.getCause();
             if (why instanceof HvdException known) {
                 throw known.seenHere();
             }
-            throw wrong("has thrown " + why, why);
+            throw contract.broken("has thrown " + why, why);
         }
     }
 
     private void adopt(GradientBucket reduced) {
-        if (reduced == null) {
-            throw wrong("has completed its future with null, expected the bucket");
-        }
-        if (!reduced.name().equals(name)) {
-            throw wrong("has returned bucket \"" + reduced.name() + "\"");
-        }
-        List<Tensor> found = reduced.tensors();
-        if (found.size() != tensors.size()) {
-            throw wrong("has returned " + found.size() + " tensors, expected " + tensors.size());
-        }
-        for (int i = 0; i < found.size(); i++) {
-            requireLike(names.get(i), found.get(i), tensors.get(i));
-        }
-        for (int i = 0; i < found.size(); i++) {
-            if (found.get(i) != tensors.get(i)) {
-                tensors.get(i).copyFrom(found.get(i));
+        contract.require(reduced);
+        for (int i = 0; i < tensors.size(); i++) {
+            if (reduced.tensors().get(i) != tensors.get(i)) {
+                tensors.get(i).copyFrom(reduced.tensors().get(i));
             }
         }
-    }
-
-    private void requireLike(String parameter, Tensor found, Tensor expected) {
-        if (found.dtype() != expected.dtype()
-                || !found.shape().equals(expected.shape())
-                || !found.device().equals(expected.device())) {
-            throw wrong("has returned " + found + " for the gradient of \"" + parameter + "\", expected " + expected);
-        }
-    }
-
-    private HvdException wrong(String what) {
-        return wrong(what, null);
-    }
-
-    private HvdException wrong(String what, Throwable cause) {
-        return new HvdException(ErrorId.OPTIMIZER_MISUSE, inWords() + " " + what, cause);
-    }
-
-    private String inWords() {
-        String some =
-                names.size() <= 3 ? names.toString() : names.subList(0, 3) + " and " + (names.size() - 3) + " more";
-        return "the reducer " + className() + ", for bucket \"" + name + "\" of the gradients of " + some + ", on rank "
-                + gradients.set().rank() + " of " + gradients.set().size() + ",";
-    }
-
-    private String className() {
-        return gradients.reducer().getClass().getName().replaceFirst("\\$\\$Lambda.*", "'s lambda");
     }
 
     @Override

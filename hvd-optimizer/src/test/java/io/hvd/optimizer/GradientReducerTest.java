@@ -3,6 +3,7 @@ package io.hvd.optimizer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.Compression;
 import io.hvd.Hvd;
@@ -11,12 +12,15 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.reduce.GradientBucket;
 import io.hvd.optimizer.reduce.GradientReducer;
+import io.hvd.optimizer.reduce.Int8;
 import io.hvd.optimizer.reduce.PowerSgd;
 import io.hvd.optimizer.reduce.TopK;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -163,6 +167,14 @@ class GradientReducerTest {
                             throw new IllegalStateException("no more bits");
                         },
                         "has thrown java.lang.IllegalStateException: no more bits"),
+                bad(
+                        "cancels",
+                        bucket -> {
+                            CompletableFuture<GradientBucket> future = new CompletableFuture<>();
+                            future.cancel(false);
+                            return future;
+                        },
+                        "has cancelled its future"),
                 bad(
                         "throws later",
                         bucket -> bucket.average("x", Tensor.of(1f)).thenApply(done -> {
@@ -356,6 +368,35 @@ class GradientReducerTest {
             steps(hvd, net, optimizer, 1);
             return null;
         });
+    }
+
+    @Test
+    void anOverflowOfOneRankSkipsTheStepOfAllAndTheNextOneIsMade() {
+        Hvd.spawn(2, hvd -> {
+            for (GradientReducer reducer : List.of(new PowerSgd(settingsFromTheStart()), new TopK(0.1), new Int8())) {
+                float[] w = new float[144];
+                float[] gradient = new float[144];
+                DistributedOptimizer optimizer = DistributedOptimizer.wrap(
+                                new Sgd(new ArrayParameters().add("w", w, gradient, Shape.of(12, 12)), 1))
+                        .reducer(reducer)
+                        .build();
+                AmpOptimizer amp =
+                        AmpOptimizer.wrap(optimizer).scaler(new GradScaler()).build();
+                for (float size : new float[] {hvd.rank() == 1 ? Float.NaN : 1, 1}) {
+                    amp.zeroGradients();
+                    amp.backward(scale -> Arrays.fill(gradient, (float) (size * scale)));
+                    amp.step();
+                    assertThat(amp.stepped()).as(reducer.settings()).isEqualTo(amp.skippedSteps() == 1 && w[0] != 0);
+                }
+                assertThat(amp.skippedSteps()).isEqualTo(1);
+                assertThat(w[0]).as(reducer.settings()).isEqualTo(-1, within(1e-3f));
+            }
+            return null;
+        });
+    }
+
+    private static PowerSgd.Settings settingsFromTheStart() {
+        return PowerSgd.Settings.ofRank(1).startingAt(0);
     }
 
     @Test
