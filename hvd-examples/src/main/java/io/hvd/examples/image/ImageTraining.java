@@ -6,6 +6,7 @@ import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.FiniteLoss;
+import io.hvd.examples.PeakMemory;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
@@ -29,6 +30,7 @@ import org.apache.commons.cli.ParseException;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.SGD;
 import org.bytedeco.pytorch.SGDOptions;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 
 /** Trains an image classifier on every rank's share of the images, and evaluates it on all of them. */
@@ -43,6 +45,7 @@ final class ImageTraining {
     /** Null if every rank keeps the whole state. */
     private final ShardedOptimizer sharded;
 
+    private final DistributedOptimizer distributed;
     /** Scales nothing in float32. */
     private final AmpOptimizer optimizer;
 
@@ -73,11 +76,12 @@ final class ImageTraining {
                                 : new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
                 .op(options.adasum() ? ReduceOp.ADASUM : ReduceOp.AVERAGE)
                 .compression(options.compression())
-                .backwardPassesPerStep(options.passes())
+                .backwardPassesPerStep(options.noSync() ? 1 : options.passes())
                 .localReduction(options.adasum() ? LocalReduction.SUM : LocalReduction.MEAN)
                 .numGroups(options.groups());
         options.reducer().ifPresent(reducer -> builder.reducer(reducer.get()));
-        this.optimizer = AmpOptimizer.wrap(builder.build())
+        this.distributed = builder.build();
+        this.optimizer = AmpOptimizer.wrap(distributed)
                 .scaler(options.precision().scaler())
                 .build();
         this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options.checkpoint());
@@ -166,13 +170,28 @@ final class ImageTraining {
                 Tensor output = model.forward(batch.fields().get(ImageTensors.IMAGES));
                 return nll_loss(output, batch.fields().get(ImageTensors.LABELS));
             });
-            optimizer.backward(scale -> TorchOptimizer.backward(loss, scale));
+            if (!options.noSync()) {
+                optimizer.backward(scale -> TorchOptimizer.backward(loss, scale));
+            } else {
+                addUp(loss.div(new Scalar(options.passes())), lastPass);
+            }
             if (lastPass) {
                 optimizer.step();
                 totals.stepped(optimizer.lastStep());
             }
         }
         totals.saw(batch.size());
+    }
+
+    /** The last pass exchanges the sum of all. */
+    private void addUp(Tensor loss, boolean lastPass) {
+        if (lastPass) {
+            optimizer.backward(scale -> TorchOptimizer.backward(loss, scale));
+            return;
+        }
+        try (var local = distributed.noSync()) {
+            optimizer.backward(scale -> TorchOptimizer.backward(loss, scale));
+        }
     }
 
     private void report(int epoch, Evaluation evaluation) {
@@ -205,13 +224,20 @@ final class ImageTraining {
     }
 
     private void printResult(int epochs, Evaluation evaluation) {
+        long[] peaks =
+                (long[]) hvd.allgather("peak memory", io.hvd.tensor.Tensor.of(new long[] {PeakMemory.mebibytes()}))
+                        .toArray();
         if (hvd.rank() == 0) {
             if (optimizer.skippedSteps() > 0) {
                 System.out.printf(
                         "%d steps skipped because of overflows; the loss scale is %s%n",
                         optimizer.skippedSteps(), optimizer.scaler().scale());
             }
-            totals.compressed().ifPresent(System.out::println);
+            System.out.printf(
+                    Locale.ROOT,
+                    "%s; peak memory of the ranks' processes in MiB: %s%n",
+                    totals.sent(),
+                    Arrays.toString(peaks));
             System.out.println(totals.result(example, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
         }
     }

@@ -4,7 +4,6 @@ import io.hvd.optimizer.StepStats;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 
 /** Adds up the work of this rank in a whole training, for the result line at its end. */
@@ -54,17 +53,16 @@ public final class RunTotals {
         return sorted[sorted.length / 2];
     }
 
-    /** How much compression has saved, in words; empty without compression. */
-    Optional<String> compressed() {
+    /** What this rank has given to collectives in a step, in words; the mean over all steps. */
+    String sent() {
         long gradients = steps.stream().mapToLong(StepStats::bytes).sum();
         long sent = steps.stream().mapToLong(StepStats::bytesSent).sum();
-        return sent == gradients
-                ? Optional.empty()
-                : Optional.of(String.format(
-                        Locale.ROOT,
-                        "each rank has sent %.1f KiB per step for gradients of %.1f KiB",
-                        sent / 1024.0 / steps(),
-                        gradients / 1024.0 / steps()));
+        long count = Math.max(1, steps());
+        return String.format(
+                Locale.ROOT,
+                "each rank has sent %.1f KiB per step for gradients of %.1f KiB",
+                sent / 1024.0 / count,
+                gradients / 1024.0 / count);
     }
 
     /** The result line at the end of an example. @param loss exact over all ranks, like the accuracy */

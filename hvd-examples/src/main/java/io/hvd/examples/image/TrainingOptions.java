@@ -27,6 +27,7 @@ record TrainingOptions(
         int groups,
         Precision precision,
         int passes,
+        boolean noSync,
         long seed,
         int workers,
         long maxSteps,
@@ -61,6 +62,7 @@ record TrainingOptions(
                 .addOption(Flags.valued(
                         "backward-passes-per-step",
                         "number of batches whose gradients are first averaged locally, default 1"))
+                .addOption(null, "no-sync", false, "these batches are added up by noSync() instead of by the optimizer")
                 .addOption(Flags.valued("seed", "seed of weights, order and dropout, default 42"))
                 .addOption(Flags.valued("workers", "threads that load batches, default 1"))
                 .addOption(Flags.valued("max-steps", "number of steps after which the training ends early"))
@@ -106,6 +108,9 @@ record TrainingOptions(
     static TrainingOptions from(CommandLine line, Defaults defaults) throws ParseException {
         requireFileToResume(line);
         requireAdasumAlone(line);
+        if (line.hasOption("no-sync") && Flags.count(line, "backward-passes-per-step", 1, 1) == 1) {
+            throw new ParseException("--no-sync needs --backward-passes-per-step of 2 or more");
+        }
         return new TrainingOptions(
                 Flags.count(line, "epochs", defaults.epochs, 1),
                 Flags.count(line, "batch-size", defaults.batchSize, 1),
@@ -120,6 +125,7 @@ record TrainingOptions(
                 Flags.count(line, "num-groups", 0, 0),
                 Precision.of(line),
                 Flags.count(line, "backward-passes-per-step", 1, 1),
+                line.hasOption("no-sync"),
                 Flags.number(line, "seed", 42, Long.MIN_VALUE),
                 Flags.count(line, "workers", 1, 0),
                 Flags.number(line, "max-steps", Long.MAX_VALUE, 1),

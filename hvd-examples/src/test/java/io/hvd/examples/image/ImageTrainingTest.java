@@ -59,4 +59,13 @@ class ImageTrainingTest {
 
         assertThat(folder.resolve("parts")).hasSameBinaryContentAs(folder.resolve("uninterrupted"));
     }
+
+    @Test
+    void batchesThatNoSyncAddsUpMakeTheStepsOfBatchesThatTheOptimizerAverages() throws Exception {
+        float[] averaged = trained("averaged", "--backward-passes-per-step 2");
+        float[] added = trained("added", "--backward-passes-per-step 2 --no-sync");
+
+        assertThat(added).usingComparatorWithPrecision(1e-6f).containsExactly(averaged);
+        assertThat(added).usingComparatorWithPrecision(1e-6f).isNotEqualTo(trained("single", "--epochs 1"));
+    }
 }

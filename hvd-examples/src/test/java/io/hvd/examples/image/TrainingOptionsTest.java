@@ -34,6 +34,15 @@ class TrainingOptionsTest {
     }
 
     @Test
+    void noSyncAddsUpSeveralPassesOrIsAMistake() throws ParseException {
+        assertThat(parse("--no-sync", "--backward-passes-per-step", "2").noSync())
+                .isTrue();
+        assertThatThrownBy(() -> parse("--no-sync"))
+                .isInstanceOf(ParseException.class)
+                .hasMessage("--no-sync needs --backward-passes-per-step of 2 or more");
+    }
+
+    @Test
     void adasumWantsAPowerOfTwo() throws ParseException {
         TrainingOptions adasum = parse("--use-adasum");
         for (int ranks : new int[] {1, 2, 4, 8}) {
