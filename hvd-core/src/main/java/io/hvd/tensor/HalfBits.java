@@ -173,7 +173,8 @@ final class HalfBits {
         }
         for (int i = 0; i < count; i++) {
             int nan = (EXPONENT - (bits[i] & MAGNITUDE)) >> 31;
-            powers[i] += ((bits[i] >>> 16) & 0x8000) | (nan & 0x200);
+            int payload = 0x200 | ((bits[i] >>> 13) & 0x3ff);
+            powers[i] += ((bits[i] >>> 16) & 0x8000) | (nan & payload);
         }
         toBits(sums, 0, bits, count);
         for (int i = 0; i < count; i++) {
