@@ -111,7 +111,7 @@ class EngineCacheTest {
     private CompletableFuture<Outcome> sum(int rank, String name, float... values) {
         Tensor tensor = Tensor.of(values);
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
-        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
+        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how);
         return Ops.submit(engines.get(rank), List.of(0, 1, 2), request, tensor, tensor, true);
     }
 

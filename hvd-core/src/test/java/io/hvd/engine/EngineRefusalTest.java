@@ -65,7 +65,7 @@ class EngineRefusalTest {
 
     private static Request sum(String name, Tensor tensor, double postscale) {
         return Request.reduction(
-                name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, tensor.dtype(), 1, postscale), 0);
+                name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, tensor.dtype(), 1, postscale));
     }
 
     /** A local back end that scales no integers. */

@@ -89,7 +89,7 @@ class EngineStepsTest {
     private CompletableFuture<Outcome> sum(int rank, String name, boolean waits) {
         Tensor tensor = Tensor.of((float) rank);
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
-        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
+        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how);
         return Ops.submit(engines.get(rank), List.of(0, 1, 2), request, tensor, tensor, waits);
     }
 

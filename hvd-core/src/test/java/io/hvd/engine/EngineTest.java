@@ -52,7 +52,7 @@ class EngineTest {
     private CompletableFuture<Outcome> sum(int rank, String name, boolean hurry, float... values) {
         Tensor tensor = Tensor.of(values);
         Request request =
-                Request.reduction(name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1), 0);
+                Request.reduction(name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1));
         return Ops.submit(engines.get(rank), List.of(0, 1, 2), request, tensor, tensor, hurry);
     }
 
