@@ -14,7 +14,7 @@ public final class GoodEnd {
 
     private GoodEnd() {}
 
-    /** @param directory of the job's failure records */
+    /** @param directory the folder of the job's failure records */
     public static void leave(Path directory) throws IOException {
         try {
             Files.createFile(directory.resolve(NAME));

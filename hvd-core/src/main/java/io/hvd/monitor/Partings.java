@@ -24,7 +24,7 @@ final class Partings {
 
     /**
      * @param waits too old, the most telling first; ranks are missing in it
-     * @param views of all ranks
+     * @param views the views of all ranks
      */
     Partings(List<Wait> waits, Collection<RankView> views) {
         this.waits = waits;

@@ -17,7 +17,7 @@ final class StallWarning {
      * One line.
      *
      * @param waits older than the warning time
-     * @param limit after which the job is ended, or 0
+     * @param limit the time after which the job is ended, or 0
      */
     static String text(List<Wait> waits, List<RankView> ranks, Duration limit) {
         long oldest = waits.stream().mapToLong(Wait::millis).max().orElse(0);

@@ -21,7 +21,7 @@ final class Verdict {
 
     /**
      * @param waits too old, the most telling first
-     * @param views of all ranks
+     * @param views the views of all ranks
      */
     static String of(List<Wait> waits, Collection<RankView> views) {
         return new Verdict(views).sentence(waits);

@@ -5,8 +5,8 @@ package io.hvd.timeline;
  *
  * @param from when it began; on the way to rank 0 it is converted to rank 0's time
  * @param to when it was over; the same as {@code from} if it took no time
- * @param number of the process set, or what the kind says
- * @param name of the tensor
+ * @param number the process set's number, or what the kind says
+ * @param name the tensor's name
  * @param what and {@code text}: see the kind
  */
 record Event(Kind kind, long from, long to, int number, String name, String what, String text) {

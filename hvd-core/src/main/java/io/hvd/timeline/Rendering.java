@@ -44,7 +44,7 @@ final class Rendering {
 
     /**
      * @param start the time of rank 0's clock that is the file's zero
-     * @param hosts by rank
+     * @param hosts the ranks' hosts, by rank
      */
     Rendering(long start, List<String> hosts) {
         this.start = start;

@@ -34,10 +34,10 @@ final class MpiJob {
     /** After mpirun's end only what is in the pipe is still to be copied. */
     private static final long LAST_WORDS_MILLIS = 2_000;
 
-    /** What is older than this after mpirun's end is no last breath, which a large process takes a while to draw. */
+    /** Ranks that live longer than this after mpirun's end are not just ending; a large process takes a while. */
     private static final long ORPHAN_MILLIS = 1_000;
 
-    /** As mpirun does it. */
+    /** The time between asking ranks to end and killing them; mpirun leaves its ranks as much. */
     private static final long RANK_GRACE_MILLIS = 1_000;
 
     /** A process that is killed may just have begun a child. */
@@ -55,7 +55,7 @@ final class MpiJob {
     private boolean ending;
     private volatile Optional<Seen> died = Optional.empty();
 
-    /** @param folder of the job's failure records, by which its processes are told from others */
+    /** @param folder the folder of the job's failure records, by which its processes are told from others */
     MpiJob(List<String> line, Map<String, String> environment, Path folder, Surroundings around) {
         this.folder = folder;
         List<String> words = new ArrayList<>(line);
@@ -125,7 +125,7 @@ final class MpiJob {
         watch = Optional.empty();
     }
 
-    /** Where the ranks live on, it was mpirun that was killed: mpirun itself ends after them. */
+    /** Ends ranks that have outlived mpirun, which shows that mpirun was killed: otherwise it ends after them. */
     private void endOrphans(int exitCode, Thread copier) throws InterruptedException {
         List<ProcessHandle> ranks = JobProcesses.living(folder);
         var leftovers = new Leftovers(mpirun.toHandle(), ranks, builder.environment());

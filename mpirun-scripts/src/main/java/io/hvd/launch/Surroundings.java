@@ -7,8 +7,8 @@ import java.util.Optional;
 /**
  * What a job gets from whoever starts it.
  *
- * @param environment of mpirun, and of the ranks on this machine
- * @param directory in which the ranks start; empty for that of this process
+ * @param environment the variables of mpirun, and of the ranks on this machine
+ * @param directory the folder in which the ranks start; empty for that of this process
  * @param reads whether rank 0 gets this process's standard input
  * @param takesResults whether ranks may hand in a result
  */
