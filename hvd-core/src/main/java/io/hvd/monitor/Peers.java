@@ -29,7 +29,7 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
 
     /** The monitors of ranks that are threads of this process, each to be used by its own rank. */
     static List<Peers> ofThreads(int size, String host) {
-        return SharedPeers.team(size, host);
+        return SharedPeers.ofThreads(size, host);
     }
 
     int self();

@@ -49,7 +49,7 @@ final class StallWarning {
                         + ranks.stream()
                                 .filter(view -> view.rank() == entry.getKey())
                                 .findFirst()
-                                .map(view -> " (" + Whereabouts.brief(view) + ")")
+                                .map(view -> " (" + RankPosition.brief(view) + ")")
                                 .orElse(""))
                 .collect(Collectors.joining(", ", "Missing: ", ". "));
     }

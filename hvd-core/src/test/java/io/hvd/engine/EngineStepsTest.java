@@ -40,7 +40,7 @@ class EngineStepsTest {
 
     @BeforeEach
     void start() {
-        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             EngineSettings settings =
                     new EngineSettings(1 << 20, true, TimeUnit.HOURS.toNanos(1), 1024, SETTLES_AFTER, true, false);

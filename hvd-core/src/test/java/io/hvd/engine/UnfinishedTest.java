@@ -52,7 +52,7 @@ class UnfinishedTest {
 
     @BeforeEach
     void start() {
-        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = withDevice(provider.open(HvdConfig.from(Map.of()), List.of()));
             backends.add(backend);
             Engine engine = new Engine(

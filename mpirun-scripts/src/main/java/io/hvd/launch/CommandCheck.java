@@ -39,7 +39,7 @@ record CommandCheck(List<String> command, Map<String, String> environment, Path 
     private static final Set<String> ELSEWHERE =
             Set.of("wdir", "wd", "path", "set-cwd-to-session-dir", "preload-binary", "prefix", "s");
 
-    static CommandCheck of(LaunchSettings settings, MpiInstall install, Surroundings around) {
+    static CommandCheck of(LaunchSettings settings, MpiInstall install, LaunchEnvironment around) {
         boolean elsewhere = settings.words().more().stream()
                 .anyMatch(word -> word.startsWith("PATH=") || ELSEWHERE.contains(word.replaceFirst("^--?", "")));
         return new CommandCheck(

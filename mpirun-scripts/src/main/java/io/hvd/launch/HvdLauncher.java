@@ -124,7 +124,7 @@ public final class HvdLauncher {
 
     private <T> T launch(List<String> program, boolean takesResults, Harvest<T> harvest) throws InterruptedException {
         Map<String, String> environment = environment();
-        var around = new Surroundings(environment, directory, false, takesResults);
+        var around = new LaunchEnvironment(environment, directory, false, takesResults);
         try {
             LaunchSettings settings = LaunchOptions.parse(environment, words(program));
             settings.notes().forEach(note -> System.err.println("hvd: " + note));

@@ -1,6 +1,6 @@
 package io.hvd.launch;
 
-import io.hvd.error.GoodEnd;
+import io.hvd.error.SuccessMarker;
 import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -56,7 +56,7 @@ final class MpiJob {
     private volatile Optional<Seen> died = Optional.empty();
 
     /** @param folder the folder of the job's failure records, by which its processes are told from others */
-    MpiJob(List<String> line, Map<String, String> environment, Path folder, Surroundings around) {
+    MpiJob(List<String> line, Map<String, String> environment, Path folder, LaunchEnvironment around) {
         this.folder = folder;
         List<String> words = new ArrayList<>(line);
         if (!Terminal.isForeground()) {
@@ -86,7 +86,7 @@ final class MpiJob {
     }
 
     private int endOf(Process started) throws InterruptedException {
-        var unnoticed = new UnnoticedEnds(started.pid(), () -> GoodEnd.isIn(folder));
+        var unnoticed = new UnnoticedEnds(started.pid(), () -> SuccessMarker.isIn(folder));
         while (!started.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
             OptionalInt ofRanks = unnoticed.look(System.nanoTime());
             if (ofRanks.isPresent() && !ending()) {

@@ -91,7 +91,7 @@ class LargePlanTest {
     @Test
     void thousandsOfLongNamesInOnePlanDoNotHangTheJob() throws Exception {
         HvdConfig config = HvdConfig.from(Map.of());
-        List<LocalProvider> team = LocalProvider.team(2, 4096);
+        List<LocalProvider> team = LocalProvider.ofThreads(2, 4096);
         List<SocketControl> star = Star.connect(2);
         List<Engine> engines = new ArrayList<>();
         List<CompletableFuture<Outcome>> results = new ArrayList<>();

@@ -8,12 +8,12 @@ import java.util.stream.Stream;
  * Checks that the user can have meant this many ranks. If hosts are named, their slots limit the ranks, and if a resource
  * manager has chosen the hosts, mpirun does; this machine alone takes more ranks than it has cores, but not any number.
  */
-final class Room {
+final class RankLimit {
 
     /** A rank is a process with a dozen threads: a machine that has this many of them for each core only swaps. */
     private static final int MOST_PER_CORE = 64;
 
-    private Room() {}
+    private RankLimit() {}
 
     /** @throws UsageException if there are more ranks than this machine can be meant to hold */
     static void require(Job job) {

@@ -12,10 +12,11 @@ import java.util.Optional;
  * @param reads whether rank 0 gets this process's standard input
  * @param takesResults whether ranks may hand in a result
  */
-record Surroundings(Map<String, String> environment, Optional<Path> directory, boolean reads, boolean takesResults) {
+record LaunchEnvironment(
+        Map<String, String> environment, Optional<Path> directory, boolean reads, boolean takesResults) {
 
     /** The surroundings of a launcher that does nothing else. */
-    static Surroundings of(Map<String, String> environment) {
-        return new Surroundings(environment, Optional.empty(), true, false);
+    static LaunchEnvironment of(Map<String, String> environment) {
+        return new LaunchEnvironment(environment, Optional.empty(), true, false);
     }
 }

@@ -14,7 +14,7 @@ import java.util.SortedSet;
  * @param ranks the ranks' views by number
  * @param missing the ranks that every collective under way still waits for
  */
-record Excuses(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer>> missing) {
+record UnexcusedTime(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer>> missing) {
     private static final SortedSet<Integer> NOBODY = Collections.emptySortedSet();
 
     /** The part of {@code millis} for which a collective has waited for this rank without an excuse. */
