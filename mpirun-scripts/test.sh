@@ -85,9 +85,10 @@ say_what_was_not_run() {
         echo 'skipped: none'
     fi
     if [[ $tier == all ]]; then
-        echo 'left out: nothing but what needs a GPU; mpirun-scripts/gpu-check.sh runs that'
+        echo 'left out: what needs a GPU; mpirun-scripts/gpu-check.sh runs that'
     else
-        echo "left out: what needs a GPU, which gpu-check.sh runs, and what test.sh --all runs too: the Javadoc pages, tests with the JVM's second compiler, and"
+        echo 'left out: what needs a GPU, which gpu-check.sh runs, and what test.sh --all does too: the Javadoc pages,'
+        echo "tests with the JVM's second compiler, and the long tier:"
         long_tier | sed 's/^/    /'
     fi
     has mkdocs || echo 'left out: the site of the pages, which needs MkDocs'
