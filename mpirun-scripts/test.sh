@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The test suite on a bare Debian or Ubuntu: set-up, then everything that Maven's verify runs, the tests under mpirun
-# included, then the small project of docs/own-trainer against the artifacts just installed, then the site of the pages where
-# MkDocs is installed. At the end it says what was skipped and what was left out.
+# The test suite on a bare Debian or Ubuntu: set-up, then what Maven's verify runs, the tests under mpirun included, but
+# without the long tier and the Javadoc pages unless --all is given; then the small project of docs/own-trainer against the
+# artifacts just installed, then the site of the pages if MkDocs is installed. At the end it says what was skipped and what
+# was left out.
 #
 #   test.sh [--all] [ARGUMENT ...]
 #   --all     the long tier too: hours, some of it as root only
@@ -38,6 +39,7 @@ GpuCheckAgainTest    calls of gpu-check.sh that wait for a limit, and other reas
 GpuCheckIT           gpu-check with one rank, and without NCCL
 GpuCheckRehearsalIT  the whole of gpu-check.sh on a CUDA driver that runs on the CPU
 GpuCheckScriptTest   other answers of programs to gpu-check.sh, and ways to share a GPU
+GpuCheckTrainingsIT  the trainings of gpu-check.sh for two steps on a CPU
 HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
@@ -83,11 +85,13 @@ say_what_was_not_run() {
         echo 'skipped: none'
     fi
     if [[ $tier == all ]]; then
-        echo 'left out: nothing but what needs a GPU; mpirun-scripts/gpu-check.sh runs that'
+        echo 'left out: what needs a GPU; mpirun-scripts/gpu-check.sh runs that'
     else
-        printf 'left out: the long tier, which test.sh --all runs too, and what needs a GPU, which gpu-check.sh runs\n'
+        echo 'left out: what needs a GPU, which gpu-check.sh runs, and what test.sh --all does too: the Javadoc pages,'
+        echo "tests with the JVM's second compiler, and the long tier:"
         long_tier | sed 's/^/    /'
     fi
+    has mkdocs || echo 'left out: the site of the pages, which needs MkDocs'
 }
 
 tier=everyday

@@ -118,7 +118,7 @@ shrinks() {
         notes[G2]+='; abort and shrink: not-run, NCCL has ncclCommShrink from 2.27.0 on'
         return
     fi
-    # Of two ranks only one would be left, which has nobody to exchange data with.
+    # When one of two ranks leaves, the other has nobody to exchange data with.
     if ((count == 2 && gpus != 2)); then count=3; fi
     by_nccl "$count"
     label="abort and shrink, $(plural "$count") of which the last is lost"
@@ -175,7 +175,7 @@ check_G5() {
             if job "$count" cuda-mlp --epochs 10 --data digits $flag; then judge_training; fi
         done
     done
-    # The same training on a CPU reaches more than this.
+    # On a CPU each training reaches more than this.
     if [[ ${outcome[G5]} == pass ]] && ! awk -v floor="$learned" '$1 < floor { low = 1 } END { exit low }' "$work/accuracies"; then
         note fail "an accuracy is below $learned"
     fi

@@ -188,7 +188,7 @@ render_record() {
     done
 }
 
-# Whoever looks at the record meanwhile sees it as it was or as it is.
+# A reader of the record sees it as it was before or as it is afterwards, and nothing between.
 write_record() {
     count_outcomes
     if [[ -z $record ]]; then return; fi

@@ -114,7 +114,7 @@ struct ScaledHalf : ThroughFloat<Half, Half> {
     }
 };
 
-/** Of doubles the upper word says enough. */
+/** The magnitude of a double as its upper word has it, which says enough. */
 HVD_INLINE uint32_t upperMagnitude(uint64_t bits) { return (uint32_t) (bits >> 32) & 0x7fffffffu; }
 
 HVD_INLINE bool isFiniteDouble(uint64_t bits) { return (bits & DOUBLE_INFINITY) != DOUBLE_INFINITY; }
@@ -207,7 +207,7 @@ struct Tile {
     /** Vectors that a thread loads before it stores the first, so that enough loads are under way. */
     static const int DEPTH = Work::RUN > 4 ? 2 : 4;
     static const int ELEMENTS = THREADS * DEPTH * Work::RUN;
-    /** Of single elements a thread has four under way, so that a tile is a whole number of passes. */
+    /** A thread has four single elements under way, so that a tile is a whole number of passes. */
     static const int SINGLES = THREADS * 4;
 
     const From* from;

@@ -13,7 +13,7 @@ static const int TILE = 32;
 /** A block has TILE x LINES threads; each has TILE / LINES elements of the block's tile. */
 static const int LINES = 8;
 static const int SHARE = TILE / LINES;
-/** Of blocks for kernels that go element by element. */
+/** Threads in a block of the kernels that go element by element. */
 static const int THREADS = 256;
 
 /** An element of a matrix of rows x columns, or of its transpose if it is TURNED; 0 outside. */
@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** The same, and what is negative becomes 0. */
+/** Adds the bias too, and sets what is negative to 0. */
 extern "C" __global__ void __launch_bounds__(THREADS)
         mlp_bias_relu(float* outputs, const float* bias, int64_t count, int columns) {
     int64_t at = thisThread();

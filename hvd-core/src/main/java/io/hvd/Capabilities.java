@@ -31,7 +31,7 @@ public record Capabilities(
         boolean ddlBuilt,
         boolean rocmBuilt) {
 
-    /** @param backend of the current context, or empty */
+    /** @param backend the current context's back end, or empty */
     static Capabilities look(String backend) {
         return new Capabilities(
                 MpiProvider.isInstalled(HvdConfig.fromEnvironment()),

@@ -154,7 +154,7 @@ final class CollectiveCalls {
         membership.open(OpKind.ALLREDUCE).start(all);
     }
 
-    /** @param call in words */
+    /** @param call the call in words */
     void requireMember(Supplier<String> call) {
         if (!isUsable()) {
             refuse(call.get());
@@ -181,7 +181,7 @@ final class CollectiveCalls {
         return handles.stream().map(Handle::synchronize).toList();
     }
 
-    /** Where the result goes; on a GPU the back end makes it. */
+    /** Makes the tensor for the result; null on a GPU, where the back end makes it. */
     static Tensor outputLike(Tensor tensor) {
         return tensor.device().isCpu() ? Tensor.zeros(tensor.dtype(), tensor.shape()) : null;
     }

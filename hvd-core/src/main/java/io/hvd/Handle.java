@@ -104,7 +104,7 @@ public final class Handle {
     /**
      * Runs an action when the result is there or the operation has failed.
      *
-     * @param action must not wait: it runs on hvd's thread, or on a thread that waits for a result
+     * @param action what is run then; it must not wait, since it runs on hvd's thread, or on a thread that waits for a result
      */
     public void whenDone(Runnable action) {
         op.whenDone(() -> {

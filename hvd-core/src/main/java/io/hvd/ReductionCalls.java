@@ -38,7 +38,7 @@ final class ReductionCalls {
         return calls.submit(operation(name, OpKind.ALLREDUCE, input, output, options, 0), hurry);
     }
 
-    /** In-place allreduces that are announced together. @param tensors by name */
+    /** In-place allreduces that are announced together. @param tensors the tensors by their names */
     List<Handle> allreducing(Map<String, Tensor> tensors, AllreduceOptions options) {
         List<PendingOp> all = new ArrayList<>(tensors.size());
         tensors.forEach((name, tensor) -> all.add(operation(name, OpKind.ALLREDUCE, tensor, tensor, options, 0)));
@@ -128,10 +128,16 @@ final class ReductionCalls {
         return engine.operation(slot, calls.ranks(), request, input, output);
     }
 
-    /** @param name as the ranks know it */
+    /**
+     * @param name the name by which the ranks know it
+     * @param root the root of a reduce; no other kind has one
+     */
     private Request request(String name, OpKind kind, Tensor input, AllreduceOptions options, int root) {
         arguments.requireReduces(name, kind, input, options);
-        return Request.reduction(name, kind, input, reduction(input, options), root);
+        Reduction how = reduction(input, options);
+        return kind == OpKind.REDUCE
+                ? Request.reduce(name, input, how, root)
+                : Request.reduction(name, kind, input, how);
     }
 
     private Reduction reduction(Tensor input, AllreduceOptions options) {

@@ -1,6 +1,7 @@
 package io.hvd;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.testing.Modules;
 import java.io.IOException;
@@ -13,13 +14,16 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Every test that docs/conformance.md names is there. */
+/** Every test that docs/conformance.md names is there, and JUnit runs it. */
 class ConformanceTest {
     /** Tests run in the module's folder. */
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
     private static final Pattern ROW = Pattern.compile("^\\| `(test_\\w+)` \\| (.+) \\|$", Pattern.MULTILINE);
     private static final Pattern TEST = Pattern.compile("`(\\w+)\\.(\\w+)`");
+    private static final Pattern RUN_BY_JUNIT =
+            Pattern.compile("@(Test|ParameterizedTest|RepeatedTest|TestFactory)\\b");
+    private static final Pattern NEVER_RUN = Pattern.compile("@Disabled\\b");
 
     @Test
     void everyRowHasATestOfOursOrAReason() throws IOException {
@@ -39,8 +43,37 @@ class ConformanceTest {
         assertThat(named).isNotEmpty();
         assertThat(named).allSatisfy(test -> {
             assertThat(sources).as(test.group()).containsKey(test.group(1));
-            assertThat(sources.get(test.group(1))).as(test.group()).containsPattern("void " + test.group(2) + "\\(");
+            requireRun(test.group(), annotations(sources.get(test.group(1)), test.group(2)));
         });
+    }
+
+    private static void requireRun(String test, String annotations) {
+        assertThat(annotations).as(test).containsPattern(RUN_BY_JUNIT).doesNotContainPattern(NEVER_RUN);
+    }
+
+    /** The annotations of a method, each on lines of its own above it; empty if there is no such method. */
+    private static String annotations(String source, String method) {
+        return Pattern.compile(
+                        "((?:^    @.*\\n(?:^ {5,}.*\\n)*)+)^    (?:\\w+ )*void " + method + "\\(", Pattern.MULTILINE)
+                .matcher(source)
+                .results()
+                .map(found -> found.group(1))
+                .collect(Collectors.joining());
+    }
+
+    @Test
+    void aMethodThatJUnitDoesNotRunIsNoTest() {
+        String source =
+                "class A {\n    @Test\n    void runs() {}\n\n    @Test\n    @Disabled(\"later\")\n    void rests() {}\n\n"
+                        + "    private static void helps() {}\n\n    @ParameterizedTest\n    @ValueSource(\n            ints = {1})\n"
+                        + "    void runsOften(int i) {}\n}\n";
+
+        requireRun("runs", annotations(source, "runs"));
+        requireRun("runsOften", annotations(source, "runsOften"));
+        assertThatThrownBy(() -> requireRun("rests", annotations(source, "rests")))
+                .isInstanceOf(AssertionError.class);
+        assertThat(annotations(source, "helps")).isEmpty();
+        assertThat(annotations(source, "isMissing")).isEmpty();
     }
 
     private static List<MatchResult> rows() throws IOException {

@@ -45,7 +45,7 @@ public record HvdConfig(
         Optional<ForeignLauncher> foreignLauncher,
         List<String> notes) {
 
-    /** Which back end to open. */
+    /** The back end to open. */
     public enum BackendChoice {
         AUTO,
         LOCAL,
@@ -269,7 +269,7 @@ public record HvdConfig(
         return debug.showRanks();
     }
 
-    /** Where the report of a hang goes. */
+    /** The folder for the report of a hang. */
     public Path reportFolder() {
         return debug.reportFolder();
     }

@@ -12,7 +12,7 @@ import java.util.Optional;
  * The processors on which this process may run, and whether the other ranks of its host run on the same ones. They do
  * unless the launcher has bound each rank to processors of its own, or the JVM has been told how many it has.
  *
- * @param available as the JVM counts them
+ * @param available the number of processors as the JVM counts them
  * @param told whether the JVM has been told how many there are
  * @param bound whether no other rank runs on them
  */
@@ -38,7 +38,7 @@ public record Processors(int available, boolean told, boolean bound) {
         return own() ? available : Math.max(1, available / localSize);
     }
 
-    /** On which all ranks of this host run together, as far as is known. */
+    /** How many processors all ranks of this host have together, as far as is known. */
     public int ofAll(int localSize) {
         return bound ? available * localSize : available;
     }
@@ -73,7 +73,7 @@ public record Processors(int available, boolean told, boolean bound) {
         }
     }
 
-    /** @param others of the launcher's other children; empty where it cannot be known */
+    /** @param others the processors of the launcher's other children; empty where it cannot be known */
     static boolean isAlone(BitSet mine, List<Optional<BitSet>> others, int localSize) {
         return localSize > 1
                 && others.size() >= localSize - 1

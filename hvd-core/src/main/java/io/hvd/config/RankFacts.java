@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
  * What one rank brings to the comparison at init: the settings that must agree, and the code, the libraries
  * and the Java that it runs. Ranks hand each other {@link #toBytes} and compare what they got.
  *
- * @param values by key, in the order of the keys
+ * @param values the facts by key, in the order of the keys
  */
 public record RankFacts(SortedMap<String, String> values) {
     private static final String VERSION = "hvd version";
@@ -68,7 +68,7 @@ public record RankFacts(SortedMap<String, String> values) {
         return new RankFacts(values);
     }
 
-    /** With one fact more, such as the version of a native library. */
+    /** These facts and one more, such as the version of a native library. */
     public RankFacts with(String key, String value) {
         SortedMap<String, String> more = new TreeMap<>(values);
         more.put(key, value);

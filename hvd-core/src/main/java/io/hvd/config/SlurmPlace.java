@@ -36,8 +36,8 @@ public record SlurmPlace(
      * One process of a step.
      *
      * @param step job and step, such as {@code 7.0}
-     * @param number of the process among those of the step
-     * @param count of them
+     * @param number the process's number among those of the step
+     * @param count the number of them
      */
     public record Task(String step, int number, int count) {}
 

@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * When the ranks that others wait for are named, and when waiting ends.
  *
- * @param warningSeconds at least 1
- * @param shutdownSeconds 0 for never, otherwise no less than {@code warningSeconds}
+ * @param warningSeconds the wait before a warning; at least 1
+ * @param shutdownSeconds the wait before the job is ended; 0 for never, otherwise no less than {@code warningSeconds}
  */
 record StallSettings(boolean enabled, int warningSeconds, int shutdownSeconds) {
     /** Eleven days. */

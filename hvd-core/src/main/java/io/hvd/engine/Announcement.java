@@ -35,7 +35,7 @@ public record Announcement(List<Wishes> wishes, boolean closing, String failure,
      * @param seen number of plans of this set that the rank knows
      * @param known requests that the coordinator remembers, by their number in the response cache
      * @param fresh all other requests
-     * @param sites in strict mode the program's lines that made the requests in {@code fresh}; else empty
+     * @param sites the program's lines that made the requests in {@code fresh}; empty unless in strict mode
      */
     public record Wishes(int set, int epoch, long seen, BitSet known, List<Request> fresh, List<String> sites) {
         public Wishes {

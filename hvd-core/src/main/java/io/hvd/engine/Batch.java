@@ -59,7 +59,7 @@ sealed interface Batch {
     /**
      * An allreduce that all ranks have asked for; the response cache stores the requests.
      *
-     * @param ops in the order in which the tensors travel
+     * @param ops the operations in the order in which their tensors travel
      */
     record Allreduce(List<Op> ops, int divisor) implements Averaging {
         public Allreduce {

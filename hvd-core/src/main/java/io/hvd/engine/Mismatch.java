@@ -20,7 +20,7 @@ final class Mismatch {
     }
 
     /**
-     * @param requests by rank within the set; null where a rank need not ask
+     * @param requests the requests by rank within the set; null where a rank need not ask
      * @param members global ranks, for the message
      * @return a message that names the tensor, the operation, the values and the ranks that sent them; empty if all
      *     agree

@@ -183,15 +183,13 @@ public sealed interface Request
         }
     }
 
-    /**
-     * An allreduce, a reducescatter or a reduce.
-     *
-     * @param root the root of a reduce; ignored for the others
-     */
-    static Reducing reduction(String name, OpKind kind, Tensor tensor, Reduction how, int root) {
-        return kind == OpKind.REDUCE
-                ? new Reducing.Reduce(name, Payload.of(tensor), how, root)
-                : grouped(name, kind, tensor, how, Group.NONE);
+    static Reducing reduce(String name, Tensor tensor, Reduction how, int root) {
+        return new Reducing.Reduce(name, Payload.of(tensor), how, root);
+    }
+
+    /** An allreduce or a reducescatter that belongs to no group. */
+    static Reducing reduction(String name, OpKind kind, Tensor tensor, Reduction how) {
+        return grouped(name, kind, tensor, how, Group.NONE);
     }
 
     /** An allreduce or a reducescatter that belongs to a group. */

@@ -142,7 +142,7 @@ final class StepStudy {
     /**
      * A batch has been carried out.
      *
-     * @param begun in nanoseconds, as {@code ended}
+     * @param begun the time in nanoseconds, as {@code ended} is
      * @param plan the names of all operations, batch by batch
      * @return another cut of the same operations if it is worth the change, which is seldom
      */

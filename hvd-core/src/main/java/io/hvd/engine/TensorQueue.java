@@ -213,7 +213,7 @@ final class TensorQueue {
     /**
      * As {@link #drainFresh(List)}, but only if all fresh operations are of this set and have no limit.
      *
-     * @param empty as in {@link #drainFresh(List)}
+     * @param empty an empty list, as for {@link #drainFresh(List)}
      * @return {@code empty} if there are other operations, or none
      */
     synchronized List<PendingOp> drainFreshOf(int set, List<PendingOp> empty) {

@@ -38,7 +38,7 @@ import java.util.regex.Pattern;
  * @param reason one sentence
  * @param stack stack trace, or empty
  * @param consequence true if this rank only failed because another one had
- * @param exitCode of this rank's process, or {@link #UNKNOWN} where it could not be known in time
+ * @param exitCode the exit code of this rank's process, or {@link #UNKNOWN} where it could not be known in time
  */
 public record FailureRecord(
         Instant time,
@@ -87,7 +87,7 @@ public record FailureRecord(
      * Writes this record atomically: a reader sees all of it or nothing. A rank may write several;
      * none replaces another.
      *
-     * @param directory must exist
+     * @param directory the folder for it, which must exist
      * @return the file written; its name holds rank and pid
      */
     public Path write(Path directory) throws IOException {

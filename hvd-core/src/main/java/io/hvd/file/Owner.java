@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  * and from those that have had its number.
  *
  * @param boot twelve digits of the number that the kernel draws when it starts; {@link #UNKNOWN} without /proc
- * @param pid as the process itself sees it; another PID namespace has other numbers
+ * @param pid the number by which the process knows itself; another PID namespace has other numbers
  * @param start when the process started, in the kernel's ticks
  */
 record Owner(String boot, long pid, long start) {
@@ -35,7 +35,7 @@ record Owner(String boot, long pid, long start) {
         }
     }
 
-    /** As it stands in the name of a file. */
+    /** The owner as it stands in the name of a file. */
     String word() {
         return boot + "-" + pid + "-" + Long.toString(start, Character.MAX_RADIX);
     }
@@ -72,7 +72,7 @@ record Owner(String boot, long pid, long start) {
         return Path.of("/proc", pid, "stat");
     }
 
-    /** Those behind the program's name, which is in brackets and may hold blanks and brackets. */
+    /** The fields behind the program's name, which is in brackets and may hold blanks and brackets. */
     private static String[] fields(String stat) {
         return stat.substring(stat.lastIndexOf(')') + 2).split(" ");
     }

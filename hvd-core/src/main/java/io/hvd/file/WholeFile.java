@@ -21,7 +21,7 @@ public final class WholeFile {
     /** Fills the temporary file. */
     @FunctionalInterface
     public interface Content {
-        /** @param channel at the beginning of an empty file; it may be written at any place, but not closed */
+        /** @param channel stands at the beginning of an empty file; it may be written at any place, but not closed */
         void writeTo(FileChannel channel) throws IOException;
     }
 
@@ -29,7 +29,7 @@ public final class WholeFile {
      * Makes the file or replaces it, through a link where there is one. A file that is replaced leaves its permissions
      * to the new one. One thread at a time may write a file.
      *
-     * @param attributes of the temporary file, as for {@link Files#createFile}
+     * @param attributes the temporary file's attributes, as for {@link Files#createFile}
      * @throws FileSystemException that names the file, if it could not be written; then it is as it was before
      */
     public static void write(Path file, Content content, FileAttribute<?>... attributes) throws IOException {

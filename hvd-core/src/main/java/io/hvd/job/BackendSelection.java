@@ -28,7 +28,7 @@ final class BackendSelection {
             case MPI -> new SharedProvider(MpiProvider.ofThisProcess());
             // Without a GPU, or without NCCL, it is MPI alone, unless the setting asks for NCCL by name.
             case NCCL -> new NcclProvider(new SharedProvider(MpiProvider.ofThisProcess()), GpuAssignment::assign);
-            default -> LocalProvider.team(1, config.stageBytes()).get(0);
+            default -> LocalProvider.ofThreads(1, config.stageBytes()).get(0);
         };
     }
 

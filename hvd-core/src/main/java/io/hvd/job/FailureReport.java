@@ -2,7 +2,7 @@ package io.hvd.job;
 
 import io.hvd.config.HvdConfig;
 import io.hvd.error.FailureRecord;
-import io.hvd.error.GoodEnd;
+import io.hvd.error.SuccessMarker;
 import io.hvd.net.HostAddress;
 import io.hvd.net.LauncherAddress;
 import io.hvd.net.Upload;
@@ -151,7 +151,7 @@ final class FailureReport {
     void goodEnd() {
         try {
             if (folder().isPresent()) {
-                GoodEnd.leave(folder().get());
+                SuccessMarker.leave(folder().get());
             }
         } catch (IOException e) {
             System.err.println("hvd: the launcher could not be told that all ranks end well: " + e);

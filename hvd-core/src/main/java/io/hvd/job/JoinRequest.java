@@ -45,7 +45,7 @@ record JoinRequest(BackendProvider provider, HvdConfig config, MonitorPeers peer
         return await(joined);
     }
 
-    /** On the communication thread. */
+    /** Opens the back end and joins the job. Runs on the communication thread. */
     private Membership open(List<Integer> ranks, List<List<Integer>> processSets, Thread initialiser)
             throws IOException {
         Backend backend = provider.open(config, ranks);

@@ -20,7 +20,7 @@ final class LaunchedJob implements SpawnedJob {
     private final int threads;
     private final List<List<Integer>> processSets;
     private final HvdConfig config;
-    private final List<HybridProvider> team;
+    private final List<HybridProvider> hybrids;
     private final List<BackendProvider> providers;
     /** Each speaks for its own rank; the first one watches the process. */
     private final List<JobGuard> guards = new ArrayList<>();
@@ -30,8 +30,8 @@ final class LaunchedJob implements SpawnedJob {
         this.threads = threads;
         this.processSets = processSets;
         this.config = config;
-        this.team = HybridProvider.team(threads, stageBytes, MpiProvider.ofThisProcess());
-        this.providers = BackendSelection.ofThreads(team, config);
+        this.hybrids = HybridProvider.ofProcess(threads, stageBytes, MpiProvider.ofThisProcess());
+        this.providers = BackendSelection.ofThreads(hybrids, config);
         guards.add(process);
         while (guards.size() < threads) {
             guards.add(new JobGuard(new FailureReport(config)));
@@ -60,7 +60,7 @@ final class LaunchedJob implements SpawnedJob {
         if (thread == 0) {
             guards.get(0).notJoined(config, cause);
         }
-        team.get(thread).giveUp("thread " + thread + " could not join: " + cause);
+        hybrids.get(thread).giveUp("thread " + thread + " could not join: " + cause);
     }
 
     @Override

@@ -169,7 +169,7 @@ final class LauncherLimit {
         }
     }
 
-    /** @param folder in which the launcher keeps the files of its session */
+    /** @param folder the one in which the launcher keeps the files of its session */
     static void begin(long pid, Duration limit, Path folder, From from) {
         try {
             List<String> line = new ArrayList<>(List.of("sh", "-c", SCRIPT, "hvd-launcher-limit"));

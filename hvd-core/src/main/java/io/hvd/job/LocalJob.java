@@ -16,7 +16,7 @@ final class LocalJob implements SpawnedJob {
     private final List<List<Integer>> processSets;
     private final HvdConfig config;
     private final SpawnFailures failures;
-    private final List<BackendProvider> team;
+    private final List<BackendProvider> providers;
     private final List<Peers> monitors;
     private final Set<Integer> reporters = new HashSet<>();
 
@@ -24,14 +24,14 @@ final class LocalJob implements SpawnedJob {
         this.processSets = processSets;
         this.config = config;
         this.failures = failures;
-        this.team = BackendSelection.ofThreads(LocalProvider.team(size, stageBytes), config);
+        this.providers = BackendSelection.ofThreads(LocalProvider.ofThreads(size, stageBytes), config);
         this.monitors = Peers.ofThreads(size, "this JVM");
     }
 
     @Override
     public Membership join(int thread) {
         Membership membership = new JoinRequest(
-                        team.get(thread), config, backend -> monitors.get(thread), new EndOfAll())
+                        providers.get(thread), config, backend -> monitors.get(thread), new EndOfAll())
                 .join(List.of(), processSets);
         try {
             membership.assign(GpuAssignment.ofThread(membership.topology(), config));

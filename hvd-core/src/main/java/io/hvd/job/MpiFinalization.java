@@ -29,7 +29,7 @@ final class MpiFinalization {
         return new MpiFinalization(provider, LIMIT_MILLIS + LIMIT_MILLIS_PER_RANK * ranks);
     }
 
-    /** @param limitMillis for the end of MPI, from when every rank is about to call it */
+    /** @param limitMillis the limit for the end of MPI, counted from when every rank is about to call it */
     MpiFinalization(BackendProvider provider, long limitMillis) {
         this.provider = provider;
         this.limitMillis = limitMillis;

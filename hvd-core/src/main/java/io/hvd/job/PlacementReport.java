@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 final class PlacementReport {
     private PlacementReport() {}
 
-    /** @param gpus of this rank */
+    /** @param gpus this rank's GPUs */
     static String of(Topology topology, long pid, List<Gpu> gpus, Optional<SlurmPlace> slurm) {
         return "rank " + topology.rank() + " of " + topology.size() + " on " + topology.host() + ": local rank "
                 + topology.localRank() + " of " + topology.localSize() + ", cross rank " + topology.crossRank() + " of "

@@ -32,12 +32,12 @@ final class Branch {
     }
 
     /** Empty if a missing rank waits in no other call, or if no call before is remembered. */
-    static Optional<Parting> of(Wait wait, Collection<RankView> views, Map<Integer, CallHistory> histories) {
+    static Optional<CallDivergence> of(Wait wait, Collection<RankView> views, Map<Integer, CallHistory> histories) {
         if (!histories.containsKey(wait.waiting().firstKey())) {
             return Optional.empty();
         }
         Branch branch = new Branch(wait, views, histories);
-        return branch.isSeen() ? Optional.of(branch.parting()) : Optional.empty();
+        return branch.isSeen() ? Optional.of(branch.divergence()) : Optional.empty();
     }
 
     private boolean isSeen() {
@@ -74,8 +74,8 @@ final class Branch {
                         waiting.stream().filter(call -> hasGoneOn(view.rank())).findFirst());
     }
 
-    private Parting parting() {
-        return new Parting(teller(), call(), wait.missing(), words());
+    private CallDivergence divergence() {
+        return new CallDivergence(teller(), call(), wait.missing(), words());
     }
 
     private String words() {

@@ -76,7 +76,7 @@ final class HangText {
     private static String line(RankView view) {
         return "rank " + view.rank() + " on " + view.member().host() + ", pid "
                 + view.member().pid() + ": "
-                + view.live().map(live -> where(view, live)).orElseGet(() -> Whereabouts.silent(view));
+                + view.live().map(live -> where(view, live)).orElseGet(() -> RankPosition.silent(view));
     }
 
     private static String where(RankView view, LiveReport live) {

@@ -72,7 +72,7 @@ public final class Monitor implements AutoCloseable {
     /**
      * Starts to watch; the other ranks do the same. On the communication thread.
      *
-     * @param recorder of this rank's collectives
+     * @param recorder records this rank's collectives
      * @param initialiser the thread that initialised hvd
      * @param peers closed together with the monitor
      */

@@ -5,7 +5,7 @@ import java.util.SortedSet;
 /**
  * A call that some ranks have made and others have left out.
  *
- * @param teller of the ranks that made it, one with its calls
+ * @param teller one of the ranks that made the call, with its calls
  * @param isKnown false if the ranks may have parted before the first call that both still remember
  */
 record Omission(

@@ -15,7 +15,7 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
     /**
      * Finds the monitors of the other ranks; all ranks call it together. A rank that is alone needs no sockets.
      *
-     * @param controlInterface of the network that hvd's sockets use; empty for the host's own name
+     * @param controlInterface the network interface that hvd's sockets use; empty for the host's own name
      */
     static Peers connect(Backend backend, Optional<String> controlInterface) throws IOException {
         Topology topology = backend.topology();
@@ -29,7 +29,7 @@ public sealed interface Peers extends AutoCloseable permits SocketPeers, SharedP
 
     /** The monitors of ranks that are threads of this process, each to be used by its own rank. */
     static List<Peers> ofThreads(int size, String host) {
-        return SharedPeers.team(size, host);
+        return SharedPeers.ofThreads(size, host);
     }
 
     int self();

@@ -35,7 +35,7 @@ record ProcessStat(char state, long startTicks) {
         }
     }
 
-    /** @param mounts as in proc(5) */
+    /** @param mounts the mounts as proc(5) has them */
     static boolean showsEverything(List<String> mounts) {
         return mounts.stream().noneMatch(HIDING_PROC.asMatchPredicate());
     }

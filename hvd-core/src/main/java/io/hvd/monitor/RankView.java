@@ -5,7 +5,7 @@ import java.util.Optional;
 /**
  * The reporter's knowledge of a rank.
  *
- * @param activity as of now: its answer, or its last sign of life with the time added that has passed since
+ * @param activity what the rank does now: its answer, or its last sign of life with the time added that has passed since
  * @param heardAgo milliseconds since the rank's last sign of life, 0 if it answers, {@link CallView#NOT_YET} if there
  *     was none
  * @param live its answer, if it answers

@@ -21,14 +21,14 @@ final class SharedPeers implements Peers {
     }
 
     /** Makes the peers of all ranks of a job; each rank uses its own. */
-    public static List<Peers> team(int size, String host) {
+    public static List<Peers> ofThreads(int size, String host) {
         List<Member> members = IntStream.range(0, size)
                 .mapToObj(rank -> Member.ofThisProcess(rank, host))
                 .toList();
         Directory directory = new Directory(members, new ConcurrentHashMap<>(), new ConcurrentHashMap<>());
-        List<Peers> team = new ArrayList<>();
-        members.forEach(member -> team.add(new SharedPeers(directory, member.rank())));
-        return List.copyOf(team);
+        List<Peers> peers = new ArrayList<>();
+        members.forEach(member -> peers.add(new SharedPeers(directory, member.rank())));
+        return List.copyOf(peers);
     }
 
     @Override

@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
  * Finds unnamed calls that a rank has left out. From such a call on, each of the rank's names is that of an earlier call
  * on the other ranks, so that the hang comes later and under another name.
  *
- * @param histories of the ranks to compare, by rank
+ * @param histories the calls of the ranks to compare, by rank
  */
 record ShiftedNames(Map<Integer, CallHistory> histories) {
     /** One rank is compared with all others. Of three that are tried, the one that differs from the fewest is right. */

@@ -17,7 +17,7 @@ final class StallWarning {
      * One line.
      *
      * @param waits older than the warning time
-     * @param limit after which the job is ended, or 0
+     * @param limit the time after which the job is ended, or 0
      */
     static String text(List<Wait> waits, List<RankView> ranks, Duration limit) {
         long oldest = waits.stream().mapToLong(Wait::millis).max().orElse(0);
@@ -49,7 +49,7 @@ final class StallWarning {
                         + ranks.stream()
                                 .filter(view -> view.rank() == entry.getKey())
                                 .findFirst()
-                                .map(view -> " (" + Whereabouts.brief(view) + ")")
+                                .map(view -> " (" + RankPosition.brief(view) + ")")
                                 .orElse(""))
                 .collect(Collectors.joining(", ", "Missing: ", ". "));
     }

@@ -21,7 +21,7 @@ final class Verdict {
 
     /**
      * @param waits too old, the most telling first
-     * @param views of all ranks
+     * @param views the views of all ranks
      */
     static String of(List<Wait> waits, Collection<RankView> views) {
         return new Verdict(views).sentence(waits);
@@ -43,16 +43,17 @@ final class Verdict {
 
     /** The calls before may show which rank has left the others; the one that waits alone need not be it. */
     private Optional<String> parted(List<Wait> waits) {
-        Partings partings = new Partings(waits, ranks.values());
-        return partings.byShiftedNames()
+        CallDivergences divergences = new CallDivergences(waits, ranks.values());
+        return divergences
+                .byShiftedNames()
                 .map(shifted -> shifted + "; " + missing(waits.get(0)))
-                .or(() -> partings.byBranches().map(parted -> parted + "; " + waiters(waits.get(0))));
+                .or(() -> divergences.byBranches().map(parted -> parted + "; " + waiters(waits.get(0))));
     }
 
     private String still(Wait wait, List<RankView> still) {
         String who = still.stream()
                 .limit(MOST_PLACES)
-                .map(view -> "rank " + view.rank() + " " + Whereabouts.silent(view))
+                .map(view -> "rank " + view.rank() + " " + RankPosition.silent(view))
                 .collect(Collectors.joining("; "));
         String more = still.size() > MOST_PLACES ? "; and " + (still.size() - MOST_PLACES) + " more" : "";
         return who + more + "; " + waiters(wait);
@@ -69,7 +70,7 @@ final class Verdict {
     }
 
     private String instead(Wait wait, int rank) {
-        return ranks.containsKey(rank) ? Whereabouts.insteadOf(wait.key(), ranks.get(rank)) : "is unknown";
+        return ranks.containsKey(rank) ? RankPosition.insteadOf(wait.key(), ranks.get(rank)) : "is unknown";
     }
 
     /** All have called it: either it has not begun everywhere, or it has and does not come back. */
@@ -116,7 +117,7 @@ final class Verdict {
                 .map(view -> view.live()
                         .map(live -> "the communication thread of rank " + view.rank() + " is at "
                                 + live.communication().place())
-                        .orElseGet(() -> "rank " + view.rank() + " " + Whereabouts.silent(view)))
+                        .orElseGet(() -> "rank " + view.rank() + " " + RankPosition.silent(view)))
                 .collect(Collectors.joining(", "));
     }
 

@@ -70,9 +70,9 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
             addSilent(key, waiting, ranks);
             missing.put(key, missing(key, waiting, byRank));
         });
-        Excuses excuses = new Excuses(byRank, missing);
+        UnexcusedTime times = new UnexcusedTime(byRank, missing);
         List<Wait> waits = new ArrayList<>();
-        callers.forEach((key, waiting) -> waits.add(of(key, waiting, missing.get(key), excuses)));
+        callers.forEach((key, waiting) -> waits.add(of(key, waiting, missing.get(key), times)));
         waits.sort(MOST_TELLING);
         return List.copyOf(waits);
     }
@@ -105,14 +105,14 @@ record Wait(CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<In
      * the time since the last one came.
      */
     private static Wait of(
-            CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, Excuses excuses) {
+            CallView.Key key, SortedMap<Integer, CallView> waiting, SortedSet<Integer> missing, UnexcusedTime times) {
         LongStream ages = waiting.values().stream().mapToLong(CallView::submittedAgo);
         if (missing.isEmpty()) {
-            return new Wait(key, waiting, missing, excuses.unexcused(ages.min().orElse(0)));
+            return new Wait(key, waiting, missing, times.unexcused(ages.min().orElse(0)));
         }
         long oldest = ages.max().orElse(0);
         long unexcused = missing.stream()
-                .mapToLong(rank -> excuses.unexcused(key, rank, oldest))
+                .mapToLong(rank -> times.unexcused(key, rank, oldest))
                 .max()
                 .orElse(oldest);
         return new Wait(key, waiting, missing, unexcused);

@@ -40,7 +40,7 @@ final class Calls implements Closeable {
     /**
      * The next connection that was made; it is closed with the others.
      *
-     * @param deadline in {@link System#nanoTime()}; connections made before it are still returned after it
+     * @param deadline a time of {@link System#nanoTime()}; connections made before it are still returned after it
      * @return empty if no other address answers in time
      */
     Optional<SocketChannel> next(long deadline) throws IOException {

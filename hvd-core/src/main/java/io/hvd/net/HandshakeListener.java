@@ -101,7 +101,7 @@ public final class HandshakeListener implements AutoCloseable {
     /**
      * Waits for the next connection whose hello has the secret.
      *
-     * @param secret of {@link #SECRET_BYTES} bytes
+     * @param secret the job's secret, which has {@link #SECRET_BYTES} bytes
      * @param nanos the longest wait in nanoseconds
      * @return empty if none came in time, or the listener is closed
      */

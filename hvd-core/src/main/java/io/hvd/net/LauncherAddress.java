@@ -18,8 +18,8 @@ import java.util.stream.Stream;
  * sends an {@link Upload} and then the content, in pieces; the launcher answers with one message when it has stored the
  * content.
  *
- * @param token in hexadecimal; it distinguishes this job's ranks from other processes
- * @param sockets addresses of the launcher's host; which of them can be reached differs by host
+ * @param token a word in hexadecimal; it distinguishes this job's ranks from other processes
+ * @param sockets the addresses of the launcher's host; which of them can be reached differs by host
  */
 public record LauncherAddress(String token, List<InetSocketAddress> sockets) {
 

@@ -53,7 +53,7 @@ public interface Backend extends AutoCloseable {
      * Tells the back end how to learn whether the program's own threads wait for a result, so that a waiting
      * communication thread takes no core from them.
      *
-     * @param waits may be called at each wait, on the communication thread
+     * @param waits what may be called at each wait, on the communication thread
      */
     default void programWaits(BooleanSupplier waits) {
         // Most back ends leave the waiting to other code.

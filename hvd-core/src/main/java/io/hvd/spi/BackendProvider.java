@@ -26,9 +26,7 @@ public interface BackendProvider {
      *
      * @return whether all ranks are; false if a rank is gone, or if there is no way to tell
      */
-    default boolean meet() {
-        return true;
-    }
+    boolean meet();
 
     /**
      * This rank's process is about to end, after {@link #finish}. The thread that ends the process calls this.
@@ -38,10 +36,8 @@ public interface BackendProvider {
      * @param limit how long it may stay for others that wait, if it does not wait itself
      * @return true if it has waited, and the processes of all ranks are about to end with exit code zero
      */
-    default boolean leave(boolean well, boolean waits, Duration limit) {
-        return false;
-    }
+    boolean leave(boolean well, boolean waits, Duration limit);
 
     /** Ends for good what outlives a back end, after every rank has closed its last one. */
-    default void finish() {}
+    void finish();
 }

@@ -5,7 +5,7 @@ package io.hvd.spi;
  * on its way, while its receiver waits for it and its sender does something else.
  */
 public interface Progress {
-    /** For back ends whose messages move on by themselves. */
+    /** Does nothing, for back ends whose messages move on by themselves. */
     Progress NONE = new Progress() {
         @Override
         public long make() {

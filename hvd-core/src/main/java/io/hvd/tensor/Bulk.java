@@ -29,7 +29,7 @@ final class Bulk {
         };
     }
 
-    /** @param index of the first element in the view */
+    /** @param index the place of the first element in the view */
     static void get(Buffer view, DType type, int index, Object array, int offset, int count) {
         switch (type) {
             case FLOAT32 -> ((FloatBuffer) view).get(index, (float[]) array, offset, count);
@@ -41,7 +41,7 @@ final class Bulk {
         }
     }
 
-    /** @param index of the first element in the view */
+    /** @param index the place of the first element in the view */
     static void put(Buffer view, DType type, int index, Object array, int offset, int count) {
         switch (type) {
             case FLOAT32 -> ((FloatBuffer) view).put(index, (float[]) array, offset, count);

@@ -35,7 +35,7 @@ public final class Reducer {
      * -0.0 is less than 0.0. Integers wrap around.
      *
      * @param op SUM, MIN, MAX or PRODUCT
-     * @param target may be one of the sources
+     * @param target the result's memory; may be one of the sources
      */
     public void reduce(ReduceOp op, DType type, List<ByteBuffer> sources, int first, int count, ByteBuffer target) {
         reduce(op, type, sources, first, count, target, NOWHERE_ELSE);

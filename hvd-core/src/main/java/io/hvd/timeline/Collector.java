@@ -27,7 +27,7 @@ final class Collector implements Part {
     private CompletableFuture<Void> done;
     private long deadline;
 
-    /** @param hosts by rank */
+    /** @param hosts the ranks' hosts, by rank */
     Collector(ControlChannel channel, List<String> hosts) {
         this.channel = channel;
         this.hosts = hosts;

@@ -5,18 +5,19 @@ package io.hvd.timeline;
  *
  * @param from when it began; on the way to rank 0 it is converted to rank 0's time
  * @param to when it was over; the same as {@code from} if it took no time
- * @param number of the process set, or what the kind says
- * @param name of the tensor
- * @param what and {@code text}: see the kind
+ * @param processSet the number of the tensor's process set; 0 without a tensor
+ * @param name the tensor's name; empty without a tensor
+ * @param label what the event is called or is about; its kind says which
+ * @param detail more about it; its kind says what
  */
-record Event(Kind kind, long from, long to, int number, String name, String what, String text) {
+record Event(Kind kind, long from, long to, int processSet, String name, String label, String detail) {
     /** The length beyond which texts are cut: no viewer shows more, and thousands of events travel in one message. */
     private static final int LONGEST_TEXT = 4000;
 
     Event {
         name = cut(name);
-        what = cut(what);
-        text = cut(text);
+        label = cut(label);
+        detail = cut(detail);
     }
 
     static Event at(Kind kind, long nanos) {
@@ -24,7 +25,7 @@ record Event(Kind kind, long from, long to, int number, String name, String what
     }
 
     Event shifted(long nanos) {
-        return new Event(kind, from + nanos, to + nanos, number, name, what, text);
+        return new Event(kind, from + nanos, to + nanos, processSet, name, label, detail);
     }
 
     private static String cut(String text) {
@@ -32,23 +33,23 @@ record Event(Kind kind, long from, long to, int number, String name, String what
     }
 
     enum Kind {
-        /** what: the operation, such as {@code allreduce}; text: type and shape. */
+        /** label: the operation, such as {@code allreduce}; detail: type and shape. */
         SUBMITTED,
-        /** Goes to rank 0 for negotiation; what: the operation. */
+        /** Goes to rank 0 for negotiation; label: the operation. */
         ANNOUNCED,
-        /** Belongs to a static plan and is not negotiated; what: the operation. */
+        /** Belongs to a static plan and is not negotiated; label: the operation. */
         PLANNED,
-        /** Recorded on rank 0 only; what: the operation; text: the rank that has asked for it. */
+        /** Recorded on rank 0 only; label: the operation; detail: the rank that has asked for it. */
         READY,
-        /** what: the operation; text: the tensor under whose name the batch's activities are reported. */
+        /** label: the operation; detail: the tensor under whose name the batch's activities are reported. */
         STARTED,
-        /** what: its name. */
+        /** label: the activity's name. */
         ACTIVITY,
-        /** Work of a GPU on a batch; what: its name; text: the GPU. */
+        /** Work of a GPU on a batch; label: the work's name; detail: the GPU. */
         ON_DEVICE,
-        /** what: the error, or empty; text: type and shape. */
+        /** label: the error, or empty; detail: type and shape. */
         ENDED,
-        /** text: the thread that waited. */
+        /** detail: the thread that waited. */
         WAITED,
         CYCLE,
         STEP

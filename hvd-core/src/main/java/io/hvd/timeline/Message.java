@@ -66,10 +66,10 @@ sealed interface Message {
         out.writeEnum(event.kind());
         out.writeLong(event.from());
         out.writeLong(event.to());
-        out.writeInt(event.number());
+        out.writeInt(event.processSet());
         out.writeText(event.name());
-        out.writeText(event.what());
-        out.writeText(event.text());
+        out.writeText(event.label());
+        out.writeText(event.detail());
     }
 
     private static Event readEvent(MessageReader in) {

@@ -8,10 +8,10 @@ import java.util.List;
  * 5905, section 8). The four times are those of {@link System#nanoTime()} on the rank where they were
  * taken; its zero may be anywhere.
  *
- * @param sent on the asking rank
- * @param heard on the answering rank
- * @param answered on the answering rank
- * @param received on the asking rank
+ * @param sent when the question was sent, by the clock of the asking rank
+ * @param heard when the question arrived, by the clock of the answering rank
+ * @param answered when the answer was sent, by the clock of the answering rank
+ * @param received when the answer arrived, by the clock of the asking rank
  */
 record PingPong(long sent, long heard, long answered, long received) {
     /** The time to add to the asking rank's time, in nanoseconds; it is wrong by at most half of {@link #roundTrip}. */

@@ -21,7 +21,7 @@ final class Recording {
     /** The file; null if it could not be opened or written. */
     private TimelineFile file;
 
-    /** @param hosts by rank */
+    /** @param hosts the ranks' hosts, by rank */
     Recording(Path path, List<String> hosts) {
         this.path = path;
         this.rendering = new Rendering(System.nanoTime(), hosts);

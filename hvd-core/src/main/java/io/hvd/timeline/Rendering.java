@@ -44,7 +44,7 @@ final class Rendering {
 
     /**
      * @param start the time of rank 0's clock that is the file's zero
-     * @param hosts by rank
+     * @param hosts the ranks' hosts, by rank
      */
     Rendering(long start, List<String> hosts) {
         this.start = start;
@@ -106,11 +106,11 @@ final class Rendering {
             case PLANNED -> planned(tensor(rank, event), nanos);
             case READY -> ready(tensor(rank, event), event, nanos);
             case STARTED -> started(tensor(rank, event), event, nanos);
-            case ACTIVITY -> tensor(rank, event).slice(event.what(), nanos, event.to() - start, null);
+            case ACTIVITY -> tensor(rank, event).slice(event.label(), nanos, event.to() - start, null);
             case ON_DEVICE -> onDevice(rank, event, nanos);
             case ENDED -> ended(tensor(rank, event), event, nanos);
             case WAITED ->
-                track(rank, event.text(), "synchronize in " + event.text(), WAITING_THREADS)
+                track(rank, event.detail(), "synchronize in " + event.detail(), WAITING_THREADS)
                         .slice(
                                 "SYNCHRONIZE",
                                 nanos,
@@ -123,8 +123,8 @@ final class Rendering {
 
     private void onDevice(int rank, Event event, long nanos) {
         JsonObject args = TraceJson.object().put("in_batch_of", event.name());
-        track(rank, new Gpu(event.text()), "on " + event.text(), GPUS)
-                .slice(event.what(), nanos, event.to() - start, args);
+        track(rank, new Gpu(event.detail()), "on " + event.detail(), GPUS)
+                .slice(event.label(), nanos, event.to() - start, args);
     }
 
     private static void announced(Track track, Event event, long nanos) {
@@ -150,25 +150,25 @@ final class Rendering {
         if (!track.isOpen()) {
             track.begin(NEGOTIATE + operation(event), nanos, null);
         }
-        track.slice(event.text(), nanos, nanos, null);
+        track.slice(event.detail(), nanos, nanos, null);
     }
 
     private static void started(Track track, Event event, long nanos) {
-        boolean first = event.text().equals(event.name());
+        boolean first = event.detail().equals(event.name());
         track.endAll(nanos, null);
-        track.begin(operation(event), nanos, first ? null : TraceJson.object().put("in_batch_of", event.text()));
+        track.begin(operation(event), nanos, first ? null : TraceJson.object().put("in_batch_of", event.detail()));
     }
 
     private static String operation(Event event) {
-        return event.what().toUpperCase(Locale.ROOT);
+        return event.label().toUpperCase(Locale.ROOT);
     }
 
     private static void ended(Track track, Event event, long nanos) {
-        int shape = Math.max(0, event.text().indexOf('['));
+        int shape = Math.max(0, event.detail().indexOf('['));
         JsonObject args = TraceJson.object()
-                .put("dtype", event.text().substring(0, shape))
-                .put("shape", event.text().substring(shape));
-        track.endAll(nanos, event.what().isEmpty() ? args : args.put("error", event.what()));
+                .put("dtype", event.detail().substring(0, shape))
+                .put("shape", event.detail().substring(shape));
+        track.endAll(nanos, event.label().isEmpty() ? args : args.put("error", event.label()));
     }
 
     /** The mark of a cycle: a line through all groups for rank 0, through its own group for another rank. */
@@ -187,8 +187,9 @@ final class Rendering {
     private record Gpu(String name) {}
 
     private Track tensor(int rank, Event event) {
-        String name = event.number() == 0 ? event.name() : event.name() + " (process set " + event.number() + ")";
-        return track(rank, new Tensor(event.number(), event.name()), name, TENSORS);
+        String name =
+                event.processSet() == 0 ? event.name() : event.name() + " (process set " + event.processSet() + ")";
+        return track(rank, new Tensor(event.processSet(), event.name()), name, TENSORS);
     }
 
     private Track track(int rank, Object key, String name, int place) {

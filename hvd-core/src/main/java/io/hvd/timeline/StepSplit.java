@@ -176,7 +176,7 @@ final class StepSplit {
         }
 
         void take(Event event) {
-            Operation operation = new Operation(event.number(), event.name());
+            Operation operation = new Operation(event.processSet(), event.name());
             if (event.kind() == Kind.SUBMITTED) {
                 called(new Occurrence(operation, calls.merge(operation, 1, Integer::sum)), event.from());
             } else if (event.kind() == Kind.WAITED) {

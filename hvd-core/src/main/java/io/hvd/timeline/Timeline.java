@@ -80,7 +80,7 @@ public final class Timeline {
      * Gets ready for a new timeline, with its file on rank 0. {@link #listen} follows on every rank when
      * rank 0 has come back from here.
      *
-     * @param path of the file; rank 0's counts
+     * @param path the file's path; rank 0's counts
      * @throws HvdException if a timeline is being written already
      */
     public synchronized void begin(Path path, boolean markCycles) {

@@ -49,7 +49,7 @@ public final class Call {
      * What was called.
      *
      * @param kind such as {@code allreduce}
-     * @param name of the tensor
+     * @param name the tensor's name
      * @param detail element type and shape, in words
      * @param processSet number of the process set, 0 for all ranks
      * @param members global ranks of the set

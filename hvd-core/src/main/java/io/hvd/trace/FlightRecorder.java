@@ -86,7 +86,7 @@ public final class FlightRecorder {
         return (int) (number % recent.length);
     }
 
-    /** @param negotiated as in {@link TraceListener#announced} */
+    /** @param negotiated the same as in {@link TraceListener#announced} */
     public void announced(Call call, boolean negotiated) {
         TraceListener heard = listener;
         if (heard != null) {
@@ -105,7 +105,7 @@ public final class FlightRecorder {
     /**
      * The data plane begins the call now, because all members have come.
      *
-     * @param batch as in {@link TraceListener#started}
+     * @param batch the same as in {@link TraceListener#started}
      */
     public void started(Call call, Call batch) {
         long now = System.nanoTime();

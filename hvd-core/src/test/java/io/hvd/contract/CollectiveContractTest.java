@@ -435,7 +435,7 @@ class CollectiveContractTest extends Contract {
     }
 
     @Test
-    void allgatherOfAScalarIsRefusedAtTheDoor() throws Exception {
+    void allgatherOfAScalarIsRefusedAtTheCall() throws Exception {
         onAll(hvd -> {
             Tensor scalar = Tensor.wrap(new float[1], DType.FLOAT32, Shape.scalar());
             assertThatThrownBy(() -> hvd.allgather("gather.scalar", scalar))
@@ -468,7 +468,7 @@ class CollectiveContractTest extends Contract {
     }
 
     @Test
-    void broadcastFromNobodyIsRefusedAtTheDoor() throws Exception {
+    void broadcastFromNobodyIsRefusedAtTheCall() throws Exception {
         onAll(hvd -> {
             assertThatThrownBy(() -> hvd.broadcast("broadcast.nobody", Tensor.of(1f), hvd.size()))
                     .isInstanceOf(HvdException.class)

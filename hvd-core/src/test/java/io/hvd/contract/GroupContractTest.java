@@ -185,7 +185,7 @@ class GroupContractTest extends Contract {
     }
 
     @Test
-    void scalarsAndOtherOperationsAreRefusedAtTheDoorAndNothingOfTheGroupStarts() throws Exception {
+    void scalarsAndOtherOperationsAreRefusedAtTheCallAndNothingOfTheGroupStarts() throws Exception {
         onAll(hvd -> {
             Tensor scalar = Tensor.wrap(new float[1], DType.FLOAT32, Shape.scalar());
             List<Tensor> tensors = List.of(Tensor.of(1f), scalar);
@@ -204,7 +204,7 @@ class GroupContractTest extends Contract {
     }
 
     @Test
-    void tensorsOnDifferentDevicesAreRefusedAtTheDoor() throws Exception {
+    void tensorsOnDifferentDevicesAreRefusedAtTheCall() throws Exception {
         onAll(hvd -> {
             Tensor there = Tensor.onDevice(4096, Device.cuda(0), 0, DType.FLOAT32, Shape.of(1));
             assertThatThrownBy(() -> hvd.groupedAllreduceInPlace("g.devices", List.of(Tensor.of(1f), there), SUM))

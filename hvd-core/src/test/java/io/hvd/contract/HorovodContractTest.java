@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * The element types, dimensions and values of Horovod's own tests of its torch binding, where the other classes of the
- * contract ask with others: tensors of one, two and three dimensions, filled with whole numbers below 100 that every rank
- * draws alike, or with the number of the rank.
+ * contract ask with others: tensors of one, two and three dimensions, filled with the number of the rank, or with whole numbers
+ * from -100 to 99. Every rank draws these alike, except for products, where each rank draws its own.
  */
 class HorovodContractTest extends Contract {
     private static final int SIDE = 17;

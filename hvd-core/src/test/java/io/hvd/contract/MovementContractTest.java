@@ -131,7 +131,7 @@ class MovementContractTest extends Contract {
 
     /** T6 */
     @Test
-    void alltoallWithoutSplitsOfRowsThatDoNotDivideIsRefusedAtTheDoor() throws Exception {
+    void alltoallWithoutSplitsOfRowsThatDoNotDivideIsRefusedAtTheCall() throws Exception {
         onAllOf(2, hvd -> {
             int rows = 2 * hvd.size() + 1;
             refused(
@@ -145,7 +145,7 @@ class MovementContractTest extends Contract {
     }
 
     @Test
-    void splitsThatDoNotFitAreRefusedAtTheDoorWithTheNumbersOnBothSides() throws Exception {
+    void splitsThatDoNotFitAreRefusedAtTheCallWithTheNumbersOnBothSides() throws Exception {
         onAll(hvd -> {
             int n = hvd.size();
             Tensor tensor = Tensor.of(new float[4]);
@@ -300,7 +300,7 @@ class MovementContractTest extends Contract {
     }
 
     @Test
-    void reducescatterOfAScalarOrWithAnotherOperationIsRefusedAtTheDoor() throws Exception {
+    void reducescatterOfAScalarOrWithAnotherOperationIsRefusedAtTheCall() throws Exception {
         onAll(hvd -> {
             Tensor scalar = Tensor.wrap(new float[1], DType.FLOAT32, Shape.scalar());
             refused(() -> hvd.reducescatter("rs.scalar", scalar, SUM), "rs.scalar", "scalar");
@@ -441,7 +441,7 @@ class MovementContractTest extends Contract {
     }
 
     @Test
-    void rootsThatDoNotExistAreRefusedAtTheDoor() throws Exception {
+    void rootsThatDoNotExistAreRefusedAtTheCall() throws Exception {
         onAll(hvd -> {
             int nobody = hvd.size();
             Tensor tensor = Tensor.of(1f);
@@ -523,7 +523,7 @@ class MovementContractTest extends Contract {
     }
 
     @Test
-    void transfersToOneselfOrToNobodyAreRefusedAtTheDoor() throws Exception {
+    void transfersToOneselfOrToNobodyAreRefusedAtTheCall() throws Exception {
         onAll(hvd -> {
             refused(() -> hvd.send(Tensor.of(1f), hvd.rank(), 0), "send", "this rank itself");
             refused(() -> hvd.receive(Tensor.of(1f), hvd.size(), 0), "receive", "rank " + hvd.size());

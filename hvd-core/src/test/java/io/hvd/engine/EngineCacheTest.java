@@ -40,7 +40,7 @@ class EngineCacheTest {
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
     private void start(int cacheCapacity) {
-        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             EngineSettings settings = new EngineSettings(16, true, 0, cacheCapacity, SETTLES_AFTER, true, false);
             Engine engine = new Engine(backend, List.of(), settings, new FlightRecorder(16), failures::add);
@@ -111,7 +111,7 @@ class EngineCacheTest {
     private CompletableFuture<Outcome> sum(int rank, String name, float... values) {
         Tensor tensor = Tensor.of(values);
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
-        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
+        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how);
         return Ops.submit(engines.get(rank), List.of(0, 1, 2), request, tensor, tensor, true);
     }
 

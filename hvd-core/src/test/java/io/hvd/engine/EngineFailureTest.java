@@ -39,7 +39,7 @@ class EngineFailureTest {
     private volatile RuntimeException broken;
 
     private void start() {
-        for (LocalProvider provider : LocalProvider.team(RANKS, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(RANKS, 4096)) {
             ConcurrentLinkedQueue<String> heard = new ConcurrentLinkedQueue<>();
             failures.add(heard);
             Backend backend = breakable(provider.open(HvdConfig.from(Map.of()), List.of()));

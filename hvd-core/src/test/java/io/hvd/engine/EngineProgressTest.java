@@ -27,7 +27,7 @@ class EngineProgressTest {
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
     private void start() {
-        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             Engine engine = new Engine(
                     backend,

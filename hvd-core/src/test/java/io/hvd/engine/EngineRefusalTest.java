@@ -37,7 +37,7 @@ class EngineRefusalTest {
     void anOperationThatTheBackEndRefusesFailsAloneAndIsNeverCalled() {
         List<String> jobFailures = new ArrayList<>();
         PickyBackend backend =
-                new PickyBackend(LocalProvider.team(1, 4096).get(0).open(HvdConfig.from(Map.of()), List.of()));
+                new PickyBackend(LocalProvider.ofThreads(1, 4096).get(0).open(HvdConfig.from(Map.of()), List.of()));
         Engine engine =
                 new Engine(backend, List.of(), Requests.settings(1 << 20, 0), new FlightRecorder(16), jobFailures::add);
         Thread communication = new Thread(engine::run, "hvd-engine-test");
@@ -65,7 +65,7 @@ class EngineRefusalTest {
 
     private static Request sum(String name, Tensor tensor, double postscale) {
         return Request.reduction(
-                name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, tensor.dtype(), 1, postscale), 0);
+                name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, tensor.dtype(), 1, postscale));
     }
 
     /** A local back end that scales no integers. */

@@ -40,7 +40,7 @@ class EngineStepsTest {
 
     @BeforeEach
     void start() {
-        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = new CountedBackend(provider.open(HvdConfig.from(Map.of()), List.of()), seen);
             EngineSettings settings =
                     new EngineSettings(1 << 20, true, TimeUnit.HOURS.toNanos(1), 1024, SETTLES_AFTER, true, false);
@@ -89,7 +89,7 @@ class EngineStepsTest {
     private CompletableFuture<Outcome> sum(int rank, String name, boolean waits) {
         Tensor tensor = Tensor.of((float) rank);
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
-        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
+        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how);
         return Ops.submit(engines.get(rank), List.of(0, 1, 2), request, tensor, tensor, waits);
     }
 

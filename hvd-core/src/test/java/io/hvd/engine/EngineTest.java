@@ -36,7 +36,7 @@ class EngineTest {
     private final ConcurrentLinkedQueue<String> failures = new ConcurrentLinkedQueue<>();
 
     private void start(long cycleNanos) {
-        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = provider.open(HvdConfig.from(Map.of()), List.of());
             Engine engine = new Engine(
                     backend, List.of(), Requests.settings(1 << 20, cycleNanos), new FlightRecorder(16), failures::add);
@@ -52,7 +52,7 @@ class EngineTest {
     private CompletableFuture<Outcome> sum(int rank, String name, boolean hurry, float... values) {
         Tensor tensor = Tensor.of(values);
         Request request =
-                Request.reduction(name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1), 0);
+                Request.reduction(name, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1));
         return Ops.submit(engines.get(rank), List.of(0, 1, 2), request, tensor, tensor, hurry);
     }
 
@@ -139,7 +139,7 @@ class EngineTest {
 
     @Test
     void failGivesUpWhenTheOthersCannotBeToldInTime() {
-        Backend alone = LocalProvider.team(2, 4096).get(1).open(HvdConfig.from(Map.of()), List.of());
+        Backend alone = LocalProvider.ofThreads(2, 4096).get(1).open(HvdConfig.from(Map.of()), List.of());
         Engine neverRuns =
                 new Engine(alone, List.of(), Requests.settings(1 << 20, 0), new FlightRecorder(16), failures::add);
         assertThat(neverRuns.fail("too late", 1)).isFalse();

@@ -34,7 +34,7 @@ class OrderlyEndTest {
 
     @BeforeEach
     void start() {
-        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = provider.open(HvdConfig.from(Map.of()), List.of());
             BlockingQueue<String> heard = new LinkedBlockingQueue<>();
             Engine engine =

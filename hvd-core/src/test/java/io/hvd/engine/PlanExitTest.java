@@ -26,7 +26,7 @@ class PlanExitTest {
 
     @BeforeEach
     void open() {
-        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = provider.open(HvdConfig.from(Map.of()), List.of());
             Semaphore wakes = new Semaphore(0);
             woken.add(wakes);
@@ -71,7 +71,7 @@ class PlanExitTest {
     @Test
     void oneRankAloneNeedsNobody() {
         Semaphore wakes = new Semaphore(0);
-        Backend alone = LocalProvider.team(1, 4096).get(0).open(HvdConfig.from(Map.of()), List.of());
+        Backend alone = LocalProvider.ofThreads(1, 4096).get(0).open(HvdConfig.from(Map.of()), List.of());
         PlanExit exit = PlanExit.open(alone, true, wakes::release);
 
         exit.ask(1);

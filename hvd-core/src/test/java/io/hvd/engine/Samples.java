@@ -72,7 +72,7 @@ final class Samples {
         } else if (plain == Reduction.class) {
             return new Reduction(constant(ReduceOp.class), constant(DType.class), 0.5 + number, 0.25 - number);
         } else if (plain == Plan.Op.class) {
-            return Plan.Op.named("op" + number); // of an operation with a number the name does not travel
+            return Plan.Op.named("op" + number); // an operation with a number travels without its name
         }
         return record(plain);
     }

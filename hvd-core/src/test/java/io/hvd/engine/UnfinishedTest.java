@@ -52,7 +52,7 @@ class UnfinishedTest {
 
     @BeforeEach
     void start() {
-        for (LocalProvider provider : LocalProvider.team(SIZE, 4096)) {
+        for (LocalProvider provider : LocalProvider.ofThreads(SIZE, 4096)) {
             Backend backend = withDevice(provider.open(HvdConfig.from(Map.of()), List.of()));
             backends.add(backend);
             Engine engine = new Engine(
@@ -127,7 +127,7 @@ class UnfinishedTest {
     private CompletableFuture<Outcome> sum(int rank, String name) {
         Tensor tensor = Tensor.of((float) rank + 1);
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
-        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how, 0);
+        Request request = Request.reduction(name, OpKind.ALLREDUCE, tensor, how);
         return Ops.submit(engines.get(rank), List.of(0, 1), request, tensor, tensor, true);
     }
 
@@ -221,7 +221,7 @@ class UnfinishedTest {
         Unfinished unfinished = new Unfinished(failure -> {}, () -> programWaits);
         Tensor tensor = Tensor.of(1f);
         Request request =
-                Request.reduction("w", OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1), 0);
+                Request.reduction("w", OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1));
         PendingOp op = PendingOp.standIn((Reducing.Allreduce) request);
         SetMember set = new SetMember(
                 0,

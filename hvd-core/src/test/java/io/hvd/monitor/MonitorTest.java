@@ -77,7 +77,7 @@ final class MonitorTest {
             ras = server.ras(folder);
             submit(1);
             submit(2);
-            start(SharedPeers.team(SIZE, "here"), 0, 1, 2);
+            start(SharedPeers.ofThreads(SIZE, "here"), 0, 1, 2);
 
             HangReport told = next();
             assertThat(told.verdict())
@@ -96,7 +96,7 @@ final class MonitorTest {
     void ranksThatAreThreadsFindEachOtherInMemory() throws Exception {
         submit(1);
         submit(2);
-        start(SharedPeers.team(SIZE, "here"), 0, 1, 2);
+        start(SharedPeers.ofThreads(SIZE, "here"), 0, 1, 2);
 
         assertThat(next().verdict()).startsWith("rank 0 has not called allreduce \"gradient\"");
         assertThat(next().reporter()).isZero();
@@ -160,7 +160,7 @@ final class MonitorTest {
         submit(1);
         submit(2);
         long before = System.nanoTime();
-        List<Monitor> monitors = start(SharedPeers.team(SIZE, "here"), 0, 1, 2);
+        List<Monitor> monitors = start(SharedPeers.ofThreads(SIZE, "here"), 0, 1, 2);
         monitors.get(0).phase("evaluation", Duration.ofMillis(1500));
 
         assertThat(next().verdict()).contains("phase \"evaluation\"", "over its budget");

@@ -110,7 +110,7 @@ class FlatViewTest {
                         assertThat(get(wire, block, i)).as("stays as it is").isEqualTo(get(wire, packed, i));
                     }
                 }
-                double halfOfAStep = wire == DType.FLOAT16 ? 1 : 0; // of a half from 2048 on
+                double halfOfAStep = wire == DType.FLOAT16 ? 1 : 0; // neighbouring halves from 2048 on differ by 2
                 for (int i = 0; i < LENGTHS.length; i++) {
                     Object values = given.get(i).toArray();
                     for (int k = 0; k < LENGTHS[i]; k++) {

@@ -27,7 +27,7 @@ class ClockTest {
     @TempDir
     private Path folder;
 
-    private final List<ControlChannel> channels = LocalProvider.team(2, 4096).stream()
+    private final List<ControlChannel> channels = LocalProvider.ofThreads(2, 4096).stream()
             .map(provider -> provider.open(HvdConfig.from(Map.of()), List.of()))
             .map(Backend::openChannel)
             .toList();

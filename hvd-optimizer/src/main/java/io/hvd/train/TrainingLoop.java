@@ -177,7 +177,7 @@ public final class TrainingLoop {
             } catch (HvdException e) {
                 throw e.getClass() == HvdException.class
                         ? new HvdException(e.id(), CallbackException.words(name, when, training, e), e)
-                        : e; // of a subclass, such as the end of another rank, that a program tells by its type
+                        : e; // a program tells a subclass, such as the end of another rank, by its type
             }
         }
     }
@@ -189,7 +189,7 @@ public final class TrainingLoop {
             Thread.currentThread().interrupt();
             throw new CallbackException(name, when, training, e);
         } catch (HvdException e) {
-            throw e; // of a collective, for one, and then on all ranks
+            throw e; // a collective throws it on all ranks, for one
         } catch (Exception e) {
             throw new CallbackException(name, when, training, e);
         }

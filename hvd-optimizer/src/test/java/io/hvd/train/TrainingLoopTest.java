@@ -179,7 +179,7 @@ class TrainingLoopTest {
             TrainingLoop.of(hvd, test.optimizer)
                     .with(new BroadcastState(2))
                     .run(1, BATCHES, 4, (batch, training) -> test.step(0.5));
-            assertThat(test.weight[0]).isEqualTo(2 - 4 * 2 * 0.5f); // of rank 2, whose learning rate is 2
+            assertThat(test.weight[0]).isEqualTo(2 - 4 * 2 * 0.5f); // rank 2 is the root, and its learning rate is 2
             return null;
         });
     }

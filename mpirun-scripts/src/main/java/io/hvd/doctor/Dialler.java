@@ -30,7 +30,7 @@ final class Dialler {
         this.secret = secret;
     }
 
-    /** @param millis for sending bytes, over all ports together */
+    /** @param millis the time for sending bytes, over all ports together */
     List<Link> measure(String host, List<ListeningPort> ports, int millis) {
         int each = Math.max(1, millis / Math.max(1, ports.size()));
         return ports.stream().map(port -> measure(host, port, each)).toList();

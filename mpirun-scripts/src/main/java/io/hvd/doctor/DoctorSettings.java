@@ -12,10 +12,10 @@ import java.util.Set;
 /**
  * What the user asked of hvd-doctor.
  *
- * @param hosts of the host list; none for this machine
- * @param ranks of the job whose needs are looked at
- * @param interfaces comma list, or empty
- * @param heapBytes of each rank
+ * @param hosts the hosts of the host list; none for this machine
+ * @param ranks the number of ranks of the job whose needs are looked at
+ * @param interfaces the network interfaces, with commas between them, or empty
+ * @param heapBytes the heap of each rank
  * @param nativeBytes what a rank takes outside the JVM's heap and hvd's buffers
  * @param areas that are looked at
  */

@@ -36,8 +36,8 @@ final class Examination implements AutoCloseable {
     });
 
     /**
-     * @param examinedHosts by their names in the host list
-     * @param handedOn variables that horovodrun would give to the ranks
+     * @param examinedHosts the examined hosts by their names in the host list
+     * @param handedOn the variables that horovodrun would give to the ranks
      */
     Examination(DoctorSettings settings, Map<String, ExaminedHost> examinedHosts, Map<String, String> handedOn) {
         this.settings = settings;

@@ -60,7 +60,7 @@ record Facts(
     /**
      * In bytes.
      *
-     * @param total of the machine or of this container
+     * @param total the memory of the machine or of this container
      * @param heap how far a JVM's heap grows if nobody says otherwise
      * @param direct buffers that a rank of hvd takes at its settings
      */

@@ -60,7 +60,7 @@ final class GpuCheck implements Check {
                 && !host.facts().values().containsKey(PIN);
     }
 
-    /** As the ranks compare it at init; not there where it is one. */
+    /** How many GPUs each rank needs. The variable is missing if it is one; the ranks compare it at init. */
     private static int perRank(Host host) {
         return Integer.parseInt(host.facts().values().getOrDefault(PER_RANK, "1"));
     }

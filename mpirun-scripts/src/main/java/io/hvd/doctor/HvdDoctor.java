@@ -26,7 +26,7 @@ import java.util.TreeMap;
  */
 public final class HvdDoctor {
 
-    /** A launcher's own, where this runs inside a job. */
+    /** Variables that a launcher keeps to itself; they are set if this runs inside a job. */
     private static final Set<String> SECRETS = Set.of("HOROVOD_SECRET_KEY", "HVD_LAUNCHER_ADDRESS");
 
     private static final int ERRORS = 1;
@@ -61,7 +61,7 @@ public final class HvdDoctor {
         }
     }
 
-    /** On another host: standard output belongs to the answers alone. */
+    /** Answers for this host, on which another one has started the doctor. Standard output belongs to the answers alone. */
     private int answer(String sshPath) throws IOException, InterruptedException {
         var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         new Agent(new ThisHost(new Probe(root, environment, sshPath)), out).run(in);

@@ -6,8 +6,8 @@ package io.hvd.doctor;
  * @param network the interface of the host it leads to
  * @param obstacle why there is none; empty if there is one, and only then the numbers count
  * @param roundTripMicros median time of a small message there and back
- * @param bytesPerSecond in one direction
- * @param clockAheadMicros by how much the clock of the host it leads to is ahead
+ * @param bytesPerSecond the bandwidth in one direction
+ * @param clockAheadMicros how much the clock of the host it leads to is ahead
  */
 record Link(
         String from,

@@ -8,7 +8,7 @@ import java.util.List;
 /** Whether what the ranks of a host may take, heap and buffers and the rest, fits in its memory. */
 final class MemoryCheck implements Check {
 
-    /** For the system and what else runs there. */
+    /** The share of the memory that ranks may take; the system and other programs need the rest. */
     private static final double USABLE = 0.9;
 
     private static final long STEP = 256 * Sizes.MIB;

@@ -77,7 +77,7 @@ final class NamesCheck implements Check {
         if (!lost.isEmpty()) {
             return List.of(new Finding(Diagnosis.UNKNOWN_NAME, lost, "does not know " + host.name(), command));
         }
-        // To itself a host may well lead by its loopback.
+        // A host's own name may lead to its loopback, which is fine.
         return Check.same(
                 survey.without(host),
                 Diagnosis.OTHER_ADDRESS,

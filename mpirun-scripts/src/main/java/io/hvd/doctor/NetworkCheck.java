@@ -101,7 +101,7 @@ final class NetworkCheck implements Check {
         return new Finding(diagnosis, List.of(link.from()), found, command);
     }
 
-    /** As the first host sees the others; half of the round trip is what a clock may be off by measuring alone. */
+    /** Compares the clocks with the first host's. Measuring may be wrong by half of the round trip. */
     private static List<Finding> clocks(Survey survey) {
         if (survey.hosts().isEmpty()) {
             return List.of();

@@ -45,7 +45,7 @@ final class SshHost implements ExaminedHost {
     private PrintStream out;
 
     /**
-     * @param path of this host; what it has of java the others may have too
+     * @param path this host's PATH; what it has of java the others may have too
      */
     SshHost(String host, String ssh, SshAccess access, DoctorProgram program, String path) {
         this.ssh = ssh;

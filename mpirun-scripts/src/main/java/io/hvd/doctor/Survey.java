@@ -12,17 +12,17 @@ import java.util.function.Function;
  *
  * @param hosts those that have answered
  * @param links one for each address of each host, seen from each other
- * @param heapBytes of a rank, if the user has said
- * @param nativeBytes of a rank
- * @param interfaces asked for, or empty
+ * @param heapBytes a rank's heap, if the user has said
+ * @param nativeBytes what a rank takes outside the heap and hvd's buffers
+ * @param interfaces the network interfaces that were asked for, or empty
  * @param ssh the words that reach a host, up to its name
  */
 record Survey(
         List<Host> hosts, List<Link> links, OptionalLong heapBytes, long nativeBytes, String interfaces, String ssh) {
 
     /**
-     * @param name as in the host list
-     * @param ranks that it is to have
+     * @param name the host's name in the host list
+     * @param ranks the number of ranks that it is to have
      * @param here whether it is the host that hvd-doctor runs on
      */
     record Host(String name, int ranks, boolean here, Facts facts) {}

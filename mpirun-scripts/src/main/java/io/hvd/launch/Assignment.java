@@ -15,14 +15,14 @@ record Assignment(String variable, String value, String origin) {
     private static final int MOST_MEBIBYTES = 1 << 30;
 
     /** Those of all flags; of two for one variable the later one. */
-    static List<Assignment> of(Collection<Given> given) {
+    static List<Assignment> of(Collection<FlagValue> given) {
         Map<String, Assignment> byVariable = new LinkedHashMap<>();
         given.forEach(one -> of(one).ifPresent(assignment -> byVariable.put(assignment.variable, assignment)));
         return List.copyOf(byVariable.values());
     }
 
     /** @throws UsageException if hvd would not take the value */
-    private static Optional<Assignment> of(Given given) {
+    private static Optional<Assignment> of(FlagValue given) {
         if (given.flag().effect() instanceof Flag.ValueTo to) {
             return Optional.of(checked(to.setting().variable(), given.value(), given));
         }
@@ -36,7 +36,7 @@ record Assignment(String variable, String value, String origin) {
         return Optional.empty();
     }
 
-    private static Assignment checked(String variable, String value, Given given) {
+    private static Assignment checked(String variable, String value, FlagValue given) {
         try {
             HvdConfig.from(Map.of(variable, value));
         } catch (HvdException e) {

@@ -14,7 +14,7 @@ import java.util.stream.Stream;
  * Looks up what the ranks are to start, as mpirun and java will do it, so that a mistyped name is one sentence before
  * the start and not a failure of every rank.
  *
- * @param directory in which the ranks start, an absolute path
+ * @param directory the folder in which the ranks start, an absolute path
  */
 record CommandCheck(List<String> command, Map<String, String> environment, Path directory) {
 
@@ -39,7 +39,7 @@ record CommandCheck(List<String> command, Map<String, String> environment, Path 
     private static final Set<String> ELSEWHERE =
             Set.of("wdir", "wd", "path", "set-cwd-to-session-dir", "preload-binary", "prefix", "s");
 
-    static CommandCheck of(LaunchSettings settings, MpiInstall install, Surroundings around) {
+    static CommandCheck of(LaunchSettings settings, MpiInstall install, LaunchEnvironment around) {
         boolean elsewhere = settings.words().more().stream()
                 .anyMatch(word -> word.startsWith("PATH=") || ELSEWHERE.contains(word.replaceFirst("^--?", "")));
         return new CommandCheck(
@@ -68,7 +68,7 @@ record CommandCheck(List<String> command, Map<String, String> environment, Path 
         return Files.isRegularFile(file) && Files.isExecutable(file);
     }
 
-    /** Without a PATH everybody has a default of his own. */
+    /** Whether PATH finds the program; true without a PATH, since each shell then has a default of its own. */
     private boolean isOnPath(String name) {
         return !environment.containsKey("PATH")
                 || MpiInstall.onPath(name, environment).isPresent();

@@ -13,7 +13,7 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
 /** The command line taken apart: flags in their order, up to the first word that is none, and the command from there. */
-record CommandWords(List<Given> flags, List<String> command) {
+record CommandWords(List<FlagValue> flags, List<String> command) {
 
     private static final Map<String, Flag> BY_NAME = byName();
 
@@ -23,10 +23,10 @@ record CommandWords(List<Given> flags, List<String> command) {
         if (!rest.isEmpty() && rest.get(0).startsWith("-")) {
             throw unknown(rest.get(0).replaceFirst("=.*", ""));
         }
-        List<Given> flags = new ArrayList<>();
+        List<FlagValue> flags = new ArrayList<>();
         for (Option option : line.getOptions()) {
             String value = option.getValue();
-            flags.add(new Given(BY_NAME.get(name(option)), value == null ? "" : value, name(option)));
+            flags.add(new FlagValue(BY_NAME.get(name(option)), value == null ? "" : value, name(option)));
         }
         return new CommandWords(List.copyOf(flags), List.copyOf(rest));
     }

@@ -17,14 +17,14 @@ final class ConfigFile {
     private static final Map<String, Flag> KEYS = keys();
 
     private final Path file;
-    private final List<Given> given = new ArrayList<>();
+    private final List<FlagValue> given = new ArrayList<>();
 
     private ConfigFile(Path file) {
         this.file = file;
     }
 
     /** @throws UsageException if it cannot be read, or says something that is no flag */
-    static List<Given> read(Path file) {
+    static List<FlagValue> read(Path file) {
         var config = new ConfigFile(file);
         config.sections();
         return config.given;
@@ -86,11 +86,11 @@ final class ConfigFile {
             return;
         }
         if (flag.takesValue()) {
-            given.add(new Given(flag, scalar(origin, value), origin));
+            given.add(new FlagValue(flag, scalar(origin, value), origin));
         } else if (on(origin, value)) {
-            given.add(new Given(flag, "", origin));
+            given.add(new FlagValue(flag, "", origin));
         } else {
-            given.add(new Given(KEYS.get(OFF + key), "", origin));
+            given.add(new FlagValue(KEYS.get(OFF + key), "", origin));
         }
     }
 

@@ -1,7 +1,7 @@
 package io.hvd.launch;
 
 import io.hvd.error.FailureRecord;
-import io.hvd.error.GoodEnd;
+import io.hvd.error.SuccessMarker;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -29,7 +29,7 @@ final class FailureDirectory implements AutoCloseable {
 
     /** Whether the ranks have said that all of them end well, whatever mpirun says. */
     boolean hasGoodEnd() {
-        return GoodEnd.isIn(path);
+        return SuccessMarker.isIn(path);
     }
 
     /** Idempotent; the end of the job and a signal may both call it, at the same time too. */

@@ -19,7 +19,7 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
     private static final int MOST_FOLLOWERS = 12;
     private static final int SIGKILL = 9;
 
-    /** That of the first failure, as far as it is known; otherwise mpirun's. */
+    /** The exit code of the first failure if it is known, otherwise mpirun's. */
     int exitCode() {
         int code = cause().map(this::codeOf)
                 .orElseGet(() -> unrecorded().map(Seen::exitCode).orElse(mpirunCode));
@@ -35,14 +35,14 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
                 .orElse(mpirunCode);
     }
 
-    /** Whose failure was the first, or {@link Seen#NO_RANK}. */
+    /** The rank of the first failure, or {@link Seen#NO_RANK}. */
     int rank() {
         return isHead()
                 ? cause().map(FailureRecord::rank).orElse(Seen.NO_RANK)
                 : unrecorded().get().rank();
     }
 
-    /** On which host; empty if that is not known. */
+    /** The host of the first failure; empty if it is not known. */
     String host() {
         return isHead()
                 ? cause().map(FailureRecord::host).orElse("")
@@ -123,7 +123,7 @@ record FailureReport(List<FailureRecord> records, Optional<Seen> seen, int mpiru
         return String.format("  %s: %s, %+.2f s: %s%n", kind, where(other), seconds, firstLine(other.reason()));
     }
 
-    /** When somebody first noticed what left no record. */
+    /** The time at which a rank first noticed the failure that left no record. */
     private Instant firstTime() {
         return records.stream().map(FailureRecord::time).min(Instant::compareTo).orElseThrow();
     }

@@ -75,7 +75,7 @@ public final class Horovodrun {
     }
 
     private int launch(LaunchSettings settings) throws IOException, InterruptedException {
-        try (Launch launch = Launch.prepare(settings, Surroundings.of(environment), err)) {
+        try (Launch launch = Launch.prepare(settings, LaunchEnvironment.of(environment), err)) {
             Runtime.getRuntime().addShutdownHook(new Thread(launch::end, "hvd-launch-end"));
             UserSignals.handTo(launch::send);
             Launch.Outcome outcome = launch.run();

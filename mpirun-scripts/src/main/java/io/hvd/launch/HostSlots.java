@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 /** One host of a job and how many ranks it may hold. */
 public record HostSlots(String host, int slots) {
 
-    /** Nothing that ssh would take for a flag, or a shell for more than a name. */
+    /** A name that ssh does not take for a flag, nor a shell for more than a name. */
     private static final String NAME = "(\\w[\\w.@-]*)";
 
     private static final Pattern TOKEN = Pattern.compile(NAME + ":(\\d{1,7})");
@@ -61,7 +61,7 @@ public record HostSlots(String host, int slots) {
         return hosts.stream().map(h -> h.host + ":" + h.slots).collect(Collectors.joining(","));
     }
 
-    /** As many as an int holds are as good as more. */
+    /** The sum of all slots, at most {@link Integer#MAX_VALUE}. */
     public static int total(List<HostSlots> hosts) {
         return hosts.stream().mapToInt(HostSlots::slots).reduce(0, HostSlots::sum);
     }

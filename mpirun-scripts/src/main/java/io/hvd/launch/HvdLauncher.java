@@ -47,7 +47,7 @@ public final class HvdLauncher {
         this.limit = limit;
     }
 
-    /** On this machine, unless flags say otherwise; more ranks than cores are allowed. */
+    /** A job of so many ranks, on this machine unless flags say otherwise; more ranks than cores are allowed. */
     public static HvdLauncher ranks(int ranks) {
         return new HvdLauncher(
                 List.of("-np", Integer.toString(ranks)), List.of(), Map.of(), Optional.empty(), Optional.empty());
@@ -85,12 +85,12 @@ public final class HvdLauncher {
         return new HvdLauncher(flags, javaFlags, more, directory, limit);
     }
 
-    /** Where the ranks start, on every host; otherwise where this process does. */
+    /** Has the ranks start in this folder, on every host; without it they start in the folder of this process. */
     public HvdLauncher directory(Path folder) {
         return new HvdLauncher(flags, javaFlags, variables, Optional.of(folder), limit);
     }
 
-    /** After this time the job is ended and the call throws. */
+    /** Limits the job's time, after which the job is ended and the call throws. */
     public HvdLauncher limit(Duration time) {
         return new HvdLauncher(flags, javaFlags, variables, directory, Optional.of(time));
     }
@@ -124,7 +124,7 @@ public final class HvdLauncher {
 
     private <T> T launch(List<String> program, boolean takesResults, Harvest<T> harvest) throws InterruptedException {
         Map<String, String> environment = environment();
-        var around = new Surroundings(environment, directory, false, takesResults);
+        var around = new LaunchEnvironment(environment, directory, false, takesResults);
         try {
             LaunchSettings settings = LaunchOptions.parse(environment, words(program));
             settings.notes().forEach(note -> System.err.println("hvd: " + note));
@@ -226,7 +226,7 @@ public final class HvdLauncher {
         return words.toArray(String[]::new);
     }
 
-    /** Good from any directory. */
+    /** This process's class path, with absolute paths, which hold in any folder. */
     private static String classPath() {
         return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
                 .map(entry -> Path.of(entry).toAbsolutePath().toString())

@@ -38,7 +38,7 @@ final class Launch implements AutoCloseable {
      *
      * @throws UsageException if the job cannot be started
      */
-    static Launch prepare(LaunchSettings settings, Surroundings around, PrintStream err)
+    static Launch prepare(LaunchSettings settings, LaunchEnvironment around, PrintStream err)
             throws IOException, InterruptedException {
         MpiInstall install = MpiInstall.find(around.environment());
         install.requireRunsHvd();
@@ -82,7 +82,7 @@ final class Launch implements AutoCloseable {
         return environment;
     }
 
-    private static LauncherServer server(FailureDirectory folder, LaunchSettings settings, Surroundings around)
+    private static LauncherServer server(FailureDirectory folder, LaunchSettings settings, LaunchEnvironment around)
             throws IOException {
         return LauncherServer.open(
                 folder.path(),

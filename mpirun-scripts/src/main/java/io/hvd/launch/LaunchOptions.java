@@ -16,10 +16,10 @@ final class LaunchOptions {
     private static final int HIGHEST_PORT = 65_535;
     private static final int LONGEST_LIMIT = 1_000_000;
 
-    private final List<Given> given;
+    private final List<FlagValue> given;
     private final Map<String, String> environment;
 
-    private LaunchOptions(List<Given> given, Map<String, String> environment) {
+    private LaunchOptions(List<FlagValue> given, Map<String, String> environment) {
         this.given = given;
         this.environment = environment;
     }
@@ -27,8 +27,9 @@ final class LaunchOptions {
     /** @param environment says what the flags leave open */
     static LaunchSettings parse(Map<String, String> environment, String... args) {
         CommandWords words = CommandWords.parse(args);
-        List<Given> given = new ArrayList<>();
-        Given.value(words.flags(), Flag.CONFIG_FILE).ifPresent(file -> given.addAll(ConfigFile.read(Path.of(file))));
+        List<FlagValue> given = new ArrayList<>();
+        FlagValue.value(words.flags(), Flag.CONFIG_FILE)
+                .ifPresent(file -> given.addAll(ConfigFile.read(Path.of(file))));
         given.addAll(words.flags());
         return new LaunchOptions(given, environment).settings(words.command());
     }
@@ -61,7 +62,7 @@ final class LaunchOptions {
     }
 
     private void refuse() {
-        for (Given one : given) {
+        for (FlagValue one : given) {
             if (one.flag().effect() instanceof Flag.Refused refused) {
                 throw new UsageException("flag-refused", one.origin() + ": " + refused.why());
             }
@@ -82,23 +83,23 @@ final class LaunchOptions {
     }
 
     private int ranks() {
-        return Given.last(given, Flag.NUM_PROC)
+        return FlagValue.last(given, Flag.NUM_PROC)
                 .or(this::slurmTasks)
                 .or(() -> Optional.ofNullable(environment.get(LSF_SLOTS))
-                        .map(slots -> new Given(Flag.NUM_PROC, slots, LSF_SLOTS)))
+                        .map(slots -> new FlagValue(Flag.NUM_PROC, slots, LSF_SLOTS)))
                 .map(one -> one.number(1, Integer.MAX_VALUE))
                 .orElseThrow(() ->
                         new UsageException("np-missing", "-np is missing: say how many ranks to start, as in -np 4"));
     }
 
     /** All of a Slurm job's tasks, unless hosts are named. */
-    private Optional<Given> slurmTasks() {
+    private Optional<FlagValue> slurmTasks() {
         return has(Flag.HOSTS) || has(Flag.HOSTFILE)
                 ? Optional.empty()
                 : SlurmAllocation.of(environment)
                         .map(job -> HostSlots.total(job.hosts()))
                         .filter(tasks -> tasks > 0)
-                        .map(tasks -> new Given(Flag.NUM_PROC, Integer.toString(tasks), "SLURM_TASKS_PER_NODE"));
+                        .map(tasks -> new FlagValue(Flag.NUM_PROC, Integer.toString(tasks), "SLURM_TASKS_PER_NODE"));
     }
 
     private List<HostSlots> hosts() {
@@ -156,21 +157,21 @@ final class LaunchOptions {
                     "identity-with-blank",
                     "-i \"" + identity.get() + "\": mpirun takes ssh's words apart at blanks; name the key without");
         }
-        return new SshAccess(Given.last(given, Flag.SSH_PORT).map(one -> one.number(1, HIGHEST_PORT)), identity);
+        return new SshAccess(FlagValue.last(given, Flag.SSH_PORT).map(one -> one.number(1, HIGHEST_PORT)), identity);
     }
 
     private int limitSeconds() {
         String variable = Setting.START_TIMEOUT.variable();
-        return Given.last(given, Flag.START_TIMEOUT)
+        return FlagValue.last(given, Flag.START_TIMEOUT)
                 .or(() -> Optional.ofNullable(environment.get(variable))
                         .filter(text -> !text.isBlank())
-                        .map(text -> new Given(Flag.START_TIMEOUT, text.strip(), variable)))
+                        .map(text -> new FlagValue(Flag.START_TIMEOUT, text.strip(), variable)))
                 .map(one -> one.number(1, LONGEST_LIMIT))
                 .orElse(Integer.parseInt(Setting.START_TIMEOUT.defaultValue()));
     }
 
     private Optional<String> interfaces() {
-        List<String> one = Given.values(given, Flag.NETWORK_INTERFACE);
+        List<String> one = FlagValue.values(given, Flag.NETWORK_INTERFACE);
         Optional<String> list = value(Flag.NETWORK_INTERFACES)
                 .or(() -> one.isEmpty() ? Optional.empty() : Optional.of(String.join(",", one)));
         list.ifPresent(names -> {
@@ -185,19 +186,19 @@ final class LaunchOptions {
 
     private List<String> notes() {
         List<String> notes = new ArrayList<>();
-        for (Given one : given) {
+        for (FlagValue one : given) {
             if (one.flag().effect() instanceof Flag.NoEffect noEffect) {
                 checkForm(noEffect.form(), one);
                 notes.add(one.origin() + " is accepted and has no effect: " + noEffect.why());
             }
         }
-        if (Given.values(given, Flag.NETWORK_INTERFACE).stream().anyMatch(text -> text.contains(","))) {
+        if (FlagValue.values(given, Flag.NETWORK_INTERFACE).stream().anyMatch(text -> text.contains(","))) {
             notes.add("--network-interface takes one name each time; for a comma list there is --network-interfaces");
         }
         return notes.stream().distinct().toList();
     }
 
-    private static void checkForm(Flag.Form form, Given one) {
+    private static void checkForm(Flag.Form form, FlagValue one) {
         if (form == Flag.Form.NUMBER) {
             one.number(0, Integer.MAX_VALUE);
         }
@@ -208,10 +209,10 @@ final class LaunchOptions {
     }
 
     private boolean has(Flag flag) {
-        return Given.has(given, flag);
+        return FlagValue.has(given, flag);
     }
 
     private Optional<String> value(Flag flag) {
-        return Given.value(given, flag);
+        return FlagValue.value(given, flag);
     }
 }

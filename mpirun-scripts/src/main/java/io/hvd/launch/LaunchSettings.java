@@ -12,10 +12,10 @@ import java.util.Optional;
  * @param checks how they are looked at before the start
  * @param network what may carry data
  * @param output where the ranks' output goes besides
- * @param words for mpirun
- * @param assignments variables that flags set for the ranks
- * @param notes on flags that have no effect
- * @param command program and arguments of every rank
+ * @param words the words for mpirun
+ * @param assignments the variables that flags set for the ranks
+ * @param notes remarks on flags that have no effect
+ * @param command the program and the arguments of every rank
  */
 record LaunchSettings(
         Action action,
@@ -49,7 +49,7 @@ record LaunchSettings(
     record Network(Optional<String> interfaces, boolean tcpOnly) {}
 
     /**
-     * @param directory for one file per rank and stream
+     * @param directory the folder for one file per rank and stream
      * @param prefixed whether time, rank and stream stand before each line
      */
     record Output(Optional<String> directory, boolean prefixed) {}

@@ -173,7 +173,7 @@ final class LauncherServer implements Closeable {
      * How far this clock is ahead of the sender's, so that failures of all hosts are compared by one. On the way time only
      * passes: a message from the future has a wrong clock, one from the past perhaps a slow network.
      *
-     * @param sentMillis by the sender's clock
+     * @param sentMillis the time by the sender's clock
      */
     private static Duration ahead(long sentMillis) {
         long millis = System.currentTimeMillis() - sentMillis;

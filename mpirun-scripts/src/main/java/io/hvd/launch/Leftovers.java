@@ -23,13 +23,13 @@ final class Leftovers {
 
     private final Set<Path> files = new HashSet<>();
 
-    /** @param environment of mpirun, which says where it keeps its files */
+    /** @param environment mpirun's environment, which says where it keeps its files */
     Leftovers(ProcessHandle mpirun, List<ProcessHandle> family, Map<String, String> environment) {
         family.forEach(process -> addSegments(Path.of("/proc", Long.toString(process.pid()), "maps")));
         addSessions(Path.of(environment.getOrDefault("TMPDIR", "/tmp")), mpirun.pid());
     }
 
-    /** After the end of all processes of the job. */
+    /** Deletes the files. To be called when all processes of the job have ended. */
     void delete() {
         files.forEach(Leftovers::delete);
     }

@@ -12,9 +12,9 @@ import java.util.concurrent.TimeUnit;
 /**
  * The MPI that starts the job: the one on PATH, or the one HVD_OPENMPI_HOME points to.
  *
- * @param command as started: the bare name where PATH finds it, since mpirun takes its own absolute
+ * @param command the word that starts it: the bare name where PATH finds it, since mpirun takes its own absolute
  *     path for an order to use the same prefix on every host
- * @param environment of the child, in which this Open MPI comes first
+ * @param environment the child's environment, in which this Open MPI comes first
  */
 public record MpiInstall(String command, Path mpirun, MpiVersion version, Map<String, String> environment) {
 

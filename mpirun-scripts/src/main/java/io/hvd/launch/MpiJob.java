@@ -1,6 +1,6 @@
 package io.hvd.launch;
 
-import io.hvd.error.GoodEnd;
+import io.hvd.error.SuccessMarker;
 import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
@@ -34,10 +34,10 @@ final class MpiJob {
     /** After mpirun's end only what is in the pipe is still to be copied. */
     private static final long LAST_WORDS_MILLIS = 2_000;
 
-    /** What is older than this after mpirun's end is no last breath, which a large process takes a while to draw. */
+    /** Ranks that live longer than this after mpirun's end are not just ending; a large process takes a while. */
     private static final long ORPHAN_MILLIS = 1_000;
 
-    /** As mpirun does it. */
+    /** The time between asking ranks to end and killing them; mpirun leaves its ranks as much. */
     private static final long RANK_GRACE_MILLIS = 1_000;
 
     /** A process that is killed may just have begun a child. */
@@ -55,8 +55,8 @@ final class MpiJob {
     private boolean ending;
     private volatile Optional<Seen> died = Optional.empty();
 
-    /** @param folder of the job's failure records, by which its processes are told from others */
-    MpiJob(List<String> line, Map<String, String> environment, Path folder, Surroundings around) {
+    /** @param folder the folder of the job's failure records, by which its processes are told from others */
+    MpiJob(List<String> line, Map<String, String> environment, Path folder, LaunchEnvironment around) {
         this.folder = folder;
         List<String> words = new ArrayList<>(line);
         if (!Terminal.isForeground()) {
@@ -86,7 +86,7 @@ final class MpiJob {
     }
 
     private int endOf(Process started) throws InterruptedException {
-        var unnoticed = new UnnoticedEnds(started.pid(), () -> GoodEnd.isIn(folder));
+        var unnoticed = new UnnoticedEnds(started.pid(), () -> SuccessMarker.isIn(folder));
         while (!started.waitFor(LOOK_MILLIS, TimeUnit.MILLISECONDS)) {
             OptionalInt ofRanks = unnoticed.look(System.nanoTime());
             if (ofRanks.isPresent() && !ending()) {
@@ -125,7 +125,7 @@ final class MpiJob {
         watch = Optional.empty();
     }
 
-    /** Where the ranks live on, it was mpirun that was killed: mpirun itself ends after them. */
+    /** Ends ranks that have outlived mpirun, which shows that mpirun was killed: otherwise it ends after them. */
     private void endOrphans(int exitCode, Thread copier) throws InterruptedException {
         List<ProcessHandle> ranks = JobProcesses.living(folder);
         var leftovers = new Leftovers(mpirun.toHandle(), ranks, builder.environment());

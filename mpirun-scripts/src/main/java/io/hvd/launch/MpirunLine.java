@@ -16,7 +16,7 @@ record MpirunLine(String mpirun, List<Argument> arguments, List<String> command)
 
     /** @throws UsageException if the job cannot be started like this */
     static MpirunLine of(String mpirun, Job job) {
-        Room.require(job);
+        RankLimit.require(job);
         List<Argument> arguments =
                 new ArrayList<>(job.version().startsWithHydra() ? new HydraArguments(job).arguments() : openMpi(job));
         if (!job.settings().words().more().isEmpty()) {

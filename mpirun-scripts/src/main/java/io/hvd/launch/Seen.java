@@ -4,8 +4,8 @@ package io.hvd.launch;
  * A failure as mpirun, or the launcher itself, has seen it.
  *
  * @param rank whose process it was, or {@link #NO_RANK}
- * @param host on which it ran; empty if mpirun does not say so
- * @param exitCode which the job has from it, or {@link #NO_CODE}
+ * @param host the host on which it ran; empty if mpirun does not say so
+ * @param exitCode the exit code that the job has from it, or {@link #NO_CODE}
  * @param words what happened, with rank and host as far as they are known
  */
 record Seen(int rank, String host, int exitCode, String words) {

@@ -8,8 +8,8 @@ import java.util.Optional;
 public record SshAccess(Optional<Integer> port, Optional<String> identity) {
 
     /**
-     * Without a question to anybody: a prompt would hang a job that nobody looks at. A host that was never seen is
-     * taken at its word; one whose key has changed is refused.
+     * Options with which ssh asks no questions: a prompt would hang a job that nobody looks at. It accepts a host that it
+     * does not know, and refuses one whose key has changed.
      */
     private static final List<String> OPTIONS = List.of(
             "-o", "BatchMode=yes",
@@ -18,7 +18,7 @@ public record SshAccess(Optional<Integer> port, Optional<String> identity) {
             "-o", "LogLevel=ERROR",
             "-o", "ConnectTimeout=10");
 
-    /** What ssh itself ends with where it does not reach a host; any other exit code is the remote command's. */
+    /** The exit code of ssh if it does not reach a host; any other exit code is the remote command's. */
     public static final int NOT_REACHED = 255;
 
     /** The words that run a command on a host. */
@@ -30,7 +30,7 @@ public record SshAccess(Optional<Integer> port, Optional<String> identity) {
         return words;
     }
 
-    /** For ssh, and for an mpirun that calls it. */
+    /** The words for port and key, as ssh takes them, also from an mpirun that calls it. */
     public List<String> words() {
         List<String> words = new ArrayList<>();
         port.ifPresent(number -> words.addAll(List.of("-p", number.toString())));

@@ -33,7 +33,7 @@ final class Terminal {
         return DEVICE.matcher(file).matches();
     }
 
-    /** @param stat as in proc(5): pid (name) state ppid pgrp session tty_nr tpgid ...; the name may hold anything */
+    /** @param stat the line as proc(5) has it: pid (name) state ppid pgrp session tty_nr tpgid ...; the name may hold anything */
     static boolean isForeground(String stat) {
         String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
         String group = fields[2];

@@ -89,18 +89,18 @@ final class UnnoticedEnds {
         return nowNanos - sinceNanos < patienceNanos ? OptionalInt.empty() : OptionalInt.of(code);
     }
 
-    /** As a shell gives it: 128 and the signal's number for a process that was ended by one. */
+    /** The exit code as a shell gives it: 128 and the signal's number for a process that was ended by a signal. */
     private static int exitCode(int status) {
         int signal = status & SIGNAL_BITS;
         return signal == 0 ? status >> 8 & 0xff : Seen.SIGNAL_BASE + signal;
     }
 
-    /** By a debugger, or by somebody who has pressed Ctrl-Z. */
+    /** Whether mpirun is stopped, by a debugger or by Ctrl-Z. */
     private boolean isStopped() throws IOException {
         return "Tt".indexOf(stat(mpirun)[STATE].charAt(0)) >= 0;
     }
 
-    /** It waits for whoever reads its output; also where that is not to be seen. */
+    /** Whether one of mpirun's threads is in a write, in which it waits until its output is read. */
     private boolean isWriting() throws IOException {
         try (DirectoryStream<Path> threads = Files.newDirectoryStream(proc.resolve(mpirun + "/task"))) {
             for (Path thread : threads) {

@@ -93,7 +93,7 @@ final class CommandCheckTest {
                 MpiVersion.parse("(Open MPI) 4.1.4").get(),
                 Map.of());
 
-        assertThat(CommandCheck.of(elsewhere, install, Surroundings.of(Map.of()))
+        assertThat(CommandCheck.of(elsewhere, install, LaunchEnvironment.of(Map.of()))
                         .obstacle())
                 .isEmpty();
     }

@@ -78,7 +78,7 @@ final class MpiJobTest {
                 temporary.toString(),
                 FailureRecord.DIRECTORY_VARIABLE,
                 folder.toString());
-        var around = new Surroundings(environment, Optional.empty(), false, false);
+        var around = new LaunchEnvironment(environment, Optional.empty(), false, false);
         return new MpiJob(List.of("sh", "-c", script), environment, folder, around);
     }
 }

@@ -69,7 +69,7 @@ record Grid(int processes, int process, int threads) {
     /**
      * The grid of these processes, if all of them have the same number of threads.
      *
-     * @param told by each process, what {@link #tell} has made
+     * @param told what {@link #tell} has made in each process
      * @throws HvdException on all processes alike if one of them has another number
      */
     static Grid agreed(Topology ofProcesses, List<byte[]> told) {

@@ -121,7 +121,7 @@ final class HybridBackend implements Backend {
             return byProcess.stream().map(row -> row.get(LEADER)).toList();
         }
 
-        /** @param some of the members; only these use the result */
+        /** @param some those of the members who use the result */
         TransferCollectives transfers(List<Integer> some) {
             ProcessPairs pairs = new ProcessPairs(interProcess, thread);
             int self = some.indexOf(interProcess.grid().rank(thread));

@@ -14,22 +14,22 @@ import java.util.stream.IntStream;
 
 /** Makes back ends for ranks that are threads of several JVMs, which another back end connects. */
 public final class HybridProvider implements BackendProvider {
-    private final Crew crew;
+    private final JvmState jvm;
     private final int thread;
 
-    private HybridProvider(Crew crew, int thread) {
-        this.crew = crew;
+    private HybridProvider(JvmState jvm, int thread) {
+        this.jvm = jvm;
         this.thread = thread;
     }
 
     /** The state that the threads of one JVM share; it has the back end's thread as soon as the first of them has opened. */
-    private static final class Crew {
+    private static final class JvmState {
         final BackendProvider between;
         final LocalHub hub;
         final OncePerProcess oncePerProcess;
         volatile BackendThread backendThread;
 
-        Crew(BackendProvider between, LocalHub hub) {
+        JvmState(BackendProvider between, LocalHub hub) {
             this.between = between;
             this.hub = hub;
             this.oncePerProcess = new OncePerProcess(hub.rendezvous());
@@ -42,10 +42,10 @@ public final class HybridProvider implements BackendProvider {
      * @param between opens the back end between the processes, on its own thread, which is then busy with it
      * @param stageBytes the most bytes of a rank's data that are under way at a time
      */
-    public static List<HybridProvider> team(int threads, int stageBytes, BackendProvider between) {
-        Crew crew = new Crew(between, new LocalHub(threads, stageBytes));
+    public static List<HybridProvider> ofProcess(int threads, int stageBytes, BackendProvider between) {
+        JvmState jvm = new JvmState(between, new LocalHub(threads, stageBytes));
         return IntStream.range(0, threads)
-                .mapToObj(thread -> new HybridProvider(crew, thread))
+                .mapToObj(thread -> new HybridProvider(jvm, thread))
                 .toList();
     }
 
@@ -69,11 +69,11 @@ public final class HybridProvider implements BackendProvider {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT, "init for ranks " + ranks + ": threads take part all or not at all");
         }
-        InterProcess interProcess = crew.oncePerProcess.run(thread == 0, () -> {
-            crew.backendThread = BackendThread.start(crew.between.communicationThread());
-            return InterProcess.open(crew.between, config, crew.hub, crew.backendThread);
+        InterProcess interProcess = jvm.oncePerProcess.run(thread == 0, () -> {
+            jvm.backendThread = BackendThread.start(jvm.between.communicationThread());
+            return InterProcess.open(jvm.between, config, jvm.hub, jvm.backendThread);
         });
-        return new HybridBackend(interProcess, crew.hub, thread, crew.oncePerProcess);
+        return new HybridBackend(interProcess, jvm.hub, thread, jvm.oncePerProcess);
     }
 
     /**
@@ -81,8 +81,8 @@ public final class HybridProvider implements BackendProvider {
      * call it.
      */
     public void giveUp(String why) {
-        BackendThread backendThread = crew.backendThread;
-        crew.hub.lose(thread, why);
+        BackendThread backendThread = jvm.backendThread;
+        jvm.hub.lose(thread, why);
         if (backendThread != null) {
             backendThread.giveUp(why);
         }
@@ -90,18 +90,18 @@ public final class HybridProvider implements BackendProvider {
 
     @Override
     public boolean meet() {
-        return CompletableFuture.supplyAsync(crew.between::meet, crew.between.communicationThread())
+        return CompletableFuture.supplyAsync(jvm.between::meet, jvm.between.communicationThread())
                 .join();
     }
 
     @Override
     public boolean leave(boolean well, boolean waits, Duration limit) {
-        return crew.between.leave(well, waits, limit);
+        return jvm.between.leave(well, waits, limit);
     }
 
     @Override
     public void finish() {
-        CompletableFuture.runAsync(crew.between::finish, crew.between.communicationThread())
+        CompletableFuture.runAsync(jvm.between::finish, jvm.between.communicationThread())
                 .join();
     }
 }

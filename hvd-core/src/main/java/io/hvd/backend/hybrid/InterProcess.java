@@ -74,7 +74,7 @@ final class InterProcess {
         return router;
     }
 
-    /** What all ranks have to say, by rank. One thread of each process comes here. @param mine by thread */
+    /** What all ranks have to say, by rank. One thread of each process comes here. @param mine what this process's threads have to say, by thread */
     List<byte[]> exchange(List<byte[]> mine) {
         byte[] said = joined(mine);
         List<byte[]> all = new ArrayList<>();

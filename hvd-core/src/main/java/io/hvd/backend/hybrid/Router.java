@@ -32,8 +32,8 @@ final class Router {
 
     /**
      * @param processes the channel between them, from now on the router's
-     * @param mailboxes by thread
-     * @param number of the channel
+     * @param mailboxes the threads' mailboxes, by thread
+     * @param number the channel's number
      */
     static Router start(ControlChannel processes, List<Mailbox> mailboxes, Grid grid, int number) {
         Router router = new Router(processes, mailboxes, grid, number);

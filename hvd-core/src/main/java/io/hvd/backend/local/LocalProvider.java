@@ -6,6 +6,7 @@ import io.hvd.error.HvdException;
 import io.hvd.net.HostAddress;
 import io.hvd.spi.Backend;
 import io.hvd.spi.BackendProvider;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.stream.IntStream;
@@ -24,7 +25,7 @@ public final class LocalProvider implements BackendProvider {
     }
 
     /** Providers for ranks 0 to {@code size - 1}, which find each other in memory. */
-    public static List<LocalProvider> team(int size, int stageBytes) {
+    public static List<LocalProvider> ofThreads(int size, int stageBytes) {
         LocalHub hub = new LocalHub(size, stageBytes);
         return IntStream.range(0, size)
                 .mapToObj(rank -> new LocalProvider(hub, rank))
@@ -56,5 +57,22 @@ public final class LocalProvider implements BackendProvider {
             }
         }
         return new LocalBackend(hub, rank, HostAddress.localName());
+    }
+
+    /** Nothing ends after a back end that has to be waited for. */
+    @Override
+    public boolean meet() {
+        return true;
+    }
+
+    /** The threads of a JVM end together, whoever ends the process: nobody waits for the others. */
+    @Override
+    public boolean leave(boolean well, boolean waits, Duration limit) {
+        return false;
+    }
+
+    @Override
+    public void finish() {
+        // Nothing outlives a back end.
     }
 }

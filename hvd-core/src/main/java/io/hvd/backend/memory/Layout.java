@@ -10,7 +10,7 @@ package io.hvd.backend.memory;
  * </pre>
  *
  * @param ranks that share the segment
- * @param stageBytes of one stage, and of one result; a multiple of 64
+ * @param stageBytes the size of one stage, and of one result; a multiple of 64
  */
 public record Layout(int ranks, int stageBytes) {
     private static final int LINE = 128;

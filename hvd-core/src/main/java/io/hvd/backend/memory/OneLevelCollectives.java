@@ -18,7 +18,7 @@ public final class OneLevelCollectives extends MemoryCollectives {
     /**
      * @param pairs the way of a tensor from one rank to another; closed together with this data plane
      * @param ofAll whether these are all ranks of the job
-     * @param progress of the messages that the ranks send beside this data plane
+     * @param progress moves on the messages that the ranks send beside this data plane
      */
     public OneLevelCollectives(Rounds rounds, Reducer reducer, PointToPoint pairs, boolean ofAll, Progress progress) {
         this(rounds, reducer, new OneLevelAllreduce(rounds, reducer), pairs, ofAll, progress);

@@ -52,7 +52,7 @@ final class TwoLevelAllreduce implements SegmentAllreduce {
     /**
      * Reduces, and gives this rank a range of the result.
      *
-     * @param output as many elements as the range; null if that has none
+     * @param output has as many elements as the range; null if the range has none
      */
     void reduceTo(Tensor input, Tensor output, long first, long elements, Reduction how) {
         List<Tensor> inputs = List.of(input);

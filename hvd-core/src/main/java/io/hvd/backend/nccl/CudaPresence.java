@@ -11,7 +11,7 @@ import java.util.List;
  * The GPUs that this process sees. They are looked for once, because a library that failed to load cannot be tried
  * again in the same JVM.
  *
- * @param gpus in the order of CUDA_VISIBLE_DEVICES
+ * @param gpus the GPUs in the order of CUDA_VISIBLE_DEVICES
  * @param missing why there are none; empty if there are some
  */
 record CudaPresence(List<Gpu> gpus, String missing) {

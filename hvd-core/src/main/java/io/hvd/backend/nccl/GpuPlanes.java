@@ -36,7 +36,7 @@ final class GpuPlanes {
     /**
      * @param gpus the GPUs of this rank, at least one; all ranks that have GPUs have the same number
      * @param withoutGpu the ranks that have no GPU
-     * @param processes with NCCL, which ranks are threads of one process
+     * @param processes says, with NCCL, which ranks are threads of one process
      */
     GpuPlanes(
             Backend host,

@@ -19,7 +19,7 @@ import java.util.Set;
  * waits then waits only for operations to which all threads have come. Only the communication thread uses this class.
  */
 interface LaunchMeeting {
-    /** For a rank of a set in which every rank has its process for itself. */
+    /** Meets nobody, for a rank of a set in which every rank has its process for itself. */
     LaunchMeeting NOBODY = new LaunchMeeting() {
         @Override
         public void beforeCollective(int tensors) {

@@ -19,8 +19,8 @@ import java.util.stream.IntStream;
  * Decides whether NCCL can be used, from what all ranks have found out about their GPUs. Every rank has the facts of all ranks and
  * therefore comes to the same answer.
  *
- * @param all by rank
- * @param hosts by rank, for messages
+ * @param all the facts of all ranks, by rank
+ * @param hosts the ranks' hosts by rank, for messages
  */
 record NcclChoice(List<NcclFacts> all, List<String> hosts) {
     /** True if CUDA shows a GPU to some rank. */

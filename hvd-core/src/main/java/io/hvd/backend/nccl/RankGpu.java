@@ -61,7 +61,7 @@ final class RankGpu implements AutoCloseable {
     private boolean closed;
 
     /**
-     * @param settings with the sizes of a stage, on the device and on the host, and of the memory that is kept for
+     * @param settings hold the sizes of a stage, on the device and on the host, and of the memory that is kept for
      *     results
      * @param afterAllWork records an event after all work that the GPU's context has; null if that is not possible
      */

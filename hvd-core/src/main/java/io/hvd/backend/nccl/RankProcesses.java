@@ -7,7 +7,7 @@ import java.util.stream.IntStream;
 /**
  * Tells which ranks are threads of one process, and which of them have to meet before they launch NCCL's kernels.
  *
- * @param homes by rank, the lowest rank of the same process
+ * @param homes the lowest rank of the same process, by rank
  */
 record RankProcesses(List<Integer> homes) {
     RankProcesses {

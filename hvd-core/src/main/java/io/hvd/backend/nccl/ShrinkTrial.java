@@ -79,7 +79,7 @@ public final class ShrinkTrial implements AutoCloseable {
      * What a rank has seen.
      *
      * @param wrong what went wrong; empty if nothing did
-     * @param millis from the abort to the result of the ranks that are left; 0 on the rank that was lost
+     * @param millis the time from the abort to the result of the ranks that are left; 0 on the rank that was lost
      */
     public record Seen(String wrong, double millis) {}
 
@@ -124,12 +124,12 @@ public final class ShrinkTrial implements AutoCloseable {
             meet.run();
             return new Seen(wrong, millis);
         } finally {
-            // To leave in order would wait for an allreduce that does not end, on this rank or on another.
+            // Leaving in order would wait for an allreduce that does not end, on this rank or on another.
             left.abortHere();
         }
     }
 
-    /** Allreduces, and compares. @return what is wrong with the result; empty if it is right */
+    /** Makes an allreduce and compares its result. @return what is wrong with the result; empty if it is right */
     private String sum(NcclCommunicator ranks) {
         write(ranks.rank());
         CudaEvent end = begin(ranks);

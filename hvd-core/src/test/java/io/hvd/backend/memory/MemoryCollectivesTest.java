@@ -58,7 +58,7 @@ class MemoryCollectivesTest {
                         .add(rank));
         Map<String, LocalHub> hubs = new TreeMap<>();
         members.forEach((name, ranks) -> hubs.put(name, new LocalHub(ranks.size(), STAGE_BYTES)));
-        List<LocalProvider> team = LocalProvider.team(group.size(), STAGE_BYTES);
+        List<LocalProvider> team = LocalProvider.ofThreads(group.size(), STAGE_BYTES);
         List<Collectives> oracles = PlainCollectives.team(group.size());
         onAll(group.size(), rank -> {
             try (Backend flat = team.get(rank).open(HvdConfig.from(Map.of()), List.of())) {
@@ -168,7 +168,7 @@ class MemoryCollectivesTest {
     /** A set may be made again of the same ranks, whose hub stays; its counters begin anew. */
     @Test
     void setsOfTheSameRanksHaveMemoriesOfTheirOwn() throws Exception {
-        List<LocalProvider> team = LocalProvider.team(3, STAGE_BYTES);
+        List<LocalProvider> team = LocalProvider.ofThreads(3, STAGE_BYTES);
         onAll(3, rank -> {
             try (Backend local = team.get(rank).open(HvdConfig.from(Map.of()), List.of())) {
                 for (int again = 0; again < 5 && rank != 1; again++) {

@@ -91,7 +91,7 @@ class LargePlanTest {
     @Test
     void thousandsOfLongNamesInOnePlanDoNotHangTheJob() throws Exception {
         HvdConfig config = HvdConfig.from(Map.of());
-        List<LocalProvider> team = LocalProvider.team(2, 4096);
+        List<LocalProvider> team = LocalProvider.ofThreads(2, 4096);
         List<SocketControl> star = Star.connect(2);
         List<Engine> engines = new ArrayList<>();
         List<CompletableFuture<Outcome>> results = new ArrayList<>();
@@ -108,7 +108,7 @@ class LargePlanTest {
             for (int i = 0; i < OPERATIONS; i++) {
                 Tensor tensor = Tensor.of((float) (rank + i));
                 Request request = Request.reduction(
-                        LONG_NAME + i, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1), 0);
+                        LONG_NAME + i, OpKind.ALLREDUCE, tensor, new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1));
                 results.add(Ops.submit(engine, List.of(0, 1), request, tensor, tensor, false));
             }
         }

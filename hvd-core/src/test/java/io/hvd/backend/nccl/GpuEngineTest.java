@@ -157,7 +157,7 @@ class GpuEngineTest {
 
     private static CompletableFuture<Outcome> submit(Engine engine, String name, Tensor input) {
         Reduction how = new Reduction(ReduceOp.SUM, DType.FLOAT32, 1, 1);
-        Request request = Request.reduction(name, OpKind.ALLREDUCE, input, how, 0);
+        Request request = Request.reduction(name, OpKind.ALLREDUCE, input, how);
         CompletableFuture<Outcome> sum = Ops.submit(engine, List.of(0, 1), request, input, null, true);
         Ops.hurry(engine, name);
         return sum;

@@ -125,7 +125,7 @@ class GpuJoinTest {
         List<CompletableFuture<Outcome>> ends = new ArrayList<>();
         for (String name : List.of("a", "b")) {
             Tensor input = rank.up(filled(type, elements, rank.rank() + 1));
-            Request request = Request.reduction(name, OpKind.ALLREDUCE, input, how, 0);
+            Request request = Request.reduction(name, OpKind.ALLREDUCE, input, how);
             ends.add(Ops.submit(engine, all(rank), request, input, null, true));
             Ops.hurry(engine, name);
         }

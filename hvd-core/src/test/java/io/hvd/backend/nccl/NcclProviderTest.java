@@ -171,7 +171,7 @@ class NcclProviderTest {
     @Test
     void besideARankWithoutAGpuTensorsOnGpusAreReachedByNobody() throws Exception {
         NcclPresence noLibrary = new NcclPresence(null, GPUS, "NCCL did not load: libnccl.so.2");
-        List<LocalProvider> team = LocalProvider.team(2, 4096);
+        List<LocalProvider> team = LocalProvider.ofThreads(2, 4096);
         List<CompletableFuture<String>> ranks = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
             int rank = i;
@@ -195,7 +195,7 @@ class NcclProviderTest {
     void theHostsOwnDataPlaneIsLeftToItAndThatOfAProcessSetIsClosedOnce() {
         for (NcclPresence found : List.of(there(), new NcclPresence(null, GPUS, "libnccl.so.2 is hidden"))) {
             List<String> closed = new ArrayList<>();
-            LocalProvider local = LocalProvider.team(1, 4096).get(0);
+            LocalProvider local = LocalProvider.ofThreads(1, 4096).get(0);
             BackendProvider host = counting(BackendProvider.class, local, "", closed);
             NcclProvider provider = new NcclProvider(
                     host,
@@ -243,7 +243,7 @@ class NcclProviderTest {
     private List<String> open(
             Map<String, String> environment, IntFunction<NcclPresence> found, IntFunction<List<Device>> assigned)
             throws Exception {
-        List<LocalProvider> team = LocalProvider.team(2, 4096);
+        List<LocalProvider> team = LocalProvider.ofThreads(2, 4096);
         ExecutorService threads = Executors.newFixedThreadPool(2);
         try {
             List<Future<String>> outcomes = new ArrayList<>();

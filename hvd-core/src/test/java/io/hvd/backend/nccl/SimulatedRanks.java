@@ -155,7 +155,7 @@ final class SimulatedRanks {
         HvdConfig config = HvdConfig.from(environment);
         SimulatedNccl.Fabric fabric = way.equals("nccl") ? new SimulatedNccl.Fabric() : null;
         List<CompletableFuture<Void>> ranks = new ArrayList<>();
-        List<LocalProvider> team = LocalProvider.team(layout.nodes().size(), 4096);
+        List<LocalProvider> team = LocalProvider.ofThreads(layout.nodes().size(), 4096);
         for (int i = 0; i < team.size(); i++) {
             int rank = i;
             BackendProvider host = OnNodes.of(team.get(i), rank, layout.nodes());

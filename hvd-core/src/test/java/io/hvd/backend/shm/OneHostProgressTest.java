@@ -73,7 +73,7 @@ class OneHostProgressTest {
 
     private void onThreeRanks(Body body) throws Exception {
         List<CompletableFuture<Void>> ranks = new ArrayList<>();
-        for (LocalProvider local : LocalProvider.team(3, 4096)) {
+        for (LocalProvider local : LocalProvider.ofThreads(3, 4096)) {
             ranks.add(CompletableFuture.runAsync(
                     () -> {
                         Pending pending = new Pending();

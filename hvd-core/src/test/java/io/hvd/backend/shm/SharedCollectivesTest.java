@@ -67,7 +67,7 @@ class SharedCollectivesTest {
     private static List<String> run(List<String> hosts, Path folder, Body body) throws Exception {
         HvdConfig config = HvdConfig.from(Map.of("HVD_SHARED_MEMORY", "1"));
         List<CompletableFuture<String>> ranks = new ArrayList<>();
-        List<LocalProvider> team = LocalProvider.team(hosts.size(), 4096);
+        List<LocalProvider> team = LocalProvider.ofThreads(hosts.size(), 4096);
         List<Collectives> oracles = PlainCollectives.team(hosts.size());
         for (int i = 0; i < team.size(); i++) {
             BackendProvider local = OnNodes.of(team.get(i), i, hosts);

@@ -22,7 +22,7 @@ record Action(Act act, int strand, int op, int amount, List<Action> body) {
         COMPUTE,
         /** The rank computes and announces that as a phase. */
         PHASE,
-        /** A call that cannot be right is refused at the door. */
+        /** A call that cannot be right throws at once, before any rank learns of it. */
         REFUSED,
         /** The name of an operation on its way is refused. */
         DUPLICATE,

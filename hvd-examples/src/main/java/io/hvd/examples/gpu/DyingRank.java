@@ -75,7 +75,7 @@ final class DyingRank {
         }
     }
 
-    /** @param seconds from the beginning of the call that failed to its error */
+    /** @param seconds the time from the beginning of the call that failed to its error */
     static CheckLine line(String check, int rank, int last, double seconds, String message) {
         boolean named = message.matches("(?s).*\\brank " + last + "\\b.*");
         String seen = String.format(

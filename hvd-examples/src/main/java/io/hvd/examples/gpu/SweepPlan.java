@@ -15,8 +15,8 @@ import org.apache.commons.cli.ParseException;
  *
  * @param firstBytes the smallest size, of the largest buffer of a rank
  * @param lastBytes the largest size
- * @param factor by which each size is larger than the one before
- * @param warmUps calls of each size before the first that counts
+ * @param factor how many times larger each size is than the one before
+ * @param warmUps the calls of each size before the first that counts
  * @param calls calls of each size whose time counts
  */
 record SweepPlan(

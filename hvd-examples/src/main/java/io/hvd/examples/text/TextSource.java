@@ -13,8 +13,8 @@ import org.apache.commons.cli.ParseException;
 /**
  * Where each rank has its text from.
  *
- * @param file of the rank's own host; without one, the program writes sums in words
- * @param seed of what the program writes
+ * @param file a file on the rank's own host; without one, the program writes sums in words
+ * @param seed the seed of what the program writes
  */
 record TextSource(Optional<Path> file, long seed) {
     private static final int WRITTEN_CHARACTERS = 60_000;

@@ -42,7 +42,7 @@ final class SoakProgram {
         var optimizer = DistributedOptimizer.wrap(new TorchOptimizer(sgd, net.named_parameters()))
                 .build();
         optimizer.broadcastParameters(0);
-        Random sizes = new Random(7); // the same on every rank
+        Random sizes = new Random(7); // every rank draws alike
         long start = System.nanoTime();
         long rounds = 0;
         for (int report = 0; report < REPORTS; report++) {

@@ -275,7 +275,7 @@ abstract class SyncedBatches {
         Tensor mine = leaf(narrow);
         Tensor y = layer.forward(mine);
         Tensor expected = wide.forward(x);
-        double tolerance = type == ScalarType.Half ? 1 : 8; // of eight bits instead of eleven
+        double tolerance = type == ScalarType.Half ? 1 : 8; // a bfloat16 has eight bits instead of eleven
         assertNear(y, expected, 1e-2 * tolerance);
         assertNear(layer.running_mean(), wide.running_mean(), (halfWeights ? 1e-3 : 1e-5) * tolerance);
         assertNear(layer.running_var(), wide.running_var(), (halfWeights ? 3e-3 : 1e-5) * tolerance);

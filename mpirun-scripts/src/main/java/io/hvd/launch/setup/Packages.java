@@ -17,7 +17,7 @@ final class Packages {
     private final Path certificates;
     private final boolean mayInstall;
 
-    /** @param mayInstall as root; otherwise the message says what to ask for */
+    /** @param mayInstall whether it may install, as root; otherwise the message says what to ask for */
     Packages(Tools tools, boolean mayInstall) {
         this(tools, mayInstall, Path.of("/etc/ssl/certs/ca-certificates.crt"));
     }

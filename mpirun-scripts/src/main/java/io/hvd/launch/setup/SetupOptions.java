@@ -14,7 +14,7 @@ import org.apache.commons.cli.ParseException;
  * What the user asked of the set-up.
  *
  * @param install whether missing packages may be installed
- * @param repository for mpi.jar; empty for the one in which hvd looks
+ * @param repository the Maven repository of mpi.jar; empty for the one in which hvd looks
  */
 record SetupOptions(boolean install, Optional<Path> repository, boolean help) {
 

@@ -13,7 +13,7 @@ import java.util.Optional;
 /**
  * Runs programs of this machine and shows what they print only if they fail.
  *
- * @param environment of the programs
+ * @param environment the programs' environment
  */
 record Tools(Map<String, String> environment, PrintStream err) {
 

@@ -24,7 +24,7 @@ final class MpiProgress implements Progress {
 
     /**
      * @param mpiCall lets MPI do what is due, and does not wait
-     * @param clock in nanoseconds
+     * @param clock the time in nanoseconds
      */
     MpiProgress(Runnable mpiCall, LongSupplier clock) {
         this.mpiCall = mpiCall;

@@ -5,17 +5,17 @@ import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
- * Whether so many ranks are meant. Where hosts are named, their slots say it, and where a resource manager has settled
- * them, mpirun knows; this machine alone takes more ranks than it has cores, but not any number.
+ * Checks that the user can have meant this many ranks. If hosts are named, their slots limit the ranks, and if a resource
+ * manager has chosen the hosts, mpirun does; this machine alone takes more ranks than it has cores, but not any number.
  */
-final class Room {
+final class RankLimit {
 
     /** A rank is a process with a dozen threads: a machine that has this many of them for each core only swaps. */
     private static final int MOST_PER_CORE = 64;
 
-    private Room() {}
+    private RankLimit() {}
 
-    /** @throws UsageException if they are more than this machine can be meant to hold */
+    /** @throws UsageException if there are more ranks than this machine can be meant to hold */
     static void require(Job job) {
         int ranks = job.settings().ranks();
         int cores = job.machine().cores();

@@ -7,11 +7,11 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The classes of hvd-core as they were compiled, nested ones included. For tests of hvd-core itself. */
-public final class CoreClasses {
+/** The classes of the module whose tests run, as they were compiled, nested ones included. */
+public final class ModuleClasses {
     private static final Path ROOT = Path.of("target", "classes");
 
-    private CoreClasses() {}
+    private ModuleClasses() {}
 
     /** Loaded, not initialised. */
     public static List<Class<?>> all() {
@@ -20,7 +20,7 @@ public final class CoreClasses {
                     .map(file -> ROOT.relativize(file).toString())
                     .filter(file -> !file.equals("module-info.class") && !file.endsWith("package-info.class"))
                     .sorted()
-                    .<Class<?>>map(CoreClasses::load)
+                    .<Class<?>>map(ModuleClasses::load)
                     .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -30,7 +30,7 @@ public final class CoreClasses {
     private static Class<?> load(String file) {
         String name = file.substring(0, file.length() - ".class".length()).replace('/', '.');
         try {
-            return Class.forName(name, false, CoreClasses.class.getClassLoader());
+            return Class.forName(name, false, ModuleClasses.class.getClassLoader());
         } catch (ClassNotFoundException e) {
             throw new IllegalStateException(e);
         }

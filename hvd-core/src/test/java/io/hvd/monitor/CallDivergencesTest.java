@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
  * Made-up sequences of calls. A word is one call: {@code a:7} is named and made in line 7, {@code :7} has no name, and
  * {@code !} marks a call that is pending. A word that begins with {@code -} is a call that is no longer remembered.
  */
-class PartingsTest {
+class CallDivergencesTest {
     private static final String STEP = "a:1 b:2 c:3 ";
 
     @Test

@@ -9,12 +9,12 @@ import java.nio.file.Path;
  * A word to the launcher, beside the {@link FailureRecord}s: the processes of all ranks end well although MPI_Finalize has
  * not returned. Whatever the launcher's own end looks like then, the job has not failed.
  */
-public final class GoodEnd {
+public final class SuccessMarker {
     private static final String NAME = "all-ranks-end-well";
 
-    private GoodEnd() {}
+    private SuccessMarker() {}
 
-    /** @param directory of the job's failure records */
+    /** @param directory the folder of the job's failure records */
     public static void leave(Path directory) throws IOException {
         try {
             Files.createFile(directory.resolve(NAME));

@@ -10,7 +10,7 @@ import java.util.SortedSet;
  * @param without the ranks that have not made it
  * @param words what happened, as a clause after "then"
  */
-record Parting(CallHistory teller, CallView call, SortedSet<Integer> without, String words) {
+record CallDivergence(CallHistory teller, CallView call, SortedSet<Integer> without, String words) {
 
     /** Says up to where the ranks made the same calls, and then what happened. */
     String sentence() {

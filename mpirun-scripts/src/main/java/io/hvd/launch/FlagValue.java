@@ -11,25 +11,25 @@ import java.util.Optional;
  * @param value empty for a switch
  * @param origin what a message calls it, as in {@code --cycle-time-ms} or {@code job.yaml: params.cycle_time_ms}
  */
-record Given(Flag flag, String value, String origin) {
+record FlagValue(Flag flag, String value, String origin) {
 
     /** The last one given wins, so that a wrapper's default can be overridden. */
-    static Optional<Given> last(Collection<Given> all, Flag flag) {
+    static Optional<FlagValue> last(Collection<FlagValue> all, Flag flag) {
         return all.stream().filter(given -> given.flag == flag).reduce((first, second) -> second);
     }
 
-    static Optional<String> value(Collection<Given> all, Flag flag) {
-        return last(all, flag).map(Given::value);
+    static Optional<String> value(Collection<FlagValue> all, Flag flag) {
+        return last(all, flag).map(FlagValue::value);
     }
 
-    static boolean has(Collection<Given> all, Flag flag) {
+    static boolean has(Collection<FlagValue> all, Flag flag) {
         return last(all, flag).isPresent();
     }
 
-    static List<String> values(Collection<Given> all, Flag flag) {
+    static List<String> values(Collection<FlagValue> all, Flag flag) {
         return all.stream()
                 .filter(given -> given.flag == flag)
-                .map(Given::value)
+                .map(FlagValue::value)
                 .toList();
     }
 

@@ -11,10 +11,10 @@ import java.util.SortedSet;
  * rank that has called a collective which waits for such a rank, because a thread of its program may wait there. The
  * result depends only on the ranks' own reports.
  *
- * @param ranks by number
+ * @param ranks the ranks' views by number
  * @param missing the ranks that every collective under way still waits for
  */
-record Excuses(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer>> missing) {
+record UnexcusedTime(Map<Integer, RankView> ranks, Map<CallView.Key, SortedSet<Integer>> missing) {
     private static final SortedSet<Integer> NOBODY = Collections.emptySortedSet();
 
     /** The part of {@code millis} for which a collective has waited for this rank without an excuse. */

@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
  * Tells where the ranks' sequences of calls part, to explain a hang that is known already. Calls with names are
  * matched by name, so that their order does not matter.
  */
-final class Partings {
-    private static final int MOST_PARTINGS = 3;
+final class CallDivergences {
+    private static final int MOST_DIVERGENCES = 3;
 
     private final List<Wait> waits;
     private final Collection<RankView> views;
@@ -24,9 +24,9 @@ final class Partings {
 
     /**
      * @param waits too old, the most telling first; ranks are missing in it
-     * @param views of all ranks
+     * @param views the views of all ranks
      */
-    Partings(List<Wait> waits, Collection<RankView> views) {
+    CallDivergences(List<Wait> waits, Collection<RankView> views) {
         this.waits = waits;
         this.views = views;
         this.first = waits.get(0);
@@ -49,10 +49,10 @@ final class Partings {
         Omission one = omissions.get(0);
         String words = omissions.stream()
                 .filter(Omission::isKnown)
-                .limit(MOST_PARTINGS)
+                .limit(MOST_DIVERGENCES)
                 .map(Omission::words)
                 .collect(Collectors.joining("; and "));
-        return Optional.of(new Parting(one.teller(), one.call(), one.lackers(), words).sentence()
+        return Optional.of(new CallDivergence(one.teller(), one.call(), one.lackers(), words).sentence()
                 + "; the unnamed calls after it have met the wrong ones");
     }
 
@@ -77,14 +77,16 @@ final class Partings {
         if (isAnyRankElsewhere()) {
             return Optional.empty();
         }
-        List<Parting> partings = new ArrayList<>();
+        List<CallDivergence> divergences = new ArrayList<>();
         waits.stream()
                 .filter(this::isOfThisSet)
                 .map(this::earliest)
                 .distinct()
-                .filter(wait -> isNews(wait, partings))
-                .forEach(wait -> Branch.of(wait, views, histories).ifPresent(partings::add));
-        return partings.stream().anyMatch(this::isOfTheFirstWait) ? Optional.of(sentence(partings)) : Optional.empty();
+                .filter(wait -> isNews(wait, divergences))
+                .forEach(wait -> Branch.of(wait, views, histories).ifPresent(divergences::add));
+        return divergences.stream().anyMatch(this::isOfTheFirstWait)
+                ? Optional.of(sentence(divergences))
+                : Optional.empty();
     }
 
     /** While a missing rank is in its own code, it may yet call what it lacks, and the others may wait for that alone. */
@@ -114,27 +116,27 @@ final class Partings {
     }
 
     /** The ranks that are missing in one call often wait in another one for those that wait there. */
-    private static boolean isNews(Wait wait, List<Parting> partings) {
-        return partings.size() < MOST_PARTINGS
-                && partings.stream()
-                        .noneMatch(parting ->
-                                parting.without().containsAll(wait.waiting().keySet()));
+    private static boolean isNews(Wait wait, List<CallDivergence> divergences) {
+        return divergences.size() < MOST_DIVERGENCES
+                && divergences.stream()
+                        .noneMatch(divergence ->
+                                divergence.without().containsAll(wait.waiting().keySet()));
     }
 
-    /** Two waits in each other are one parting, seen from both sides. */
-    private boolean isOfTheFirstWait(Parting parting) {
-        return parting.without().equals(first.missing())
-                || parting.without().equals(first.waiting().keySet());
+    /** Two waits in each other are one divergence, seen from both sides. */
+    private boolean isOfTheFirstWait(CallDivergence divergence) {
+        return divergence.without().equals(first.missing())
+                || divergence.without().equals(first.waiting().keySet());
     }
 
-    private static String sentence(List<Parting> partings) {
-        List<Parting> inOrder = partings.stream()
-                .sorted(Comparator.comparingLong(parting -> parting.call().number()))
+    private static String sentence(List<CallDivergence> divergences) {
+        List<CallDivergence> inOrder = divergences.stream()
+                .sorted(Comparator.comparingLong(divergence -> divergence.call().number()))
                 .toList();
         return inOrder.get(0).sentence()
                 + inOrder.stream()
                         .skip(1)
-                        .map(parting -> "; and " + parting.words())
+                        .map(divergence -> "; and " + divergence.words())
                         .collect(Collectors.joining());
     }
 }

@@ -3,8 +3,8 @@ package io.hvd.monitor;
 import java.util.Optional;
 
 /** Says where a rank is, instead of in the call in which the others wait for it. */
-final class Whereabouts {
-    private Whereabouts() {}
+final class RankPosition {
+    private RankPosition() {}
 
     /** Continues a sentence about the rank that has not made the call, as "it ...". */
     static String insteadOf(CallView.Key key, RankView view) {

@@ -1,0 +1,22 @@
+package io.hvd.launch;
+
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What a job gets from whoever starts it.
+ *
+ * @param environment the variables of mpirun, and of the ranks on this machine
+ * @param directory the folder in which the ranks start; empty for that of this process
+ * @param reads whether rank 0 gets this process's standard input
+ * @param takesResults whether ranks may hand in a result
+ */
+record LaunchEnvironment(
+        Map<String, String> environment, Optional<Path> directory, boolean reads, boolean takesResults) {
+
+    /** The surroundings of a launcher that does nothing else. */
+    static LaunchEnvironment of(Map<String, String> environment) {
+        return new LaunchEnvironment(environment, Optional.empty(), true, false);
+    }
+}
