@@ -36,7 +36,7 @@ final class LoopTrainer {
                 .add("slope", slope, slopeGradient)
                 .add("offset", offset, offsetGradient);
         var optimizer = DistributedOptimizer.wrap(Sgd.nesterov(parameters, 0.3, 0.5, 0))
-                .clipGradientNorm(10)  // of the averaged gradients, alike on all ranks
+                .clipGradientNorm(10)  // clips the averaged gradients, alike on all ranks
                 .build();
         var samples = Dataset.of(IntStream.range(0, 96).boxed().toList());
         var sampler = new DistributedSampler(samples.size(), hvd.size(), hvd.rank());

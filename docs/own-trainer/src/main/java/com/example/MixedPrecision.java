@@ -42,7 +42,7 @@ public class MixedPrecision {
     static AmpOptimizer train(DistributedOptimizer optimizer, List<Tensor> batches, UnaryOperator<Tensor> forward) {
         var amp = AmpOptimizer.wrap(optimizer)    // from now on it is stepped through amp alone
                 .scaler(new GradScaler())         // for Half; for BFloat16 GradScaler.disabled()
-                .clipGradientNorm(1)              // of the unscaled averages, alike on all ranks
+                .clipGradientNorm(1)              // clips the unscaled averages, alike on all ranks
                 .build();
         for (Tensor batch : batches) {
             try (PointerScope scope = new PointerScope()) {

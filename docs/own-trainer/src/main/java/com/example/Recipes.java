@@ -39,7 +39,7 @@ final class Recipes {
         return DistributedOptimizer.wrap(inner)
                 .compression(Compression.BF16)       // or FP16: gradients travel in two bytes, weights stay float32
                 .backwardPassesPerStep(4)            // step() after four backward passes, one exchange for all four
-                .localReduction(LocalReduction.MEAN) // of these four; the default is their SUM, as in Horovod
+                .localReduction(LocalReduction.MEAN) // the mean of these four; the default is their SUM, as in Horovod
                 .build();
     }
 
@@ -92,7 +92,7 @@ final class Recipes {
             for (List<float[]> batch : loader) {
                 optimizer.zeroGradients();
                 optimizer.batchSize(batch.size());
-                backward.accept(batch); // of the mean over the batch
+                backward.accept(batch); // its loss is the mean over the batch
                 optimizer.step();
             }
         }
@@ -111,7 +111,7 @@ final class Recipes {
     static void save(HvdContext hvd, Path file, Map<String, Tensor> state, Optimizer optimizer, int epochs)
             throws IOException {
         if (hvd.rank() == 0) {
-            var tensors = new TreeMap<>(state); // of a LibTorch module: TorchTensors.state(model)
+            var tensors = new TreeMap<>(state); // for a LibTorch module: TorchTensors.state(model)
             tensors.put("optimizer", Tensor.ofBytes(optimizer.saveState()));
             new Checkpoint(tensors, Map.of("epochs", "" + epochs)).write(file);
         }
