@@ -21,7 +21,7 @@ final class AdasumSteps {
         this.adasum = new Adasum(set);
         this.values = parameters.stream().map(Parameter::value).toList();
         this.name = scope + "adasum";
-        new FlatTensors(name, values); // refuses at the door
+        new FlatTensors(name, values); // refuses what cannot be combined, before the first step
     }
 
     /** Every rank comes here in every step. */

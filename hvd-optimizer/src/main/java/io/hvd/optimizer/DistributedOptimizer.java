@@ -43,7 +43,7 @@ public final class DistributedOptimizer implements Optimizer {
     private final GradientExchange exchange;
     private final StepRules rules;
     private final boolean alone;
-    /** Null if gradients are combined, and not what came of them. */
+    /** Null unless the operation is ADASUM. */
     private final AdasumSteps adasum;
 
     private final ModelBuffers buffers;
@@ -310,7 +310,7 @@ public final class DistributedOptimizer implements Optimizer {
         return vote.agree(false, 1, gradients.gradientNorm()).norm();
     }
 
-    /** For messages. */
+    /** The optimizer in words, for messages. */
     String inWords() {
         return rules.inWords();
     }

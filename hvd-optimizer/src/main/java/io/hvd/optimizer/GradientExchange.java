@@ -26,7 +26,7 @@ final class GradientExchange implements GradientSource.Listener {
     private final int[] missing;
     /** By bucket; empty on a rank that exchanges nothing. */
     private final List<BucketReduction> prepared = new ArrayList<>();
-    /** Those that have been started in this step. */
+    /** The buckets that have been started in this step. */
     private final List<BucketReduction> started = new ArrayList<>();
 
     private final SettingsCheck settingsCheck;
@@ -164,7 +164,7 @@ final class GradientExchange implements GradientSource.Listener {
         return started.isEmpty() && Arrays.stream(passes).allMatch(done -> done == 0);
     }
 
-    /** To be changed while nothing is in flight. */
+    /** Call it only while nothing is in flight. */
     synchronized void keepLocal(boolean keeps) {
         keepsLocal = keeps;
     }
@@ -173,7 +173,7 @@ final class GradientExchange implements GradientSource.Listener {
         return keepsLocal;
     }
 
-    /** To be changed between steps. */
+    /** Call it only between steps. */
     synchronized void passesPerStep(int count) {
         if (count != passesPerStep) {
             if (!prepared.isEmpty()) {

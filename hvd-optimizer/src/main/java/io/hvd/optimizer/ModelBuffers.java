@@ -36,7 +36,7 @@ final class ModelBuffers {
         }
     }
 
-    /** Those that nobody makes the same, so that they must be the same by themselves. */
+    /** The buffers that must be the same by themselves, because nothing makes them the same. */
     List<Parameter> toCompare() {
         List<Parameter> alone = new ArrayList<>();
         if (how == null) {

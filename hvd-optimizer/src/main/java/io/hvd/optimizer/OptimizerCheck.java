@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 
-/** Refuses at the door what could only go wrong later. */
+/** Refuses settings and parameters that would fail later. */
 final class OptimizerCheck {
     private OptimizerCheck() {}
 

@@ -30,7 +30,7 @@ final class SettingsCheck {
     private final OptimizerScope scope;
     /** What is compared besides the optimizer's own settings. */
     private final Map<String, String> more;
-    /** Those before the optimizer was made. */
+    /** The number of joins when the optimizer was made. */
     private final int joins;
 
     private boolean skips;
@@ -63,7 +63,7 @@ final class SettingsCheck {
         this.joins = set.joins();
     }
 
-    /** From here on nothing is compared. */
+    /** Has nothing compared from now on. */
     void skip() {
         skips = true;
     }

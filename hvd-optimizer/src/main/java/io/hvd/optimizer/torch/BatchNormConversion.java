@@ -38,7 +38,7 @@ final class BatchNormConversion {
      * has made it, even while it is registered, and which object that is cannot be asked.
      */
     private final Map<Long, List<Module>> met = new HashMap<>();
-    /** By native address, so that a layer in two fields stays one. */
+    /** The layers by native address, so that a layer in two fields stays one. */
     private final Map<Long, Module> made = new HashMap<>();
 
     BatchNormConversion(ProcessSet set) {

@@ -52,7 +52,7 @@ final class GradientHook extends VoidTensorHook {
         }
     }
 
-    /** No scope of the caller's may take away what the map holds. */
+    /** Keeps the hook beyond any {@code PointerScope} of the caller. */
     private static GradientHook registered(Tensor parameter) {
         try (IValue value = new IValue(parameter)) {
             GradientHook hook = new GradientHook(new WeakIValue(value).retainReference());

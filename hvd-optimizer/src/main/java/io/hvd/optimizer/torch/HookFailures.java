@@ -10,10 +10,10 @@ import java.util.Optional;
  * which the exception is found again here. A hook may run on a thread of LibTorch's own.
  */
 final class HookFailures {
-    /** More than one backward of each rank that is a thread of this JVM can throw. */
+    /** Bounds the map: each rank that is a thread of this JVM can have several backward passes that throw. */
     private static final int MOST = 64;
 
-    /** By text, the earliest first. The hooks belong to the process, as LibTorch does. */
+    /** The exceptions by their text, the earliest first. The hooks belong to the process, as LibTorch does. */
     private static final Map<String, HvdException> THROWN = new LinkedHashMap<>();
 
     private HookFailures() {}

@@ -14,7 +14,7 @@ final class OutputHook extends VoidTensorHook {
     private final long[] shape;
     private final ScalarType type;
 
-    /** By thread, since several may run the same graph backward at once. Empty if the loss does not use the output. */
+    /** The gradient by thread, since several may run the same graph backward at once. Empty if the loss does not use the output. */
     private final ThreadLocal<Tensor> gradient = new ThreadLocal<>();
 
     OutputHook(Tensor output) {

@@ -63,7 +63,7 @@ final class PlainCollectives {
         return received(input, reading(name, input, mine -> set.alltoall(name, mine, splits)));
     }
 
-    /** In each tensor, the row at which this rank's begin when the ranks' rows are concatenated. */
+    /** For each tensor, the row at which this rank's rows begin when the ranks' rows are concatenated. */
     long[] firstRows(String name, long[] rows) {
         long[] all = (long[]) set.allgather(name, io.hvd.tensor.Tensor.of(rows)).toArray();
         long[] first = new long[rows.length];

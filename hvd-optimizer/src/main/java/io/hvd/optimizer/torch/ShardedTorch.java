@@ -66,7 +66,7 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
         }
     }
 
-    /** In the order of the names, and each once, as {@link TorchOptimizer} takes them. */
+    /** The trainable tensors in the order of their names, each once, as {@link TorchOptimizer} takes them. */
     private static List<Tensor> trainable(StringTensorDict named) {
         List<Tensor> trainable = new ArrayList<>();
         Set<Long> known = new HashSet<>();

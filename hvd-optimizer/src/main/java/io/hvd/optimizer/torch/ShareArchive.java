@@ -148,7 +148,7 @@ final class ShareArchive {
         }
     }
 
-    /** In the order of the names, as everywhere, so that equal states are equal bytes. */
+    /** The buffers in the order of the names, as everywhere, so that equal states are equal bytes. */
     private static void writeGroup(InputArchive from, int members, OutputArchive out) {
         TreeMap<String, Runnable> entries = new TreeMap<>();
         for (String key : NumberedArchive.keys(from)) {

@@ -42,7 +42,7 @@ public final class SyncBatchNorm2d extends BatchNorm2dImpl implements NormLayer 
         return made;
     }
 
-    /** In training normalises by the batches of all ranks, which must all come here; otherwise as every batch norm. */
+    /** Normalises by the batches of all ranks in training, for which all of them must call it, and otherwise as every batch norm does. */
     @Override
     public Tensor forward(Tensor input) {
         return normalisation.forward(input);

@@ -22,7 +22,7 @@ final class TorchHalves implements HalfKernel {
     private final FloatBuffer floats;
     private final ShortBuffer halves;
 
-    /** Its memory is its own, whatever scope the thread is in. */
+    /** Allocates memory that no {@code PointerScope} of the calling thread frees. */
     TorchHalves() {
         try (PointerScope scope = new PointerScope()) {
             wide = block(ScalarType.Float);
