@@ -2,6 +2,7 @@ package io.hvd.optimizer;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.JoinDivisor;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -26,7 +27,7 @@ import java.util.TreeMap;
  *
  * Only one thread at a time may use it.
  */
-public final class AmpOptimizer implements Optimizer {
+public final class AmpOptimizer implements Optimizer, AutoCloseable {
     private final DistributedOptimizer optimizer;
     private final GradScaler scaler;
     /** Infinite if nothing is clipped. */
@@ -42,7 +43,16 @@ public final class AmpOptimizer implements Optimizer {
         this.optimizer = builder.optimizer;
         this.scaler = builder.scaler;
         this.maxNorm = builder.maxNorm;
-        optimizer.onlyThrough("AmpOptimizer");
+        optimizer.onlyThrough("AmpOptimizer", this::comparedSettings);
+    }
+
+    /** The scale itself is compared in every step. */
+    private Map<String, String> comparedSettings() {
+        Map<String, String> settings = scaler.comparedSettings();
+        if (maxNorm < Double.POSITIVE_INFINITY) {
+            settings.put("clipped norm of unscaled gradients", String.valueOf(maxNorm));
+        }
+        return settings;
     }
 
     /** Begins to wrap an optimizer, which is then stepped through this one only. */
@@ -162,6 +172,15 @@ public final class AmpOptimizer implements Optimizer {
         optimizer.broadcastOptimizerState(root, this);
     }
 
+    /**
+     * Does what {@link DistributedOptimizer#join(JoinDivisor)} does, and gives all ranks the scaler's state too.
+     *
+     * @return the global rank that was last
+     */
+    public int join(JoinDivisor divisor) {
+        return optimizer.join(divisor, this);
+    }
+
     @Override
     public double learningRate() {
         return optimizer.learningRate();
@@ -201,6 +220,12 @@ public final class AmpOptimizer implements Optimizer {
             throw e;
         }
         passes = 0;
+    }
+
+    /** Closes the optimizer inside, as {@link DistributedOptimizer#close()} says. */
+    @Override
+    public void close() {
+        optimizer.close();
     }
 
     /** Settings of an {@link AmpOptimizer}. All ranks must choose the same settings. */

@@ -174,6 +174,13 @@ final class BatchWeights {
         share = Double.NaN;
     }
 
+    /** Gives back what is prepared. */
+    void close() {
+        if (allreduce != null) {
+            allreduce.close();
+        }
+    }
+
     private static HvdException misuse(String how) {
         return new HvdException(ErrorId.OPTIMIZER_MISUSE, how);
     }

@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,7 +24,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Only one thread at a time may use it; backward may run on another thread.
  */
-public final class DistributedOptimizer implements Optimizer {
+public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DistributedOptimizer.class);
 
     private final Optimizer inner;
@@ -37,6 +38,8 @@ public final class DistributedOptimizer implements Optimizer {
     /** The index of each parameter in {@link #parameters}, by its name. */
     private final Map<String, Integer> places = new HashMap<>();
 
+    /** Those of this rank alone. */
+    private final LocalParameters local;
     /** Null without range control. */
     private final WireRange range;
 
@@ -50,6 +53,7 @@ public final class DistributedOptimizer implements Optimizer {
     private final DivergenceGuard guard;
     private final SettingsCheck settingsCheck;
     private final GradientArithmetic gradients;
+    private final LocalParameters.Norms norms;
     private final OverflowVote vote;
     private final GradientClip clip;
     /** The class through which a program steps this optimizer; null for this one. */
@@ -58,6 +62,7 @@ public final class DistributedOptimizer implements Optimizer {
     private boolean synchronizedAlready;
     private boolean skipping;
     private boolean stepped;
+    private boolean closed;
     private double lastNorm = Double.NaN;
     private StepStats lastStep = new StepStats(0, 0, 0, 0);
 
@@ -69,8 +74,12 @@ public final class DistributedOptimizer implements Optimizer {
             places.put(parameters.get(i).name(), i);
         }
         this.shared = builder.shared(parameters);
+        this.local = builder.local();
         this.adasum = builder.adasum(set, parameters);
         this.alone = builder.exchangesNothing(set);
+        if (inner instanceof ShardedOptimizer sharded) {
+            sharded.scope(builder.prefix());
+        }
         this.settingsCheck = builder.settingsCheck(set);
         this.range = builder.range(set, parameters);
         this.exchange = builder.exchange(set, parameters, settingsCheck, range);
@@ -79,6 +88,7 @@ public final class DistributedOptimizer implements Optimizer {
         this.guard = builder.guard(set, parameters, buffers);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
+        this.norms = local.norms(parameters, gradients);
         this.vote = builder.vote(set);
         this.clip = builder.clip();
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
@@ -106,6 +116,7 @@ public final class DistributedOptimizer implements Optimizer {
      * @throws HvdException if an allreduce has failed
      */
     public void synchronize() {
+        rules.requireOpen(closed);
         rules.requireOutsideOfNoSync();
         if (alone) {
             gatherOwn();
@@ -149,6 +160,7 @@ public final class DistributedOptimizer implements Optimizer {
     }
 
     private void stepNow() {
+        rules.requireOpen(closed);
         rules.requireOutsideOfNoSync();
         if (!skipping && !alone) {
             if (synchronizedAlready) {
@@ -246,6 +258,7 @@ public final class DistributedOptimizer implements Optimizer {
      * @throws HvdException if gradients of this step are being averaged already, or inside another such scope
      */
     public NoSync noSync() {
+        rules.requireOpen(closed);
         rules.requireNoSyncBeforeExchange();
         exchange.keepLocal(true);
         return () -> exchange.keepLocal(false);
@@ -257,9 +270,14 @@ public final class DistributedOptimizer implements Optimizer {
         void close();
     }
 
-    /** From now on {@link #step()} is refused, and this class steps by {@link #stepAsTheyAre()}. */
-    void onlyThrough(String wrapper) {
+    /**
+     * From now on {@link #step()} is refused, and this class steps by {@link #stepAsTheyAre()}.
+     *
+     * @param settings of the wrapper, which the ranks compare in the first step
+     */
+    void onlyThrough(String wrapper, Supplier<Map<String, String>> settings) {
         owner = wrapper;
+        settingsCheck.compareToo(settings);
     }
 
     /** Averages the gradients, unless {@link #synchronize()} has done so since the last step. */
@@ -269,6 +287,10 @@ public final class DistributedOptimizer implements Optimizer {
                 rules.requireBackward(source);
             }
             synchronize();
+            if (adasum != null) {
+                settingsCheck.begin(); // before the ranks vote
+                settingsCheck.requireThatGradientsMeet();
+            }
         }
     }
 
@@ -298,16 +320,25 @@ public final class DistributedOptimizer implements Optimizer {
         return gradients;
     }
 
-    OverflowVote vote() {
-        return vote;
+    /**
+     * Every rank comes here in the same step.
+     *
+     * @param overflow whether this rank has found a number that is not finite
+     * @param scale by which this rank has multiplied its losses
+     * @param withNorm whether the norm is to be known, too
+     */
+    OverflowVote.Verdict agree(boolean overflow, double scale, boolean withNorm) {
+        return withNorm
+                ? vote.agree(overflow, scale, norms.shared(), norms.localSquares())
+                : vote.agree(overflow, scale, 0, 0);
     }
 
     /**
-     * The norm of the averaged gradients, the same on all ranks to the last bit; with ADASUM that of this rank's own. Every rank asks
-     * for it.
+     * The norm of the averaged gradients and the local ones of all ranks, the same on all ranks to the last bit; with ADASUM that of
+     * this rank's own. Every rank asks for it.
      */
     double agreedNorm() {
-        return vote.agree(false, 1, gradients.gradientNorm()).norm();
+        return agree(false, 1, true).norm();
     }
 
     /** The optimizer in words, for messages. */
@@ -414,11 +445,20 @@ public final class DistributedOptimizer implements Optimizer {
      * @param divisor as in {@link ProcessSet#join(JoinDivisor)}; with weights by batch size the average is over the samples
      *     that there are, whichever it is
      * @return the global rank that was last
+     * @throws HvdException if an {@link AmpOptimizer} wraps this one, whose join gives all ranks the scaler's state too; or with
+     *     {@link DistributedOptimizerBuilder#localParameters}, whose state is this rank's own. Nothing has been sent then
      */
     public int join(JoinDivisor divisor) {
+        rules.requireNoOwnerToJoin(owner);
+        return join(divisor, this);
+    }
+
+    /** @param whole this optimizer, or one around it with more state */
+    int join(JoinDivisor divisor, Optimizer whole) {
+        rules.requireSharedState("join(...)", local);
         int last = set.join(divisor);
         broadcastParameters(last);
-        broadcastOptimizerState(last);
+        broadcastOptimizerState(last, whole);
         buffers.takeFrom(last);
         return last;
     }
@@ -437,6 +477,8 @@ public final class DistributedOptimizer implements Optimizer {
     /**
      * Overwrites the optimizer state of every rank (momentum and other buffers, counters, learning rate) with the
      * root's. Of a {@link ShardedOptimizer} it first brings the whole state to the root, if the root does not have it.
+     *
+     * @throws HvdException with {@link DistributedOptimizerBuilder#localParameters}, whose state is each rank's own
      */
     public void broadcastOptimizerState(int root) {
         broadcastOptimizerState(root, this);
@@ -444,6 +486,7 @@ public final class DistributedOptimizer implements Optimizer {
 
     /** @param whole this optimizer, or one around it with more state */
     void broadcastOptimizerState(int root, Optimizer whole) {
+        rules.requireSharedState("broadcastOptimizerState(...)", local);
         if (inner instanceof ShardedOptimizer sharded) {
             sharded.consolidateIfNeeded(root);
         }
@@ -492,5 +535,21 @@ public final class DistributedOptimizer implements Optimizer {
         startOver();
         inner.loadState(state);
         exchange.stateLoaded();
+    }
+
+    /**
+     * Waits for gradients that are being averaged, and gives back what their exchange keeps, for programs that make one optimizer
+     * after another in one context. Parameters, gradients and state stay as they are; a step or {@link #synchronize()} is refused from
+     * now on. Every rank calls it after the same step. The optimizer's number is not given to another one.
+     */
+    @Override
+    public void close() {
+        if (!closed) {
+            closed = true;
+            exchange.close();
+            startOver();
+            settingsCheck.startOver();
+            vote.close();
+        }
     }
 }

@@ -192,7 +192,8 @@ public final class DistributedOptimizerBuilder {
     /**
      * Sets a prefix of the gradients' names, which keeps the gradients of several optimizers apart. By default the prefix of
      * a process set's first optimizer is {@code gradient}, and further ones get a number; all ranks build them in one order,
-     * which they compare in the first step.
+     * which they compare in the first step. Optimizers whose parameters have the same names need a prefix each, unless their first
+     * backward comes in one order on all ranks.
      */
     public DistributedOptimizerBuilder scope(String prefix) {
         this.scopeName = Objects.requireNonNull(prefix, "scope");
@@ -201,15 +202,20 @@ public final class DistributedOptimizerBuilder {
 
     /**
      * Names parameters that every rank keeps to itself, such as its part of an embedding: their gradients are not averaged,
-     * and their values are neither broadcast nor compared. Their shapes may differ between the ranks, if no optimizer state is
-     * broadcast. Their gradients are multiplied by 1/size, this rank's part of the average; see {@link #scaleLocalGradients}.
+     * and their values are neither broadcast nor compared. Their names, number and shapes may differ between the ranks. The
+     * optimizer's state is each rank's own then, so {@code broadcastOptimizerState} and {@code join} of the optimizer are refused.
+     * Their gradients are multiplied by 1/size, this rank's part of the average; see {@link #scaleLocalGradients}.
      */
     public DistributedOptimizerBuilder localParameters(Collection<String> names) {
         this.local = new LocalParameters(Set.copyOf(names), local == LocalParameters.NONE || local.scaled());
         return this;
     }
 
-    /** Sets whether the gradients of {@link #localParameters} are multiplied by this rank's part of the average. */
+    /**
+     * Sets whether the gradients of {@link #localParameters} are multiplied by this rank's part of the average; the default is that
+     * they are. The factor is 1/size with {@link ReduceOp#SUM} too, as in Horovod; say {@code false} there if local gradients are
+     * to be as large as the sums.
+     */
     public DistributedOptimizerBuilder scaleLocalGradients(boolean scale) {
         this.local = new LocalParameters(local.names(), scale);
         return this;
@@ -259,7 +265,8 @@ public final class DistributedOptimizerBuilder {
 
     /**
      * Scales the averaged gradients down before each step if the norm of all of them together is larger, as torch's {@code
-     * clip_grad_norm_}. It takes one allreduce of 40 bytes per step, in which the ranks agree on the norm. With ADASUM, which averages none,
+     * clip_grad_norm_}. It takes one allreduce of 48 bytes per step, in which the ranks agree on the norm; of {@link #localParameters} it
+     * contains the gradients of all ranks. With ADASUM, which averages none,
      * each rank scales its own. {@link DistributedOptimizer#lastGradientNorm} is the norm before.
      */
     public DistributedOptimizerBuilder clipGradientNorm(double max) {
@@ -274,6 +281,15 @@ public final class DistributedOptimizerBuilder {
     public DistributedOptimizerBuilder clipGradientValue(double max) {
         this.clip = clip.withValue(max);
         return this;
+    }
+
+    /** What the names of the optimizer's collectives begin with; from {@link #build} on. */
+    String prefix() {
+        return scope;
+    }
+
+    LocalParameters local() {
+        return local;
     }
 
     GradientClip clip() {
@@ -315,6 +331,7 @@ public final class DistributedOptimizerBuilder {
             return null;
         }
         OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction, reducer);
+        OptimizerCheck.requireNoGroupingWithAdasum(numGroups, groups, bucketBytes, alwaysFp32 != null);
         OptimizerCheck.requireShared(local, "ADASUM combines how far all parameters have moved");
         return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
     }
@@ -327,7 +344,8 @@ public final class DistributedOptimizerBuilder {
     }
 
     SettingsCheck settingsCheck(ProcessSet ranks) {
-        SettingsCheck check = new SettingsCheck(ranks, inner, numbered, settings());
+        List<String> shared = sharedNames();
+        SettingsCheck check = new SettingsCheck(ranks, inner, numbered, shared, settings(shared));
         boolean stepsAlone = exchangesNothing(ranks) && (op != ReduceOp.ADASUM || !ranks.included());
         if (stepsAlone) {
             check.skip();
@@ -338,8 +356,13 @@ public final class DistributedOptimizerBuilder {
     }
 
     /** What must not differ between the ranks, besides the optimizer's own settings. */
-    private Map<String, String> settings() {
+    private Map<String, String> settings(List<String> shared) {
         Map<String, String> all = new TreeMap<>();
+        all.put(
+                "parameters that are not local",
+                shared.size() + " with names of checksum " + Long.toHexString(OptimizerScope.hash(shared)));
+        all.put("local gradients", local == LocalParameters.NONE || local.scaled() ? "scaled" : "not scaled");
+        all.put("sparse gradients", sparse().toString());
         all.put("average over", weighted ? "samples" : "ranks");
         all.putAll(clip.settings());
         if (rangeControl != null) {
@@ -352,6 +375,16 @@ public final class DistributedOptimizerBuilder {
             all.put("reducer", reducer.settings());
         }
         return all;
+    }
+
+    private List<String> sharedNames() {
+        return local.shared(OptimizerCheck.named(inner.parameters())).stream()
+                .map(Parameter::name)
+                .toList();
+    }
+
+    private Set<String> sparse() {
+        return new TreeSet<>(inner instanceof GradientSource source ? source.sparse() : Set.of());
     }
 
     /** Null where nothing is compressed. */
@@ -375,7 +408,7 @@ public final class DistributedOptimizerBuilder {
                 check,
                 weights(ranks, parameters),
                 local,
-                new UnusedParameters(ranks, scope, parameters),
+                new UnusedParameters(ranks, scope, local.shared(parameters)),
                 exchangesNothing(ranks));
     }
 
@@ -391,7 +424,7 @@ public final class DistributedOptimizerBuilder {
     }
 
     private Set<String> outsideOfBuckets() {
-        Set<String> outside = new HashSet<>(inner instanceof GradientSource source ? source.sparse() : Set.of());
+        Set<String> outside = new HashSet<>(sparse());
         OptimizerCheck.requireDistinct(local.names(), outside);
         outside.addAll(local.names());
         return outside;

@@ -1,5 +1,6 @@
 package io.hvd.optimizer;
 
+import io.hvd.AllreduceOptions;
 import io.hvd.ProcessSet;
 import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.error.ErrorId;
@@ -10,6 +11,7 @@ import io.hvd.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -21,6 +23,9 @@ import java.util.stream.Stream;
  * Compares the replicas every so many steps, because ranks whose parameters drift apart train on
  * without any other sign of it. Eight bytes per rank travel; only where they differ do the ranks look
  * for the parameter.
+ *
+ * <p>Each rank adds its numbers to zeros in a place of its own, because an allgather is refused while a rank has joined; in a
+ * sum, such a rank leaves its place empty, and the others compare without it.
  */
 final class DivergenceGuard {
     private static final int STAGE_BYTES = 1 << 16;
@@ -99,6 +104,7 @@ final class DivergenceGuard {
         for (long hash : hashes) {
             all = 31 * all + hash;
         }
+        all = notZero(all);
         if (allEqual(gathered("hash", all))) {
             lastEqual = steps;
         } else {
@@ -112,29 +118,34 @@ final class DivergenceGuard {
         return checkNanos;
     }
 
+    /** The numbers of all ranks, one rank after the other; zeros of a rank that has joined. */
     private long[] gathered(String what, long... mine) {
-        return (long[])
-                set.allgather(scope + "divergence." + what, Tensor.of(mine)).toArray();
+        long[] all = new long[mine.length * set.size()];
+        System.arraycopy(mine, 0, all, mine.length * set.rank(), mine.length);
+        set.allreduceInPlace(scope + "divergence." + what, Tensor.of(all), AllreduceOptions.sum());
+        return all;
     }
 
     private static boolean allEqual(long[] hashes) {
-        for (long hash : hashes) {
-            if (hash != hashes[0]) {
-                return false;
-            }
-        }
-        return true;
+        return Arrays.stream(hashes).filter(hash -> hash != 0).distinct().count() <= 1;
     }
 
-    /** @param hashes of all parameters of the first rank, then of the second, and so on */
+    /** Zero stands for a rank that has joined. */
+    private static long notZero(long hash) {
+        return hash == 0 ? 1 : hash;
+    }
+
+    /** @param hashes of all parameters of the first rank, then of the second, and so on; zeros of a rank that has joined */
     private HvdException diverged(long[] hashes) {
         int count = parameters.size();
         for (int i = 0; i < count; i++) {
             Map<Long, TreeSet<Integer>> ranksByHash = new TreeMap<>();
             for (int rank = 0; rank < set.size(); rank++) {
-                ranksByHash
-                        .computeIfAbsent(hashes[rank * count + i], hash -> new TreeSet<>())
-                        .add(set.ranks().get(rank));
+                if (hashes[rank * count + i] != 0) {
+                    ranksByHash
+                            .computeIfAbsent(hashes[rank * count + i], hash -> new TreeSet<>())
+                            .add(set.ranks().get(rank));
+                }
             }
             if (ranksByHash.size() > 1) {
                 return new HvdException(
@@ -167,6 +178,9 @@ final class DivergenceGuard {
         long[] fingerprints = onGpus.of(memories);
         for (int i = 0; i < fingerprints.length; i++) {
             hashes[places.get(i)] = fingerprints[i];
+        }
+        for (int i = 0; i < hashes.length; i++) {
+            hashes[i] = notZero(hashes[i]);
         }
         return hashes;
     }

@@ -128,8 +128,7 @@ public final class GradScaler {
         optimizer.synchronizeOnce();
         GradientArithmetic gradients = optimizer.gradients();
         int first = gradients.multiplyGradients(1 / (double) scale);
-        OverflowVote.Verdict verdict =
-                optimizer.vote().agree(first >= 0, scale, withNorm ? gradients.gradientNorm() : 0);
+        OverflowVote.Verdict verdict = optimizer.agree(first >= 0, scale, withNorm);
         if (verdict.overflow()) {
             LOG.debug(
                     "the gradients of a loss times {} are not finite, the first in {}",
@@ -231,6 +230,18 @@ public final class GradScaler {
                 scale = more;
             }
         }
+    }
+
+    /** What the ranks compare in the first step, in words. */
+    Map<String, String> comparedSettings() {
+        Map<String, String> settings = new TreeMap<>();
+        settings.put("loss scaler", enabled ? "enabled" : "disabled");
+        if (enabled) {
+            settings.put("growth factor of the loss scale", String.valueOf(growthFactor));
+            settings.put("backoff factor of the loss scale", String.valueOf(backoffFactor));
+            settings.put("growth interval of the loss scale", String.valueOf(growthInterval));
+        }
+        return settings;
     }
 
     /** The state by torch's names; empty if disabled. Every rank has the same. */

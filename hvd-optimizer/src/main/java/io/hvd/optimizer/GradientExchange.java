@@ -183,6 +183,16 @@ final class GradientExchange implements GradientSource.Listener {
         }
     }
 
+    /** Waits for what is in flight and gives back what is prepared. From now on backward passes exchange nothing. */
+    synchronized void close() {
+        keepsLocal = true;
+        prepared.forEach(BucketReduction::close);
+        prepared.clear();
+        if (weights != null) {
+            weights.close();
+        }
+    }
+
     /** The optimizer has taken over another state. */
     void stateLoaded() {
         reduction.stateLoaded();
@@ -293,8 +303,11 @@ final class GradientExchange implements GradientSource.Listener {
     }
 
     private List<Integer> unreached() {
-        return IntStream.range(0, passes.length)
-                .filter(parameter -> buckets.contain(parameter) && passes[parameter] == 0)
+        int[] shared = IntStream.range(0, passes.length)
+                .filter(parameter -> !local.contains(parameters.get(parameter)))
+                .toArray();
+        return IntStream.range(0, shared.length)
+                .filter(place -> buckets.contain(shared[place]) && passes[shared[place]] == 0)
                 .boxed()
                 .toList();
     }

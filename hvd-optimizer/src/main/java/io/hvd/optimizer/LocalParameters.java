@@ -26,6 +26,33 @@ record LocalParameters(Set<String> names, boolean scaled) {
                 : parameters.stream().filter(each -> !contains(each)).toList();
     }
 
+    /** @param arithmetic of all parameters' gradients */
+    Norms norms(List<Parameter> parameters, GradientArithmetic arithmetic) {
+        return names.isEmpty()
+                ? new Norms(arithmetic, null)
+                : new Norms(
+                        new HostGradients(shared(parameters)),
+                        new HostGradients(
+                                parameters.stream().filter(this::contains).toList()));
+    }
+
+    /**
+     * The norms of a rank's gradients.
+     *
+     * @param all the gradients that all ranks have in common
+     * @param own those of this rank's local parameters; null if there are none
+     */
+    record Norms(GradientArithmetic all, GradientArithmetic own) {
+        double shared() {
+            return all.gradientNorm();
+        }
+
+        double localSquares() {
+            double norm = own == null ? 0 : own.gradientNorm();
+            return norm * norm;
+        }
+    }
+
     /** @throws HvdException if there is no parameter of one of the names */
     void requireKnown(List<Parameter> parameters) {
         TreeSet<String> unknown = new TreeSet<>(names);

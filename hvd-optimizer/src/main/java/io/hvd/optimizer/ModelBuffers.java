@@ -57,7 +57,11 @@ final class ModelBuffers {
         if (how == null) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "synchronizeBuffers() on rank " + set.rank() + ": the optimizer was built without"
+                    "synchronizeBuffers() on "
+                            + (set.included()
+                                    ? "rank " + set.ranks().get(set.rank())
+                                    : "a rank outside of " + set.ranks())
+                            + ": the optimizer was built without"
                             + " broadcastBuffers(...), which says whose buffers all ranks get");
         }
         if (set.included() && set.size() > 1) {

@@ -186,6 +186,17 @@ final class OptimizerCheck {
         }
     }
 
+    /** With ADASUM no gradients are grouped or compressed. */
+    static void requireNoGroupingWithAdasum(
+            int numGroups, List<List<String>> groups, long bucketBytes, boolean someAlwaysFp32) {
+        if (numGroups > 0 || !groups.isEmpty() || bucketBytes > 0 || someAlwaysFp32) {
+            throw misuse(
+                    "ADASUM combines how far the parameters have moved, each for itself, and no gradient travels: found"
+                            + " numGroups " + numGroups + ", " + groups.size() + " groups, bucketBytes " + bucketBytes
+                            + (someAlwaysFp32 ? " and allreduceAlwaysFp32" : "") + ", expected none of them");
+        }
+    }
+
     static void requireShare(String optimizer, String name, double value) {
         require(value >= 0 && value < 1, optimizer, name, value, "at least 0 and less than 1");
     }

@@ -11,7 +11,7 @@ import java.util.zip.CRC32C;
  *
  * <p>Ranks that build optimizers in different orders would number them differently, and then wait for each other's gradients
  * for ever. So the ranks compare the numbers before they wait for the first gradients, under a name that they have in common
- * all the same: that of the parameters' names.
+ * all the same: that of one parameter which all ranks share.
  */
 record OptimizerScope(String prefix, boolean isNumbered) {
     static final String SETTING = "scope";
@@ -30,15 +30,25 @@ record OptimizerScope(String prefix, boolean isNumbered) {
 
     /**
      * Where the ranks meet to compare the settings of their optimizers. With numbers, every call counts one more optimizer
-     * with these parameters, since all ranks last joined.
+     * that meets there, since all ranks last joined. The place is the least hash of a name: ranks that share almost the same
+     * parameters meet there too, and learn that these differ.
+     *
+     * @param parameters names of those that all ranks have in common
      */
     String meetingPlace(ProcessSet set, List<String> parameters) {
         if (!isNumbered) {
             return prefix + "optimizer.settings.";
         }
-        CRC32C hash = new CRC32C();
-        parameters.forEach(name -> hash.update((name + '\n').getBytes(StandardCharsets.UTF_8)));
-        String place = "optimizer.settings." + Long.toHexString(hash.getValue());
+        long least =
+                parameters.stream().mapToLong(name -> hash(List.of(name))).min().orElse(0);
+        String place = "optimizer.settings." + Long.toHexString(least);
         return place + "." + set.numberOf(place + " after join " + set.joins()) + ".";
+    }
+
+    /** Equal names in any order have one hash. */
+    static long hash(List<String> names) {
+        CRC32C hash = new CRC32C();
+        names.stream().sorted().forEach(name -> hash.update((name + '\n').getBytes(StandardCharsets.UTF_8)));
+        return hash.getValue();
     }
 }

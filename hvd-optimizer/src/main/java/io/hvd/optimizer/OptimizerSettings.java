@@ -24,7 +24,24 @@ final class OptimizerSettings {
                     + " none on some ranks only, or give each a name of its own by scope(...). These gradients cannot be"
                     + " sent again";
 
+    /** What the name of a setting of the exchange begins with; that of the optimizer itself has none. */
+    private static final String OF_EXCHANGE = " ";
+
     private OptimizerSettings() {}
+
+    /** Marks settings as those by which the ranks exchange gradients. */
+    static Map<String, String> ofExchange(Map<String, String> settings) {
+        Map<String, String> marked = new TreeMap<>();
+        settings.forEach((name, value) -> marked.put(OF_EXCHANGE + name, value));
+        return marked;
+    }
+
+    /** Whether the ranks might wait for each other for ever; the answer is the same on all ranks. */
+    static boolean differInExchange(Map<Integer, Map<String, String>> byRank) {
+        return byRank.values().stream()
+                .flatMap(settings -> settings.keySet().stream())
+                .anyMatch(name -> name.startsWith(OF_EXCHANGE) && differIn(name, byRank));
+    }
 
     static byte[] encode(Map<String, String> settings) {
         return new TreeMap<>(settings)
@@ -47,7 +64,7 @@ final class OptimizerSettings {
         return settings;
     }
 
-    static boolean differIn(String name, Map<Integer, Map<String, String>> byRank) {
+    private static boolean differIn(String name, Map<Integer, Map<String, String>> byRank) {
         return ranksByValue(name, byRank).size() > 1;
     }
 
@@ -59,7 +76,7 @@ final class OptimizerSettings {
                 "before the first step the ranks' optimizers differ, and no parameter has been changed: "
                         + differences.stream().limit(MOST_DIFFERENCES).collect(Collectors.joining("; "))
                         + (more > 0 ? "; and " + more + " more" : "")
-                        + (differIn(OptimizerScope.SETTING, byRank) ? OTHER_SCOPE : OTHER_OPTIMIZER));
+                        + (differIn(OF_EXCHANGE + OptimizerScope.SETTING, byRank) ? OTHER_SCOPE : OTHER_OPTIMIZER));
     }
 
     /** The kind comes first; if it differs, the options that only one kind has say nothing new. */
@@ -71,7 +88,7 @@ final class OptimizerSettings {
             Map<String, TreeSet<Integer>> ranks = ranksByValue(name, byRank);
             boolean isNews = differences.isEmpty() || !haveSeveralKinds(byRank) || !ranks.containsKey(ABSENT);
             if (ranks.size() > 1 && isNews) {
-                differences.add("\"" + name + "\" is " + words(ranks));
+                differences.add("\"" + name.strip() + "\" is " + words(ranks));
             }
         }
         return differences;

@@ -24,7 +24,8 @@ final class OverflowVote {
     private static final int SCALES = 2;
     private static final int SQUARES = 3;
     private static final int NORMS = 4;
-    private static final int COUNT = 5;
+    private static final int LOCAL_SQUARES = 5;
+    private static final int COUNT = 6;
     /** Equal numbers come out equal to about 2^-50. */
     private static final double ROUNDING = 1e-12;
 
@@ -49,7 +50,8 @@ final class OverflowVote {
 
     /**
      * @param overflow whether any rank has found a number that is not finite
-     * @param norm the mean of the ranks' norms, which only differ by rounding; of own gradients this rank's norm
+     * @param norm of the gradients that the ranks have in common, the mean of what they have found, which only differs by rounding,
+     *     and of the local gradients of all ranks; of own gradients this rank's norm
      */
     record Verdict(boolean overflow, double norm) {}
 
@@ -57,25 +59,32 @@ final class OverflowVote {
      * Every rank comes here in the same step.
      *
      * @param scale by which this rank has multiplied its losses
-     * @param norm of this rank's gradients; any number where nothing is clipped
+     * @param norm of the gradients that the ranks have in common; any number where nothing is clipped
+     * @param localSquares the sum of the squares of this rank's local gradients
      * @throws HvdException on all ranks, if the scales differ
      */
-    Verdict agree(boolean overflow, double scale, double norm) {
+    Verdict agree(boolean overflow, double scale, double norm, double localSquares) {
         if (!set.included() || set.size() == 1) {
-            return new Verdict(overflow, norm);
+            return new Verdict(overflow, together(norm, localSquares));
         }
         numbers[OVERFLOWS] = overflow ? 1 : 0;
         numbers[RANKS] = 1; // and 0 of a rank that has joined
         numbers[SCALES] = scale;
         numbers[SQUARES] = scale * scale;
         numbers[NORMS] = norm;
+        numbers[LOCAL_SQUARES] = localSquares;
         exchange();
         // By Cauchy and Schwarz, n times the sum of squares is the square of the sum only if all are equal.
         double squareOfSum = numbers[SCALES] * numbers[SCALES];
         if (numbers[RANKS] * numbers[SQUARES] - squareOfSum > ROUNDING * squareOfSum) {
             throw differing(scale);
         }
-        return new Verdict(numbers[OVERFLOWS] > 0, ownGradients ? norm : numbers[NORMS] / numbers[RANKS]);
+        double mean = numbers[NORMS] / numbers[RANKS];
+        return new Verdict(numbers[OVERFLOWS] > 0, ownGradients ? norm : together(mean, numbers[LOCAL_SQUARES]));
+    }
+
+    private static double together(double norm, double squares) {
+        return squares == 0 ? norm : Math.sqrt(norm * norm + squares);
     }
 
     private void exchange() {
@@ -85,6 +94,13 @@ final class OverflowVote {
         }
         allreduce.start();
         allreduce.await();
+    }
+
+    /** Gives back what is prepared. */
+    void close() {
+        if (allreduce != null) {
+            allreduce.close();
+        }
     }
 
     private HvdException differing(double scale) {

@@ -6,8 +6,10 @@ import io.hvd.ProcessSet;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Tensor;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 import java.util.zip.CRC32C;
@@ -30,6 +32,10 @@ final class SettingsCheck {
     private final OptimizerScope scope;
     /** What is compared besides the optimizer's own settings. */
     private final Map<String, String> more;
+    /** The parameters that all ranks have in common. */
+    private final List<String> shared;
+    /** What a wrapper adds. */
+    private Supplier<Map<String, String>> wrapper = Map::of;
     /** The number of joins when the optimizer was made. */
     private final int joins;
 
@@ -50,17 +56,25 @@ final class SettingsCheck {
 
     /**
      * @param scope keeps the checks of several optimizers apart
+     * @param shared names of the parameters that all ranks have in common
      * @param more what is compared besides the optimizer's own settings
      */
-    SettingsCheck(ProcessSet set, Optimizer optimizer, OptimizerScope scope, Map<String, String> more) {
+    SettingsCheck(
+            ProcessSet set, Optimizer optimizer, OptimizerScope scope, List<String> shared, Map<String, String> more) {
         this.set = set;
         this.optimizer = optimizer;
         this.scope = scope;
+        this.shared = List.copyOf(shared);
         this.more = new TreeMap<>(more);
         this.more.put(
                 OptimizerScope.SETTING,
                 scope.prefix().substring(0, scope.prefix().length() - 1));
         this.joins = set.joins();
+    }
+
+    /** @param settings of a class around the optimizer, asked for when they are sent */
+    void compareToo(Supplier<Map<String, String>> settings) {
+        wrapper = settings;
     }
 
     /** Has nothing compared from now on. */
@@ -89,10 +103,10 @@ final class SettingsCheck {
 
     private void send() {
         Map<String, String> settings = new TreeMap<>(skipsOptimizer ? Map.of() : optimizer.settings());
-        settings.putAll(more);
+        more.putAll(wrapper.get());
+        settings.putAll(OptimizerSettings.ofExchange(more));
         mine = OptimizerSettings.encode(settings);
-        place = scope.meetingPlace(
-                set, optimizer.parameters().stream().map(Parameter::name).toList());
+        place = scope.meetingPlace(set, shared);
         numbers = new long[NUMBERS * set.size()];
         numbers[NUMBERS * set.rank()] = hash(mine);
         numbers[NUMBERS * set.rank() + 1] = mine.length;
@@ -114,7 +128,7 @@ final class SettingsCheck {
         if (!allEqual()) {
             Map<Integer, Map<String, String>> texts = texts();
             differing = OptimizerSettings.differing(texts);
-            if (more.keySet().stream().anyMatch(setting -> OptimizerSettings.differIn(setting, texts))) {
+            if (OptimizerSettings.differInExchange(texts)) {
                 throw differing;
             }
         }

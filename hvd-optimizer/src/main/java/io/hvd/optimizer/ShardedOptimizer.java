@@ -34,6 +34,8 @@ public class ShardedOptimizer implements Optimizer {
     private byte[] whole;
 
     private boolean fresh = true;
+    /** What the names of its collectives begin with. */
+    private String scope = "";
 
     private ShardedOptimizer(ProcessSet set, ShardedState state) {
         this.set = set;
@@ -84,6 +86,11 @@ public class ShardedOptimizer implements Optimizer {
         return owners;
     }
 
+    /** Keeps the collectives of several optimizers apart. @param prefix what their names begin with */
+    final void scope(String prefix) {
+        scope = prefix;
+    }
+
     /** What steps this rank's share, and may have an arithmetic of its own for all gradients. */
     final ShardedState state() {
         return state;
@@ -108,7 +115,7 @@ public class ShardedOptimizer implements Optimizer {
         for (int i = 0; i < owners.length; i++) {
             Parameter parameter = parameters().get(i);
             handles.add(set.broadcastInPlaceAsync(
-                    "sharded." + parameter.name(),
+                    scope + "sharded." + parameter.name(),
                     parameter.value(),
                     set.ranks().get(owners[i])));
         }
@@ -147,7 +154,7 @@ public class ShardedOptimizer implements Optimizer {
         long mine = stateBytes();
         return alone
                 ? new long[] {mine}
-                : (long[]) set.allgather("sharded.state.bytes", Tensor.of(new long[] {mine}))
+                : (long[]) set.allgather(scope + "sharded.state.bytes", Tensor.of(new long[] {mine}))
                         .toArray();
     }
 
@@ -164,9 +171,9 @@ public class ShardedOptimizer implements Optimizer {
             return;
         }
         boolean isRoot = set.ranks().get(set.rank()) == root;
-        long[] lengths = (long[]) set.allgather("sharded.state.lengths", Tensor.of(new long[] {mine.length}))
+        long[] lengths = (long[]) set.allgather(scope + "sharded.state.lengths", Tensor.of(new long[] {mine.length}))
                 .toArray();
-        Tensor all = set.gather("sharded.state", Tensor.ofBytes(mine), root);
+        Tensor all = set.gather(scope + "sharded.state", Tensor.ofBytes(mine), root);
         whole = isRoot ? state.join(cut((byte[]) all.toArray(), lengths)) : null;
     }
 
@@ -174,7 +181,7 @@ public class ShardedOptimizer implements Optimizer {
     final void consolidateIfNeeded(int root) {
         int[] needed = {whole == null && !fresh ? 1 : 0};
         if (!alone) {
-            set.broadcastInPlace("sharded.state.needed", Tensor.of(needed), root);
+            set.broadcastInPlace(scope + "sharded.state.needed", Tensor.of(needed), root);
         }
         if (needed[0] == 1) {
             consolidate(root);
@@ -206,7 +213,7 @@ public class ShardedOptimizer implements Optimizer {
         if (whole == null) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "saveState() on rank " + set.rank() + " of " + set.size()
+                    "saveState() on rank " + set.ranks().get(set.rank()) + " of " + set.size()
                             + ": this rank has its share of the state,"
                             + " " + stateBytes()
                             + " bytes, and not the whole. Call consolidate(root) on all ranks first,"

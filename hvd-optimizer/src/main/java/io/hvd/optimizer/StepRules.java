@@ -4,6 +4,7 @@ import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.List;
+import java.util.TreeSet;
 
 /** Refuses the calls of a {@link DistributedOptimizer} that come at a time at which gradients would be lost or used twice. */
 final class StepRules {
@@ -30,11 +31,20 @@ final class StepRules {
     }
 
     private String onThisRank() {
-        return "on rank " + set.rank() + " of " + set.size();
+        return set.included()
+                ? "on rank " + set.ranks().get(set.rank()) + " of " + set.size()
+                : "on a rank outside of the process set of ranks " + set.ranks();
     }
 
     private List<String> someInFlight() {
         return exchange.inFlight().stream().limit(3).toList();
+    }
+
+    void requireOpen(boolean closed) {
+        if (closed) {
+            throw misuse(inWords() + ", " + onThisRank()
+                    + ", after close(), which has given back what steps need: build" + " another DistributedOptimizer");
+        }
     }
 
     void requireOutsideOfNoSync() {
@@ -49,6 +59,25 @@ final class StepRules {
         if (owner != null) {
             throw misuse("step() of the DistributedOptimizer inside of an " + owner + ", for " + inWords()
                     + ": its gradients still contain the loss scale. Call " + owner + ".step()");
+        }
+    }
+
+    /** @param owner the class whose state contains more than the optimizer's; null if there is none */
+    void requireNoOwnerToJoin(String owner) {
+        if (owner != null) {
+            throw misuse("join(...) of the DistributedOptimizer inside of an " + owner + ", for " + inWords()
+                    + ": the ranks' loss scales would differ after it. Call " + owner + ".join(divisor)");
+        }
+    }
+
+    /** The state of a local parameter is this rank's own, and another rank's may have another shape. */
+    void requireSharedState(String call, LocalParameters local) {
+        if (!local.names().isEmpty()) {
+            throw misuse(
+                    call + " of " + inWords() + ", " + onThisRank() + ": the optimizer's state contains that of the"
+                            + " localParameters(...) " + new TreeSet<>(local.names())
+                            + ", which is this rank's own and would be overwritten. Save and load the state on each rank;"
+                            + " broadcastParameters(root) gives all ranks the other parameters");
         }
     }
 
@@ -81,14 +110,17 @@ final class StepRules {
     }
 
     void requireNoSyncBeforeExchange() {
-        String call = "noSync() of " + inWords() + ", " + onThisRank() + ", ";
         if (exchange.isLocal()) {
-            throw misuse(call + "inside another noSync()");
+            throw misuse(noSyncInWords() + "inside another noSync()");
         }
         if (!exchange.inFlight().isEmpty()) {
-            throw misuse(call + "while gradients of " + someInFlight()
+            throw misuse(noSyncInWords() + "while gradients of " + someInFlight()
                     + " are being averaged: the passes inside of it come before the one outside, then comes step()");
         }
+    }
+
+    private String noSyncInWords() {
+        return "noSync() of " + inWords() + ", " + onThisRank() + ", ";
     }
 
     void requireNothingInFlight() {

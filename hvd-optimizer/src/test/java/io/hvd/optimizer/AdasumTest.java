@@ -18,6 +18,7 @@ import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.function.UnaryOperator;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -325,6 +326,25 @@ class AdasumTest {
                             .build())
                     .isInstanceOf(HvdException.class)
                     .hasMessageContainingAll("ADASUM", "ShardedOptimizer");
+            return null;
+        });
+    }
+
+    @Test
+    void settingsOfGradientsThatTravelAreRefused() {
+        Hvd.spawn(2, hvd -> {
+            List<UnaryOperator<DistributedOptimizerBuilder>> settings = List.of(
+                    builder -> builder.numGroups(1),
+                    builder -> builder.groups(List.of(List.of("w"))),
+                    builder -> builder.bucketBytes(64),
+                    builder -> builder.allreduceAlwaysFp32(parameter -> true));
+            for (UnaryOperator<DistributedOptimizerBuilder> setting : settings) {
+                DistributedOptimizerBuilder builder = DistributedOptimizer.wrap(
+                                new Sgd(new ArrayParameters().add("w", new float[1], new float[1]), 1))
+                        .op(ReduceOp.ADASUM);
+                assertThatThrownBy(() -> setting.apply(builder).build())
+                        .hasMessageContainingAll("HVD-401", "ADASUM", "numGroups", "groups", "bucketBytes");
+            }
             return null;
         });
     }

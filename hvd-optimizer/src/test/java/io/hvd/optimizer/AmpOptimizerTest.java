@@ -7,9 +7,12 @@ import static org.assertj.core.api.Assertions.within;
 import io.hvd.Hvd;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.BiFunction;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -259,5 +262,72 @@ class AmpOptimizerTest {
                 .isInstanceOf(HvdException.class)
                 .hasMessageContaining(ErrorId.OPTIMIZER_MISUSE.code())
                 .hasMessageContainingAll(facts);
+    }
+
+    /** Rank 1 has no more data after its first step; rank 0 goes on, and its scale is halved. */
+    @Test
+    void joinGivesAllRanksTheScalersStateToo() {
+        Hvd.spawn(2, hvd -> {
+            AmpOptimizerTest mine = new AmpOptimizerTest();
+            AmpOptimizer amp = mine.amp().build();
+            double[] ofRank = hvd.rank() == 1 ? new double[] {1} : new double[] {1, Double.NaN, 2, 2};
+            for (double value : ofRank) {
+                amp.zeroGradients();
+                mine.backward(amp, value, value);
+                amp.step();
+            }
+            assertThat(amp.join(JoinDivisor.ACTIVE)).isZero();
+
+            assertThat(amp.scaler().stateDict()).containsEntry("scale", 32768.0).containsEntry("_growth_tracker", 2.0);
+            amp.zeroGradients();
+            mine.backward(amp, 1, 1);
+            amp.step();
+            assertThat(amp.stepped()).isTrue();
+            assertThat((float[])
+                            hvd.allgather("weights", Tensor.of(mine.weight)).toArray())
+                    .containsExactly(mine.weight[0], mine.weight[0], mine.weight[0], mine.weight[0]);
+            return null;
+        });
+    }
+
+    @Test
+    void theOptimizerInsideCannotJoinByItself() {
+        Hvd.spawn(2, hvd -> {
+            DistributedOptimizer inside = distributed().build();
+            AmpOptimizer amp = AmpOptimizer.wrap(inside).build();
+            assertMisuse(() -> inside.join(JoinDivisor.ACTIVE), "join(...)", "Call AmpOptimizer.join(divisor)");
+            amp.join(JoinDivisor.ACTIVE);
+            return null;
+        });
+    }
+
+    @Test
+    void limitsAndScalersThatDifferBetweenTheRanksAreRefusedInTheFirstStep() {
+        assertRefused(
+                (amp, rank) -> rank == 0 ? amp.clipGradientNorm(1) : amp,
+                "\"clipped norm of unscaled gradients\" is 1.0 on ranks [0] and absent on ranks [1]");
+        assertRefused(
+                (amp, rank) -> amp.scaler(
+                        GradScaler.builder().growthInterval(10 + rank).build()),
+                "\"growth interval of the loss scale\" is 10 on ranks [0] and 11 on ranks [1]");
+        assertRefused(
+                (amp, rank) -> rank == 0 ? amp : amp.scaler(GradScaler.disabled()),
+                "\"loss scaler\" is disabled on ranks [1] and enabled on ranks [0]");
+    }
+
+    private static void assertRefused(
+            BiFunction<AmpOptimizer.Builder, Integer, AmpOptimizer.Builder> settings, String fact) {
+        for (ReduceOp op : new ReduceOp[] {ReduceOp.AVERAGE, ReduceOp.ADASUM}) {
+            Hvd.spawn(2, hvd -> {
+                AmpOptimizerTest mine = new AmpOptimizerTest();
+                AmpOptimizer.Builder builder =
+                        AmpOptimizer.wrap(mine.distributed().op(op).build());
+                AmpOptimizer amp = settings.apply(builder, hvd.rank()).build();
+                mine.backward(amp, 1, 1);
+                assertThatThrownBy(amp::step).hasMessageContainingAll(ErrorId.DIVERGED.code(), fact);
+                assertThat(mine.weight).containsExactly(1, 1);
+                return null;
+            });
+        }
     }
 }

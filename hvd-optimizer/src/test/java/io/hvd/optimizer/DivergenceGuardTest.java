@@ -165,4 +165,29 @@ class DivergenceGuardTest {
             return null;
         });
     }
+
+    /** An allgather is refused while a rank has joined, and the guard is on by default. */
+    @Test
+    void theOthersCompareWhileARankHasJoined() {
+        Hvd.spawn(3, hvd -> {
+            double[] second = {1, 2};
+            DivergenceGuard guard = new DivergenceGuard(hvd, parameters(new float[3], second), 2, "");
+            guard.stepped();
+            guard.stepped();
+            if (hvd.rank() != 1) {
+                for (int step = 0; step < 4; step++) {
+                    second[0]++;
+                    guard.stepped();
+                }
+                second[1] = hvd.rank();
+                guard.stepped();
+                assertThat(catchThrowableOfType(HvdException.class, guard::stepped))
+                        .hasMessageContainingAll("after step 8", "\"second\", in groups of ranks", "[0]", "[2]")
+                        .hasMessageContaining("equal after step 6.")
+                        .hasMessageNotContaining("[1]");
+            }
+            hvd.join();
+            return null;
+        });
+    }
 }

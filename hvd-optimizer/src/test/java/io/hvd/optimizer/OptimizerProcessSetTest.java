@@ -156,4 +156,26 @@ class OptimizerProcessSetTest {
             return null;
         });
     }
+
+    /** The second rank of the set is rank 2 of the job, and a rank outside of the set has no number in it. */
+    @Test
+    void gradientsAreKeptLocalOnEveryRankAndMessagesNameTheRankOfTheJob() {
+        InitOptions pair = InitOptions.standard().withProcessSets(List.of(List.of(1, 2)));
+        Hvd.spawn(3, pair, hvd -> {
+            float[] gradient = {hvd.rank()};
+            DistributedOptimizer optimizer =
+                    wrap(gradient).processSet(hvd.processSet(1)).build();
+            String here =
+                    hvd.rank() == 0 ? "on a rank outside of the process set of ranks [1, 2]" : "on rank " + hvd.rank();
+            try (var local = optimizer.noSync()) {
+                assertThatThrownBy(optimizer::noSync).hasMessageContainingAll("HVD-401", here, "inside another");
+                assertThatThrownBy(optimizer::step).hasMessageContainingAll("HVD-401", here, "inside noSync()");
+            }
+            assertThatThrownBy(optimizer::synchronizeBuffers)
+                    .hasMessageContaining(hvd.rank() == 0 ? "outside of [1, 2]" : "on rank " + hvd.rank());
+            optimizer.step();
+            assertThat(gradient).containsExactly(hvd.rank() == 0 ? 0 : 1.5f);
+            return null;
+        });
+    }
 }

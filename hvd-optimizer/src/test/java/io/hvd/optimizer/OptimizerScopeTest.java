@@ -110,4 +110,34 @@ class OptimizerScopeTest {
             return null;
         });
     }
+
+    /** What is in flight ends first, and an optimizer of other shapes may have the names afterwards. */
+    @Test
+    void aClosedOptimizerGivesItsNamesBackAndRefusesSteps() {
+        Hvd.spawn(2, hvd -> {
+            for (int length = 1; length <= 3; length++) {
+                float[] gradient = new float[length];
+                Sgd sgd = new Sgd(new ArrayParameters().add("w", new float[length], gradient), 1);
+                DistributedOptimizer optimizer = DistributedOptimizer.wrap(sgd)
+                        .scope("one after another")
+                        .clipGradientNorm(100)
+                        .weightByBatchSize()
+                        .build();
+                optimizer.batchSize(1);
+                gradient[0] = 2 * hvd.rank();
+                optimizer.step();
+                optimizer.batchSize(1);
+                gradient[0] = 4 * hvd.rank();
+                optimizer.gradientReady("w");
+                optimizer.close();
+                optimizer.close();
+
+                assertThat(gradient[0]).isEqualTo(2);
+                assertThatThrownBy(optimizer::step).hasMessageContainingAll("HVD-401", "Sgd of 1", "after close()");
+                assertThatThrownBy(optimizer::synchronize).hasMessageContaining("after close()");
+                assertThatThrownBy(optimizer::noSync).hasMessageContaining("after close()");
+            }
+            return null;
+        });
+    }
 }

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
@@ -231,6 +232,37 @@ class ShardedOptimizerTest {
             assertThatThrownBy(() -> ShardedOptimizer.ofArrays(hvd, all, share -> new Sgd(all, 0.1)))
                     .isInstanceOf(HvdException.class)
                     .hasMessageContaining("parameters that the function was given");
+            return null;
+        });
+    }
+
+    /** The two networks of a GAN have layers of the same names, and each is stepped by a thread of its own. */
+    @Test
+    void twoShardedOptimizersWithParametersOfTheSameNamesDoNotCollide() {
+        Hvd.spawn(2, hvd -> {
+            List<CompletableFuture<float[]>> both = new ArrayList<>();
+            for (int length : new int[] {3, 50_000}) {
+                float[] value = new float[length];
+                float[] gradient = new float[length];
+                Arrays.fill(gradient, 1);
+                ArrayParameters parameters = new ArrayParameters().add("w", value, gradient);
+                DistributedOptimizer optimizer = DistributedOptimizer.wrap(
+                                ShardedOptimizer.ofArrays(hvd, parameters, share -> new Sgd(share, 1)))
+                        .context(hvd)
+                        .scope("of " + length)
+                        .build();
+                both.add(CompletableFuture.supplyAsync(
+                        () -> {
+                            for (int step = 0; step < 50; step++) {
+                                optimizer.step();
+                            }
+                            return value;
+                        },
+                        work -> new Thread(work).start()));
+            }
+            for (CompletableFuture<float[]> one : both) {
+                assertThat(one.join()).containsOnly(-50);
+            }
             return null;
         });
     }

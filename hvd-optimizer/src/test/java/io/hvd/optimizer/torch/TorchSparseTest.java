@@ -212,4 +212,21 @@ class TorchSparseTest {
             return null;
         });
     }
+
+    /** Otherwise one rank would wait for rows and the other for the whole gradient. */
+    @Test
+    void aSparseGradientOfSomeRanksOnlyIsRefusedInTheFirstStep() {
+        Hvd.spawn(2, hvd -> {
+            Words net = new Words(hvd.rank() == 0);
+            List<String> sparse = hvd.rank() == 0 ? List.of("embedding.weight") : List.of();
+            DistributedOptimizer optimizer = DistributedOptimizer.wrap(
+                            new TorchOptimizer(make(net, false), net.named_parameters(), sparse))
+                    .build();
+            net.loss(0, 3).backward();
+            assertThatThrownBy(optimizer::step)
+                    .hasMessageContainingAll(
+                            "HVD-403", "\"sparse gradients\" is [] on ranks [1] and [embedding.weight] on ranks [0]");
+            return null;
+        });
+    }
 }
