@@ -62,10 +62,10 @@ final class BatchWeights {
         if (count < 0) {
             throw new HvdException(
                     ErrorId.BAD_ARGUMENT,
-                    "batchSize(" + count + ") on rank " + set.rank() + ": expected 0 or more samples");
+                    "batchSize(" + count + ") on rank " + globalRank() + ": expected 0 or more samples");
         }
         if (asked) {
-            throw misuse("batchSize(" + count + ") on rank " + set.rank() + " is call " + (counted + 1)
+            throw misuse("batchSize(" + count + ") on rank " + globalRank() + " is call " + (counted + 1)
                     + " before step(), expected " + passesPerStep
                     + ": it comes once before each backward pass. Call step() in time, or raise backwardPassesPerStep");
         }
@@ -88,6 +88,11 @@ final class BatchWeights {
         measure = count;
     }
 
+    /** Whether this rank has told the others how many samples it has in this step. */
+    boolean isAsked() {
+        return asked;
+    }
+
     /** True after {@link #batch} and before the end of the step. */
     boolean isUnderWay() {
         return batches > 0;
@@ -101,7 +106,7 @@ final class BatchWeights {
     /** @throws HvdException if a gradient of no samples would be added to one of some samples */
     void requireSamples(String parameter) {
         if (latest == 0 && measure > 0) {
-            throw misuse("a backward pass of \"" + parameter + "\" on rank " + set.rank()
+            throw misuse("a backward pass of \"" + parameter + "\" on rank " + globalRank()
                     + " after batchSize(0), expected none: it would change what " + samples
                     + " samples have accumulated before it");
         }
@@ -127,7 +132,7 @@ final class BatchWeights {
     double share() {
         if (Double.isNaN(share)) {
             if (batches == 0) {
-                throw misuse("step() or synchronize() on rank " + set.rank() + " of " + set.size()
+                throw misuse("step() or synchronize() on rank " + globalRank() + " of " + set.ranks()
                         + " without batchSize(n) since the last one: with weightByBatchSize() the order is"
                         + " zeroGradients(), batchSize(n), backward, step(); n is 0 on a rank without samples");
             }
@@ -179,6 +184,10 @@ final class BatchWeights {
         if (allreduce != null) {
             allreduce.close();
         }
+    }
+
+    private int globalRank() {
+        return set.ranks().get(set.rank());
     }
 
     private static HvdException misuse(String how) {

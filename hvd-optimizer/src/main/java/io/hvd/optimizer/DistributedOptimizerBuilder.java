@@ -395,7 +395,12 @@ public final class DistributedOptimizerBuilder {
         OptimizerCheck.requireFloat16(op, compression);
         return exchangesNothing(ranks) || ranks.size() == 1
                 ? null
-                : new WireRange(ranks, parameters, alwaysFp32(), rangeControl, scope);
+                : new WireRange(ranks, parameters, untouchedByRange(), rangeControl, 1 / predivide, scope);
+    }
+
+    private Predicate<Parameter> untouchedByRange() {
+        Set<String> outside = outsideOfBuckets();
+        return alwaysFp32().or(parameter -> outside.contains(parameter.name()));
     }
 
     GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check, WireRange range) {

@@ -4,6 +4,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.function.IntConsumer;
 import java.util.stream.IntStream;
@@ -44,6 +45,10 @@ final class GradientExchange implements GradientSource.Listener {
     private int passesPerStep;
     /** Whether backward passes stay on this rank and are not counted. */
     private boolean keepsLocal;
+    /** By parameter, whether any backward pass of this step has reached it, also one that stays on this rank. */
+    private final BitSet reached = new BitSet();
+    /** Null unless this rank's gradients can never meet those of the others. */
+    private HvdException ended;
 
     /**
      * @param range null without range control
@@ -100,11 +105,38 @@ final class GradientExchange implements GradientSource.Listener {
         steps += started.isEmpty() ? 0 : 1;
         started.clear();
         Arrays.fill(passes, 0);
+        reached.clear();
+        if (range != null && ended == null) {
+            range.undo(); // what has left and not arrived
+        }
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             missing[bucket] = buckets.members(bucket).size();
         }
-        if (weights != null) {
+        if (weights != null && ended == null) {
             weights.startOver();
+        }
+    }
+
+    /** The ranks' settings differ, so that what has been sent off may never come back. */
+    private void requireThatGradientsMeet() {
+        try {
+            settingsCheck.requireThatGradientsMeet();
+        } catch (HvdException e) {
+            if (e.id() == ErrorId.DIVERGED) {
+                ended = e;
+                startOver();
+            }
+            throw e;
+        }
+    }
+
+    private void requireNotEnded() {
+        if (ended != null) {
+            throw new HvdException(
+                    ErrorId.OPTIMIZER_MISUSE,
+                    "this optimizer has ended with its first step, in which the ranks' settings differed: what it has sent"
+                            + " then may still be under way. Build a new one on every rank, with the same settings",
+                    ended);
         }
     }
 
@@ -117,12 +149,16 @@ final class GradientExchange implements GradientSource.Listener {
                             + ") of an optimizer that was built without weightByBatchSize(): every rank's"
                             + " gradients count alike");
         }
+        requireNotEnded();
         weights.batch(samples, !keepsLocal, passesPerStep);
+        if (weights.isAsked()) {
+            settingsCheck.begin(); // before any rank waits for the answer
+        }
     }
 
     /** Whether {@link #batchSize} has been called in this step. */
     synchronized boolean hasBatch() {
-        return weights != null && weights.isUnderWay();
+        return weights != null && ended == null && weights.isUnderWay();
     }
 
     /** Whether all batches of this rank in this step are empty. */
@@ -155,7 +191,7 @@ final class GradientExchange implements GradientSource.Listener {
 
     private double share() {
         settingsCheck.begin();
-        settingsCheck.requireThatGradientsMeet();
+        requireThatGradientsMeet();
         return weights.share();
     }
 
@@ -213,9 +249,11 @@ final class GradientExchange implements GradientSource.Listener {
 
     @Override
     public synchronized boolean passed(int parameter) {
+        requireNotEnded();
         if (weights != null) {
             weights.requireSamples(parameters.get(parameter).name());
         }
+        reached.set(parameter);
         if (keepsLocal) {
             return false;
         }
@@ -246,12 +284,19 @@ final class GradientExchange implements GradientSource.Listener {
         if (!buckets.contain(parameter)) {
             return;
         }
+        beginRange();
         leaving(parameter);
         int bucket = buckets.bucketOf(parameter);
         if (--missing[bucket] == 0) {
             settingsCheck.begin();
             prepared.get(bucket).start(steps);
             started.add(prepared.get(bucket));
+        }
+    }
+
+    private void beginRange() {
+        if (range != null && range.begin()) {
+            prepare(passesPerStep);
         }
     }
 
@@ -268,10 +313,33 @@ final class GradientExchange implements GradientSource.Listener {
      * @param source puts a gradient, or zeros, in its place; null if gradients do not announce themselves
      */
     synchronized void submitRest(GradientSource source) {
-        IntConsumer stage = source != null ? source::stage : this::weigh;
+        requireNotEnded();
         if (weights != null) {
             share(); // or an error, before anything is sent
         }
+        try {
+            sendRest(source);
+        } catch (RuntimeException | Error e) {
+            giveUp(e);
+            throw e;
+        }
+    }
+
+    /** Backward has sent off gradients before the rest of them failed. */
+    private void giveUp(Throwable why) {
+        if (ended == null) {
+            try {
+                awaitStarted();
+            } catch (RuntimeException e) {
+                why.addSuppressed(e);
+            }
+            failed();
+        }
+    }
+
+    private void sendRest(GradientSource source) {
+        IntConsumer stage = source != null ? source::stage : this::weigh;
+        beginRange();
         List<BucketReduction> rest = new ArrayList<>();
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             if (started.contains(prepared.get(bucket))) {
@@ -294,10 +362,10 @@ final class GradientExchange implements GradientSource.Listener {
         if (!unused.isBegun()) {
             unused.begin(source != null && !hasEmptyBatch() ? unreached() : List.of());
         }
+        started.addAll(rest); // also those that a failed start has left; nobody waits for these in vain
         BucketReduction.startAll(rest, steps);
-        started.addAll(rest);
         if (source != null && !source.sparse().isEmpty()) {
-            settingsCheck.requireThatGradientsMeet();
+            requireThatGradientsMeet();
             source.exchangeSparse(reduction.set(), reduction.scope(), weightInSum());
         }
     }
@@ -307,7 +375,7 @@ final class GradientExchange implements GradientSource.Listener {
                 .filter(parameter -> !local.contains(parameters.get(parameter)))
                 .toArray();
         return IntStream.range(0, shared.length)
-                .filter(place -> buckets.contain(shared[place]) && passes[shared[place]] == 0)
+                .filter(place -> buckets.contain(shared[place]) && !reached.get(shared[place]))
                 .boxed()
                 .toList();
     }
@@ -326,35 +394,62 @@ final class GradientExchange implements GradientSource.Listener {
             bytes += bucket.bytes();
             hidden += bucket.bytesDone();
         }
-        settingsCheck.requireThatGradientsMeet();
+        try {
+            awaitStarted();
+            arrived();
+        } catch (RuntimeException e) {
+            failed();
+            throw e;
+        }
+        unused.look();
+        long sent = started.stream().mapToLong(BucketReduction::bytesSent).sum();
+        return new StepStats(bytes, hidden, sent, System.nanoTime() - backwardEnded);
+    }
+
+    /** Waits for the buckets also if the comparison of the settings has failed, unless they may never come. */
+    private void awaitStarted() {
         RuntimeException first = null;
-        long sent = 0;
-        for (BucketReduction bucket : started) {
+        try {
+            requireThatGradientsMeet();
+        } catch (HvdException e) {
+            first = e;
+        }
+        for (BucketReduction bucket : started) { // none, if the optimizer has ended
             try {
                 bucket.await();
-                sent += bucket.bytesSent();
             } catch (RuntimeException e) {
                 first = first == null ? e : first;
             }
         }
-        arrived(first == null);
         if (first != null) {
-            startOver();
-            settingsCheck.startOver();
             throw first;
         }
-        unused.look();
-        return new StepStats(bytes, hidden, sent, System.nanoTime() - backwardEnded);
     }
 
-    private synchronized void arrived(boolean all) {
-        if (range == null) {
-            return;
+    private void failed() {
+        if (ended == null) {
+            startOver();
+            settingsCheck.startOver();
         }
-        if (!all) {
-            range.undo();
-        } else if (range.arrived()) {
+    }
+
+    private synchronized void arrived() {
+        if (range != null && !started.isEmpty() && range.arrived()) {
             prepare(passesPerStep);
         }
+    }
+
+    /** Waits for what has been sent off in this step, of which nothing is kept. Only some of the ranks may come here. */
+    void drop() {
+        requireNotEnded();
+        if (!started.isEmpty()) {
+            try {
+                awaitStarted();
+            } catch (RuntimeException e) {
+                failed();
+                throw e;
+            }
+        }
+        startOver();
     }
 }

@@ -8,11 +8,13 @@ import io.hvd.error.HvdException;
  * gradient is multiplied by a power of two before it travels and divided by it afterwards, which changes no bit of it but those that
  * float16 has no room for. The power is chosen from the greatest magnitude that the gradient had on any rank, so that the sum over the ranks has
  * room to grow eightfold. The ranks look at it, and agree by an allreduce of one number per parameter, in the first step, in which everything
- * travels in its own type, and then after every so many steps.
+ * travels in its own type, and then after every so many steps. A gradient travels in its own type until it was not zero in such a step, and
+ * if one is not finite on any rank, the ranks look again in the next step. After a join they begin anew with a first step.
  *
- * <p>If an average is not finite nevertheless, that step is what it is without range control, and the gradient is made smaller by 2^6 in the next one.
- * After {@code fallbackAfter} such steps the gradient travels in its own type from then on, and the log says so. All ranks come to this by
- * themselves, since they have the same averages.
+ * <p>If an average is not finite nevertheless, that step is what it is without range control. The ranks then ask each other whether the gradient
+ * was finite on each of them before it travelled. If so, it is made smaller by 2^6 in the next step. After {@code fallbackAfter} such steps, with no
+ * more than 1000 steps between one and the next, it travels in its own type from then on, and the log says so. If not, as in a step that a
+ * {@link GradScaler} skips, nothing follows from it.
  *
  * @param everySteps number of steps after which the ranks look at the range again, 1 or more; the step after it is negotiated, so a small
  *     number costs time

@@ -9,8 +9,10 @@ import java.util.Map;
  * @param steps number of exchanges
  * @param observedElements elements that this rank looked at before they travelled as float16, in the steps in which it looked
  * @param underflows those of them that were not zero and travelled as zero
- * @param overflows averages of one gradient in one step that were not finite; the same on all ranks
- * @param maximum the greatest finite magnitude of any gradient on any rank, as seen in the steps in which the ranks looked
+ * @param overflows averages of one gradient in one step that were not finite although every rank's gradient was; the same on all
+ *     ranks, unless one has joined
+ * @param maximum the greatest magnitude of any gradient on any rank, as seen in the steps in which the ranks looked; gradients that
+ *     were not finite are left out
  * @param exponents for each parameter whose gradient travels as float16, the power of two by which it is multiplied before
  * @param inFloat32 parameters whose gradients travel in their own type because of overflows
  */

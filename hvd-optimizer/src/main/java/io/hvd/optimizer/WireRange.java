@@ -7,6 +7,7 @@ import io.hvd.error.HvdException;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
@@ -19,6 +20,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Carries out a {@link RangeControl} on the gradients of one optimizer. {@link GradientExchange} calls it under its lock: {@link #leaving} before
  * a gradient travels, on the thread of backward, and {@link #arrived} when all have.
+ *
+ * <p>What is decided here must be the same on all ranks. A rank that has joined misses steps, so all begin anew after a join.
  */
 final class WireRange {
     private static final Logger LOG = LoggerFactory.getLogger(WireRange.class);
@@ -29,25 +32,47 @@ final class WireRange {
     private static final int STEP_DOWN = 6;
     /** Powers of two beyond this would leave float32's own range. */
     private static final int MOST = 100;
+    /** A gradient that has not overflown for so many steps has never overflown. */
+    private static final int FORGOTTEN_AFTER = 1000;
 
     private final ProcessSet set;
     private final List<Parameter> parameters;
     private final RangeControl control;
     private final String scope;
+    /** By what the reduction multiplies gradients before it adds them up. */
+    private final double prescale;
+
     private final GradientScan scan = new GradientScan();
     /** The index of each parameter, by its name. */
     private final Map<String, Integer> places = new HashMap<>();
 
     /** By parameter; of those that are no wider than float16 nothing is touched. */
     private final BitSet watched = new BitSet();
-    /** Those that travel in their own type: in the first step all, then those that have overflown too often. */
+    /** Those that travel in their own type: until a magnitude has been seen, and after too many overflows. */
     private final BitSet wide = new BitSet();
+
+    /** Those of which a magnitude has been seen, so that they have a factor. */
+    private final BitSet known = new BitSet();
 
     private final BitSet fallen = new BitSet();
     private final BitSet scaled = new BitSet();
+    /** Those that were not finite on this rank before they travelled. */
+    private final BitSet broken = new BitSet();
+
     private final int[] exponents;
     private final int[] overflows;
+    /** By parameter, the step of the last overflow. */
+    private final long[] overflown;
+    /** Infinite for a gradient that was not finite. */
     private final float[] maxima;
+
+    private int joins;
+    /** Whether a step has begun and not ended. */
+    private boolean underWay;
+    /** The number of steps since the optimizer was built or all ranks have joined; the same on all ranks. */
+    private long together;
+    /** The first of these steps in which the ranks look next. */
+    private long nextLook;
 
     private long steps;
     private long observedElements;
@@ -57,27 +82,34 @@ final class WireRange {
     private double maximum;
 
     /**
-     * @param alwaysFp32 says whose gradients travel in their own type in any case
-     * @throws HvdException if a gradient is not in the host's memory
+     * @param untouched says whose gradients travel in their own type in any case, or not with the others
+     * @param prescale by what the reduction multiplies gradients before it adds them up
+     * @throws HvdException if one of the other gradients is not in the host's memory
      */
     WireRange(
             ProcessSet set,
             List<Parameter> parameters,
-            Predicate<Parameter> alwaysFp32,
+            Predicate<Parameter> untouched,
             RangeControl control,
+            double prescale,
             String scope) {
         this.set = set;
         this.parameters = parameters;
         this.control = control;
+        this.prescale = prescale;
         this.scope = scope;
+        this.joins = set.joins();
         this.exponents = new int[parameters.size()];
         this.overflows = new int[parameters.size()];
+        this.overflown = new long[parameters.size()];
         this.maxima = new float[parameters.size()];
         for (int i = 0; i < parameters.size(); i++) {
-            requireOnHost(parameters.get(i));
             Parameter parameter = parameters.get(i);
             places.put(parameter.name(), i);
-            watched.set(i, GradientScan.takes(parameter.gradient().dtype()) && !alwaysFp32.test(parameter));
+            if (!untouched.test(parameter)) {
+                requireOnHost(parameter);
+                watched.set(i, GradientScan.takes(parameter.gradient().dtype()));
+            }
         }
         wide.or(watched);
     }
@@ -98,7 +130,35 @@ final class WireRange {
     }
 
     private boolean looks() {
-        return steps % control.everySteps() == 0;
+        return together >= nextLook;
+    }
+
+    /**
+     * A gradient is about to travel, the first of a step or a later one.
+     *
+     * @return whether other gradients than before travel in their own type
+     */
+    boolean begin() {
+        if (underWay) {
+            return false;
+        }
+        underWay = true;
+        if (set.joins() == joins) {
+            return false;
+        }
+        joins = set.joins();
+        beginAnew();
+        return true;
+    }
+
+    private void beginAnew() {
+        together = 0;
+        nextLook = 0;
+        known.clear();
+        fallen.clear();
+        Arrays.fill(exponents, 0);
+        Arrays.fill(overflows, 0);
+        wide.or(watched);
     }
 
     /** A gradient is complete and about to travel. */
@@ -111,19 +171,22 @@ final class WireRange {
         Tensor gradient = parameters.get(parameter).gradient();
         if (looks()) {
             GradientScan.Seen seen = scan.multiplyAndLook(gradient, exponent);
-            maxima[parameter] = (float) seen.maximum();
+            maxima[parameter] =
+                    seen.finite() ? (float) Math.min(Float.MAX_VALUE, seen.maximum()) : Float.POSITIVE_INFINITY;
+            broken.set(parameter, !seen.finite());
             if (narrow) {
                 observedElements += gradient.elements();
                 underflows += seen.vanishing();
             }
-        } else if (exponent != 0) {
-            scan.multiply(gradient, exponent);
+        } else {
+            broken.set(parameter, !scan.multiplyFinite(gradient, exponent));
         }
         scaled.set(parameter, narrow);
     }
 
-    /** An exchange has failed; the gradients that it has left alone are what they were. */
+    /** An exchange has failed or is given up; the gradients that it has left alone are what they were. */
     void undo() {
+        underWay = false;
         for (int i = scaled.nextSetBit(0); i >= 0; i = scaled.nextSetBit(i + 1)) {
             scan.multiply(parameters.get(i).gradient(), -exponents[i]);
         }
@@ -136,23 +199,42 @@ final class WireRange {
      * @return whether other gradients than before travel in their own type
      */
     boolean arrived() {
+        underWay = false;
         BitSet before = (BitSet) wide.clone();
+        BitSet suspects = new BitSet();
         for (int i = scaled.nextSetBit(0); i >= 0; i = scaled.nextSetBit(i + 1)) {
-            if (!scan.multiply(parameters.get(i).gradient(), -exponents[i])) {
-                overflown(i);
-            }
+            suspects.set(i, !scan.multiply(parameters.get(i).gradient(), -exponents[i]));
         }
         scaled.clear();
+        if (!suspects.isEmpty()) {
+            blame(suspects);
+        }
         if (looks()) {
             agree();
         }
         steps++;
+        together++;
         return !before.equals(wide);
+    }
+
+    /**
+     * The averages that are not finite are so on all ranks, and so all come here together. They ask each other whether a gradient was not
+     * finite before it travelled, as a {@link GradScaler} makes some on purpose: float16 has no part in that.
+     */
+    private void blame(BitSet suspects) {
+        float[] anywhere = new float[parameters.size()];
+        broken.stream().forEach(parameter -> anywhere[parameter] = 1);
+        set.allreduceInPlace(scope + "range.overflows", Tensor.of(anywhere), AllreduceOptions.of(ReduceOp.MAX));
+        suspects.stream().filter(parameter -> anywhere[parameter] == 0).forEach(this::overflown);
     }
 
     private void overflown(int parameter) {
         allOverflows++;
         exponents[parameter] = Math.max(-MOST, exponents[parameter] - STEP_DOWN);
+        if (together - overflown[parameter] > FORGOTTEN_AFTER) {
+            overflows[parameter] = 0;
+        }
+        overflown[parameter] = together;
         if (++overflows[parameter] < control.fallbackAfter()) {
             return;
         }
@@ -160,9 +242,8 @@ final class WireRange {
         wide.set(parameter);
         if (set.rank() == 0) {
             LOG.warn(
-                    "the gradient of \"{}\" was infinite or NaN in {} step(s) after it had travelled as float16: from now on"
-                            + " it travels as {}, on all ranks. If it is not finite then either, the cause is not the"
-                            + " format",
+                    "the gradient of \"{}\" was infinite or NaN in {} step(s) after it had travelled as float16, and finite"
+                            + " on every rank before: from now on it travels as {}, on all ranks",
                     parameters.get(parameter).name(),
                     overflows[parameter],
                     parameters.get(parameter).gradient().dtype());
@@ -172,25 +253,32 @@ final class WireRange {
     /** Every rank comes here in the same step. */
     private void agree() {
         set.allreduceInPlace(scope + "range", Tensor.of(maxima), AllreduceOptions.of(ReduceOp.MAX));
+        nextLook = together + control.everySteps();
         for (int i = watched.nextSetBit(0); i >= 0; i = watched.nextSetBit(i + 1)) {
-            maximum = Math.max(maximum, maxima[i]);
-            if (maxima[i] > 0) {
-                exponents[i] = exponentFor(maxima[i], set.size());
+            if (maxima[i] == Float.POSITIVE_INFINITY) {
+                nextLook = together + 1; // its other elements say nothing about the next step's
+            } else if (maxima[i] > 0) {
+                maximum = Math.max(maximum, maxima[i]);
+                exponents[i] = exponentFor(prescale * maxima[i], set.size());
+                known.set(i);
             }
             maxima[i] = 0;
         }
         wide.clear();
+        wide.or(watched);
+        wide.andNot(known);
         wide.or(fallen);
         if (set.rank() == 0 && allOverflows != overflowsSaid) {
             overflowsSaid = allOverflows;
             LOG.info(
                     "range control of float16 gradients, step {}: the greatest magnitude is {}; {} overflow(s); {} % of the"
-                            + " elements of rank 0 that were looked at became zero; {} gradient(s) travel in their own type",
+                            + " elements of rank {} that were looked at became zero; {} gradient(s) travel in their own type",
                     steps,
                     maximum,
                     allOverflows,
                     String.format("%.3f", 100 * stats().underflowShare()),
-                    fallen.cardinality());
+                    set.ranks().get(0),
+                    wide.cardinality());
         }
     }
 
@@ -206,7 +294,7 @@ final class WireRange {
         for (int i = watched.nextSetBit(0); i >= 0; i = watched.nextSetBit(i + 1)) {
             if (fallen.get(i)) {
                 own.add(parameters.get(i).name());
-            } else {
+            } else if (!wide.get(i)) {
                 narrow.put(parameters.get(i).name(), exponents[i]);
             }
         }

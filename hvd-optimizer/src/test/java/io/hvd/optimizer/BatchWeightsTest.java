@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Compression;
 import io.hvd.Hvd;
+import io.hvd.InitOptions;
+import io.hvd.ProcessSet;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
@@ -240,6 +243,46 @@ class BatchWeightsTest {
             optimizer.gradientReady("w");
             optimizer.batchSize(0);
             refused(() -> optimizer.gradientReady("w"), "\"w\"", "after batchSize(0)", "3 samples");
+            return null;
+        });
+    }
+
+    /** Both wait for the other ranks in their first gradient, of which rank 1 has that of the second optimizer first. */
+    @Test
+    void twoOptimizersMayRunBackwardInDifferentOrders() {
+        Hvd.spawn(2, hvd -> {
+            List<String> names = hvd.rank() == 0 ? List.of("a", "b") : List.of("b", "a");
+            Map<String, float[]> gradients =
+                    Map.of("a", new float[] {4 * hvd.rank()}, "b", new float[] {8 * hvd.rank()});
+            Map<String, DistributedOptimizer> optimizers = new TreeMap<>();
+            for (String name : List.of("a", "b")) {
+                var parameters = new ArrayParameters().add(name, new float[1], gradients.get(name));
+                optimizers.put(
+                        name,
+                        DistributedOptimizer.wrap(new Sgd(parameters, 1))
+                                .weightByBatchSize()
+                                .build());
+            }
+            optimizers.values().forEach(optimizer -> optimizer.batchSize(1 + 2 * hvd.rank()));
+            names.forEach(name -> optimizers.get(name).gradientReady(name));
+            names.forEach(name -> optimizers.get(name).step());
+
+            assertThat(gradients.get("a")).containsExactly(3);
+            assertThat(gradients.get("b")).containsExactly(6);
+            return null;
+        });
+    }
+
+    @Test
+    void messagesNameTheRankInTheJob() {
+        Hvd.spawn(3, InitOptions.standard().withDynamicProcessSets(), hvd -> {
+            ProcessSet last = hvd.addProcessSet(List.of(1, 2));
+            DistributedOptimizer optimizer = one(new float[1]).processSet(last).build();
+            if (last.included()) {
+                assertThatThrownBy(() -> optimizer.batchSize(-1))
+                        .hasMessageContaining("batchSize(-1) on rank " + hvd.rank() + ":");
+                refused(optimizer::step, "on rank " + hvd.rank() + " of [1, 2] without batchSize(n)");
+            }
             return null;
         });
     }

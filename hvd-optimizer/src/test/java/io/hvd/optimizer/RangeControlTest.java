@@ -8,6 +8,7 @@ import io.hvd.Compression;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
@@ -218,6 +219,243 @@ class RangeControlTest {
         });
     }
 
+    /** The root keeps its state, and the others load it: neither may ask the others for anything. */
+    @Test
+    void theStateOfOneRankMayBeBroadcastBeforeAndBetweenSteps() {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer =
+                    net.optimizer(hvd).rangeControl(RangeControl.every(2)).build();
+            for (int step = 0; step < 5; step++) {
+                optimizer.broadcastOptimizerState(0);
+                net.backward(optimizer, 1e5f, 1e-7f, hvd.rank());
+                optimizer.step();
+                assertThat(net.largeGradient[0]).isCloseTo(1.5e5f, within(1.5e5f * 0x1p-10f));
+            }
+            assertThat(optimizer.rangeStats().steps()).isEqualTo(5);
+            return null;
+        });
+    }
+
+    @Test
+    void aRunThatResumesOnAllRanksLooksInItsFirstStep() {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer =
+                    net.optimizer(hvd).rangeControl(RangeControl.every(100)).build();
+            optimizer.loadState(optimizer.saveState());
+            for (int step = 0; step < 3; step++) {
+                net.backward(optimizer, 1e5f, 1e-7f, hvd.rank());
+                optimizer.step();
+                assertThat(net.largeGradient[0]).isCloseTo(1.5e5f, within(1.5e5f * 0x1p-10f));
+            }
+            assertThat(optimizer.rangeStats().exponents()).containsOnlyKeys("large", "small");
+            return null;
+        });
+    }
+
+    /** Backward has sent one gradient and multiplied the other one, which waits for its bucket. */
+    @Test
+    void aStepThatIsDroppedLeavesNoFactorInAGradient() {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer =
+                    net.optimizer(hvd).rangeControl(RangeControl.every(100)).build();
+            net.backward(optimizer, 1, 1, 0);
+            optimizer.step();
+            net.fill(3, 3, 0);
+            optimizer.gradientReady("small");
+            optimizer.loadState(optimizer.saveState());
+            assertThat(net.smallGradient[0]).isEqualTo(-3);
+            net.backward(optimizer, 5, 5, 0);
+            optimizer.step();
+            assertThat(net.smallGradient[0]).isEqualTo(-5);
+            assertThat(optimizer.rangeStats().steps()).isEqualTo(2);
+            return null;
+        });
+    }
+
+    @Test
+    void aGradientThatWasZeroInTheFirstStepTravelsInItsOwnTypeUntilItIsSeen() {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer =
+                    net.optimizer(hvd).rangeControl(RangeControl.every(2)).build();
+            net.backward(optimizer, 0, 1, 0);
+            optimizer.step();
+            assertThat(optimizer.rangeStats().exponents()).containsOnlyKeys("small");
+            for (int step = 1; step < 5; step++) {
+                net.backward(optimizer, 0x1p20f, 1, 0);
+                optimizer.step();
+                assertThat(net.largeGradient[0]).as("step %d", step).isEqualTo(0x1p20f);
+            }
+            assertThat(optimizer.rangeStats().exponents()).containsOnlyKeys("small", "large");
+            assertThat(optimizer.rangeStats().overflows()).isZero();
+            return null;
+        });
+    }
+
+    /** Rank 1 has made other steps, seen other magnitudes and another overflow than rank 0. */
+    @Test
+    void afterAJoinTheRanksBeginAnewTogether() {
+        List<List<Float>> seen = Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer = net.optimizer(hvd)
+                    .rangeControl(RangeControl.every(3).withFallbackAfter(1))
+                    .build();
+            for (int step = 0; step < 2 + 5 * hvd.rank(); step++) {
+                net.backward(optimizer, step == 5 ? 1e9f : 1, 1e4f, 0);
+                optimizer.step();
+            }
+            optimizer.join(JoinDivisor.ACTIVE);
+            List<Float> averages = new ArrayList<>();
+            for (int step = 0; step < 8; step++) {
+                net.backward(optimizer, 1e5f, 1e-7f, hvd.rank());
+                optimizer.step();
+                averages.add(net.largeGradient[0]);
+                averages.add(net.smallGradient[0]);
+            }
+            assertThat(optimizer.rangeStats().inFloat32()).isEmpty();
+            assertThat(optimizer.rangeStats().exponents()).hasSize(2);
+            return averages;
+        });
+
+        assertThat(seen.get(1)).isEqualTo(seen.get(0));
+        for (int i = 0; i < 16; i += 2) {
+            assertThat(seen.get(0).get(i)).isCloseTo(1.5e5f, within(1.5e5f * 0x1p-10f));
+            assertThat(seen.get(0).get(i + 1)).isCloseTo(-1.5e-7f, within(1.5e-7f * 0x1p-10f));
+        }
+    }
+
+    /** A GradScaler tries larger scales until a gradient is infinite, on one rank perhaps, and again and again. */
+    @Test
+    void whatWasInfiniteBeforeItTravelledIsNoOverflowOfTheFormat() {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer = net.optimizer(hvd)
+                    .rangeControl(RangeControl.every(100).withFallbackAfter(1))
+                    .build();
+            for (int step = 0; step < 10; step++) {
+                net.fill(1, 1, 0);
+                if (step > 0 && hvd.rank() == 1) {
+                    net.largeGradient[1] = step % 2 == 0 ? Float.NaN : Float.NEGATIVE_INFINITY;
+                }
+                net.ready(optimizer);
+                optimizer.synchronize();
+                assertThat(Float.isFinite(net.largeGradient[1])).isEqualTo(step == 0);
+                assertThat(net.smallGradient[0]).isEqualTo(-1);
+            }
+            assertThat(optimizer.rangeStats().overflows()).isZero();
+            assertThat(optimizer.rangeStats().exponents()).containsEntry("large", 11);
+            net.backward(optimizer, 1e7f, 1, 0);
+            optimizer.synchronize();
+            assertThat(optimizer.rangeStats().inFloat32()).containsExactly("large");
+            return null;
+        });
+    }
+
+    /** The factor itself takes a finite gradient beyond float32. */
+    @Test
+    void whatTheFactorMakesInfiniteIsAnOverflow() {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer = net.optimizer(hvd)
+                    .rangeControl(RangeControl.every(100).withFallbackAfter(1))
+                    .build();
+            net.backward(optimizer, 1e-30f, 1, 0);
+            optimizer.synchronize();
+            net.backward(optimizer, 1e20f, 1, 0);
+            optimizer.synchronize();
+            assertThat(optimizer.rangeStats().inFloat32()).containsExactly("large");
+            return null;
+        });
+    }
+
+    /** The finite elements of a gradient whose scale was too large are too large as well. */
+    @Test
+    void aLookAtAGradientThatIsNotFiniteIsRepeatedInTheNextStep() {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer =
+                    net.optimizer(hvd).rangeControl(RangeControl.every(100)).build();
+            for (int step = 0; step < 5; step++) {
+                net.fill(1, 1, 0);
+                if (step < 2 && hvd.rank() == step) {
+                    net.largeGradient[0] = Float.POSITIVE_INFINITY;
+                    net.largeGradient[1] = 1e38f;
+                }
+                net.ready(optimizer);
+                optimizer.synchronize();
+            }
+            assertThat(net.largeGradient).containsExactly(new float[] {1, 0.5f, 1 / 3f}, within(0x1p-12f));
+            RangeStats stats = optimizer.rangeStats();
+            assertThat(stats.exponents()).containsEntry("large", 11).containsEntry("small", 11);
+            assertThat(stats.maximum()).isEqualTo(1);
+            assertThat(stats.overflows()).isZero();
+            return null;
+        });
+    }
+
+    @Test
+    void overflowsAreForgottenAfterAThousandGoodSteps() {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer = net.optimizer(hvd)
+                    .rangeControl(RangeControl.every(10).withFallbackAfter(2))
+                    .build();
+            for (int step = 0; step < 1003; step++) {
+                net.backward(optimizer, step == 1 || step == 1002 ? 1e7f : 1, 1, 0);
+                optimizer.synchronize();
+            }
+            assertThat(optimizer.rangeStats().overflows()).isEqualTo(2);
+            assertThat(optimizer.rangeStats().inFloat32()).isEmpty();
+            net.backward(optimizer, 1e9f, 1, 0);
+            optimizer.synchronize();
+            assertThat(optimizer.rangeStats().inFloat32()).containsExactly("large");
+            return null;
+        });
+    }
+
+    /** A factor below 1 multiplies gradients before the sum. */
+    @ParameterizedTest(name = "gradientPredivideFactor({0})")
+    @CsvSource({"0.0625, 7", "1, 11", "4, 13"})
+    void thePowerKnowsOfThePredivideFactor(double factor, int exponent) {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer = net.optimizer(hvd)
+                    .gradientPredivideFactor(factor)
+                    .rangeControl(RangeControl.every(100))
+                    .build();
+            for (int step = 0; step < 3; step++) {
+                net.backward(optimizer, 1.5f, 1, 0);
+                optimizer.synchronize();
+                assertThat(net.largeGradient[0]).as("step %d", step).isEqualTo(1.5f);
+            }
+            assertThat(optimizer.rangeStats().exponents()).containsEntry("large", exponent);
+            return null;
+        });
+    }
+
+    @Test
+    void localParametersAreNotLookedAt() {
+        Hvd.spawn(2, hvd -> {
+            Net net = new Net();
+            DistributedOptimizer optimizer = net.optimizer(hvd)
+                    .localParameters(List.of("small"))
+                    .scaleLocalGradients(false)
+                    .rangeControl(RangeControl.every(1))
+                    .build();
+            for (int step = 0; step < 3; step++) {
+                net.backward(optimizer, 1, 1e-30f, hvd.rank());
+                optimizer.synchronize();
+                assertThat(net.smallGradient[0]).isEqualTo(-1e-30f * (1 + hvd.rank()));
+            }
+            assertThat(optimizer.rangeStats().exponents()).containsOnlyKeys("large");
+            assertThat(optimizer.rangeStats().observedElements()).isEqualTo(6);
+            return null;
+        });
+    }
+
     @ParameterizedTest(name = "{0} on {1} ranks: 2^{2}")
     @CsvSource({
         "1, 1, 12",
@@ -242,7 +480,7 @@ class RangeControlTest {
         values[0] = 0x1p-26f;
         GradientScan scan = new GradientScan();
         Tensor gradient = Tensor.of(values);
-        assertThat(scan.multiplyAndLook(gradient, 1)).isEqualTo(new GradientScan.Seen(8, 1));
+        assertThat(scan.multiplyAndLook(gradient, 1)).isEqualTo(new GradientScan.Seen(true, 8, 1));
         assertThat(values[4999]).isEqualTo(-16);
         assertThat(scan.multiply(gradient, -1)).isTrue();
         assertThat(values[4999]).isEqualTo(-8);
