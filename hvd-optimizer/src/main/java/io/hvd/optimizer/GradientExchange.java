@@ -41,6 +41,9 @@ final class GradientExchange implements GradientSource.Listener {
     /** The number of steps in which something was sent. */
     private long steps;
 
+    /** What this rank has sent of sparse gradients in this step, before the wait. */
+    private long sparseBytes;
+
     private int passesPerStep;
     /** Whether backward passes stay on this rank and are not counted. */
     private boolean keepsLocal;
@@ -99,6 +102,7 @@ final class GradientExchange implements GradientSource.Listener {
     synchronized void startOver() {
         steps += started.isEmpty() ? 0 : 1;
         started.clear();
+        sparseBytes = 0;
         Arrays.fill(passes, 0);
         for (int bucket = 0; bucket < buckets.count(); bucket++) {
             missing[bucket] = buckets.members(bucket).size();
@@ -288,7 +292,7 @@ final class GradientExchange implements GradientSource.Listener {
         started.addAll(rest);
         if (source != null && !source.sparse().isEmpty()) {
             settingsCheck.requireThatGradientsMeet();
-            source.exchangeSparse(reduction.set(), reduction.scope(), weightInSum());
+            sparseBytes = source.exchangeSparse(reduction.set(), reduction.scope(), weightInSum());
         }
     }
 
@@ -307,7 +311,7 @@ final class GradientExchange implements GradientSource.Listener {
     StepStats awaitAll(long backwardEnded) {
         // Asked, not called back: the program learns of no result before it waits, so that gradients can travel
         // together.
-        long bytes = 0;
+        long bytes = sparseBytes;
         long hidden = 0;
         for (BucketReduction bucket : started) {
             bytes += bucket.bytes();
@@ -315,7 +319,7 @@ final class GradientExchange implements GradientSource.Listener {
         }
         settingsCheck.requireThatGradientsMeet();
         RuntimeException first = null;
-        long sent = 0;
+        long sent = sparseBytes;
         for (BucketReduction bucket : started) {
             try {
                 bucket.await();
