@@ -122,7 +122,7 @@ public final class Training {
         metrics.clear();
     }
 
-    /** So many batches the epoch has that has begun. */
+    /** Sets the number of batches of the epoch that has begun. */
     void batches(int ofEpoch) {
         batches = ofEpoch;
     }
