@@ -41,14 +41,15 @@ final class WireTypes {
         return asked == Compression.AUTO && hosts == 1 ? own : compressed;
     }
 
-    /** As measured with 2 ranks, see docs/benchmarks.md. */
+    /** What the machine of docs/benchmarks.md has shown with 2 ranks. */
     private static String cost(DType compressed) {
+        String large = "on the machine of docs/benchmarks.md large tensors take ";
         if (compressed == DType.BFLOAT16) {
-            return "large tensors take about twice as long as in float32";
+            return large + "about twice as long as in float32";
         }
         return Runtime.version().feature() >= JDK_WITH_FLOAT16
-                ? "large tensors take about 1.6 times as long as in float32"
-                : "large tensors take three to four times as long as in float32, and 1.6 times with JDK "
+                ? large + "about 1.6 times as long as in float32"
+                : large + "more than three times as long as in float32, and about 1.6 times with JDK "
                         + JDK_WITH_FLOAT16 + " or newer, which has instructions for float16";
     }
 

@@ -37,9 +37,7 @@ class ConformanceTest {
     @Test
     void everyTestThatIsNamedExists() throws IOException {
         Map<String, String> sources = sources();
-        List<MatchResult> named = rows().stream()
-                .flatMap(row -> TEST.matcher(row.group(2)).results())
-                .toList();
+        List<MatchResult> named = TEST.matcher(page()).results().toList();
         assertThat(named).isNotEmpty();
         assertThat(named).allSatisfy(test -> {
             assertThat(sources).as(test.group()).containsKey(test.group(1));
@@ -76,10 +74,23 @@ class ConformanceTest {
         assertThat(annotations(source, "isMissing")).isEmpty();
     }
 
-    private static List<MatchResult> rows() throws IOException {
-        return ROW.matcher(Files.readString(ROOT.resolve("docs/conformance.md")))
-                .results()
+    @Test
+    void everyBehaviourBeyondHorovodsTestsHasATest() throws IOException {
+        List<String> behaviours = page().split("## Beyond Horovod's tests: the optimizer\n")[1]
+                .split("\n## ")[0]
+                .lines()
+                .filter(line -> line.startsWith("| ") && !line.equals("| behaviour | test |"))
                 .toList();
+        assertThat(behaviours).hasSizeGreaterThan(30).doesNotHaveDuplicates();
+        assertThat(behaviours).allSatisfy(row -> assertThat(row).containsPattern(TEST));
+    }
+
+    private static List<MatchResult> rows() throws IOException {
+        return ROW.matcher(page()).results().toList();
+    }
+
+    private static String page() throws IOException {
+        return Files.readString(ROOT.resolve("docs/conformance.md"));
     }
 
     /** The sources of all test classes, by their simple names. */

@@ -7,6 +7,7 @@ import io.hvd.tensor.DType;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import io.hvd.testing.StandardError;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -56,6 +57,14 @@ class WireTypesTest {
     void whatCountsIsTheProcessSetAndNotTheJob() {
         assertThat(types(TWO_HOSTS, List.of(2, 3), FLOATS, Compression.AUTO)).containsOnly(DType.FLOAT32);
         assertThat(types(TWO_HOSTS, List.of(1, 2), FLOATS, Compression.AUTO)).containsOnly(DType.BFLOAT16);
+    }
+
+    /** Nothing has been measured here, so the figures name where they come from. */
+    @ParameterizedTest
+    @EnumSource(names = {"FP16", "BF16"})
+    void thePriceThatTheLogNamesIsThatOfTheBenchmarksMachine(Compression asked) throws Exception {
+        String said = StandardError.during(() -> types(ONE_HOST, ALL, FLOATS, asked));
+        assertThat(said).contains("Compression." + asked, ": on the machine of docs/benchmarks.md large tensors take");
     }
 
     /** 100,000 is infinite as a float16, and 1 + 2^-12 is one. */

@@ -16,7 +16,7 @@ class OneHostCompressionIT {
                 .as(job.output())
                 .singleElement()
                 .asString()
-                .contains("Compression.AUTO compresses between hosts only");
+                .contains("on the machine of docs/benchmarks.md", "Compression.AUTO compresses between hosts only");
     }
 
     @Test

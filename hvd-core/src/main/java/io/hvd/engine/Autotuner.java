@@ -85,6 +85,14 @@ final class Autotuner {
     }
 
     /**
+     * Some ranks have joined, and the others have carried out allreduces: they have more of the cores and of the network
+     * for themselves. The sample begins anew when all ranks take part again.
+     */
+    void ranWithoutSome() {
+        sampler.settingsChanged();
+    }
+
+    /**
      * The ranks have carried out a step of the static plan.
      *
      * @return whether they have to leave the plan, for other settings

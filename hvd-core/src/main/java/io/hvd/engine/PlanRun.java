@@ -89,6 +89,15 @@ final class PlanRun {
         execution.run(batch);
         unfinished.settle(execution);
         if (tuner != null && set == sets.all() && ops.get(0).request() instanceof Reducing.Allreduce) {
+            measured(batch, ops);
+        }
+    }
+
+    /** What the ranks that are left carry out says nothing of a step of all ranks. */
+    private void measured(Batch.Collective batch, List<PendingOp> ops) {
+        if (batch instanceof Batch.AllreduceOfSome) {
+            tuner.ranWithoutSome();
+        } else {
             long bytes = ops.stream().mapToLong(op -> op.request().wireBytes()).sum();
             tuner.ran(batch.names(), bytes, System.nanoTime());
         }

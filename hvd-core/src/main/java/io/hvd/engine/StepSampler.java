@@ -48,7 +48,7 @@ final class StepSampler {
         this.toSkip = stepsBeforePlan;
     }
 
-    /** Other settings hold from now on. */
+    /** Other settings hold from now on, or other ranks take part. */
     void settingsChanged() {
         next();
         skip(inPlan ? settling : stepsBeforePlan);

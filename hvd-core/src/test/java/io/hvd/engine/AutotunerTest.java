@@ -137,6 +137,23 @@ class AutotunerTest {
                         "Set by the job, and so not tuned: HOROVOD_FUSION_THRESHOLD.");
     }
 
+    /** Steps of which a part ran without some ranks are in no sample, however many they are. */
+    @Test
+    void whatRunsWhileRanksHaveJoinedIsInNoSample() throws IOException {
+        tune(false, log());
+        negotiate(settings -> 10 * MILLI, 3);
+        for (int i = 0; i < 50; i++) {
+            tuner.ran(List.of("a"), bytes, now += MILLI / 2);
+            tuner.ranWithoutSome();
+            now += MILLI / 2;
+        }
+        negotiate(settings -> 10 * MILLI, 200);
+
+        assertThat(Files.readAllLines(log()).stream().skip(1).map(line -> line.split(",")[7]))
+                .hasSizeGreaterThan(3)
+                .containsOnly("10.000");
+    }
+
     @Test
     void aProgramThatDoesSomethingElseBeginsTheSearchAnew() {
         tune(true, log());

@@ -38,7 +38,7 @@ import java.util.function.Function;
  * @param <S> a sample
  * @param <B> a batch
  */
-public final class DataLoader<S, B> implements Iterable<B>, AutoCloseable {
+public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
 
     private final Dataset<S> dataset;
     private final Sampler sampler;

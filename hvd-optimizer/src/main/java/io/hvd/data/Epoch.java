@@ -2,7 +2,6 @@ package io.hvd.data;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.concurrent.CancellationException;
@@ -19,7 +18,7 @@ import java.util.concurrent.Executor;
  *
  * @param <B> a batch
  */
-public final class Epoch<B> implements Iterator<B>, AutoCloseable {
+public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
 
     private final BatchPlan<?, B> plan;
     private final int batches;
@@ -41,7 +40,7 @@ public final class Epoch<B> implements Iterator<B>, AutoCloseable {
         submitUpTo(ahead);
     }
 
-    /** Batches of this epoch on this rank. */
+    @Override
     public int batches() {
         return batches;
     }

@@ -42,6 +42,9 @@ final class GradientExchange implements GradientSource.Listener {
     /** The number of steps in which something was sent. */
     private long steps;
 
+    /** What this rank has sent of sparse gradients in this step, before the wait. */
+    private long sparseBytes;
+
     private int passesPerStep;
     /** Whether backward passes stay on this rank and are not counted. */
     private boolean keepsLocal;
@@ -104,6 +107,7 @@ final class GradientExchange implements GradientSource.Listener {
     synchronized void startOver() {
         steps += started.isEmpty() ? 0 : 1;
         started.clear();
+        sparseBytes = 0;
         Arrays.fill(passes, 0);
         reached.clear();
         if (range != null && ended == null) {
@@ -366,7 +370,7 @@ final class GradientExchange implements GradientSource.Listener {
         BucketReduction.startAll(rest, steps);
         if (source != null && !source.sparse().isEmpty()) {
             requireThatGradientsMeet();
-            source.exchangeSparse(reduction.set(), reduction.scope(), weightInSum());
+            sparseBytes = source.exchangeSparse(reduction.set(), reduction.scope(), weightInSum());
         }
     }
 
@@ -388,7 +392,7 @@ final class GradientExchange implements GradientSource.Listener {
     StepStats awaitAll(long backwardEnded) {
         // Asked, not called back: the program learns of no result before it waits, so that gradients can travel
         // together.
-        long bytes = 0;
+        long bytes = sparseBytes;
         long hidden = 0;
         for (BucketReduction bucket : started) {
             bytes += bucket.bytes();
@@ -402,7 +406,8 @@ final class GradientExchange implements GradientSource.Listener {
             throw e;
         }
         unused.look();
-        long sent = started.stream().mapToLong(BucketReduction::bytesSent).sum();
+        long sent = sparseBytes
+                + started.stream().mapToLong(BucketReduction::bytesSent).sum();
         return new StepStats(bytes, hidden, sent, System.nanoTime() - backwardEnded);
     }
 

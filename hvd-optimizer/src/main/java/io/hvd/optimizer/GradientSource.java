@@ -42,8 +42,11 @@ public interface GradientSource {
      * which is multiplied by a weight first.
      *
      * @param scope what the names of its tensors begin with
+     * @return bytes of the rows and row numbers that this rank has sent
      */
-    default void exchangeSparse(ProcessSet set, String scope, double weight) {}
+    default long exchangeSparse(ProcessSet set, String scope, double weight) {
+        return 0;
+    }
 
     /**
      * Checks that the parameters still are where {@link Optimizer#parameters()} has said.

@@ -6,6 +6,7 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
 import java.util.HashSet;
 import java.util.List;
@@ -32,13 +33,19 @@ final class OptimizerCheck {
             if (!names.add(parameter.name())) {
                 throw misuse("two parameters are named \"" + parameter.name() + "\"");
             }
-            if (!parameter.gradient().shape().equals(parameter.value().shape())) {
+            if (!parameter.gradient().shape().equals(parameter.value().shape()) && !travelsAsRows(parameter)) {
                 throw misuse("parameter \"" + parameter.name() + "\" has shape "
                         + parameter.value().shape() + ", its gradient "
                         + parameter.gradient().shape());
             }
         }
         return List.copyOf(parameters);
+    }
+
+    /** Whether the gradient has no rows here, because they travel by {@link GradientSource#exchangeSparse}. */
+    private static boolean travelsAsRows(Parameter parameter) {
+        Shape whole = parameter.value().shape();
+        return whole.rank() > 0 && parameter.gradient().shape().equals(whole.withFirst(0));
     }
 
     static void requirePasses(int count) {
@@ -116,7 +123,8 @@ final class OptimizerCheck {
     static void requireDistinct(Set<String> local, Set<String> sparse) {
         local.stream().filter(sparse::contains).findFirst().ifPresent(name -> {
             throw misuse("localParameters(...) names \"" + name + "\", whose sparse gradient is to be gathered from all"
-                    + " ranks: take it from one of the two lists");
+                    + " ranks: take it from one of the two lists. For an embedding that stays on its rank, make the"
+                    + " TorchOptimizer with sparseAsDense = true, or the layer without sparse gradients");
         });
     }
 

@@ -33,6 +33,8 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
 
     private long sent;
     private CompletableFuture<GradientBucket> outcome = CompletableFuture.completedFuture(null);
+    /** The work that was given up because it took too long, and may still write into gradients; null if there is none. */
+    private CompletableFuture<GradientBucket> late;
 
     /** @param divisor of this rank's gradients, before they are reduced */
     ReducedBucket(ReducedGradients gradients, String name, List<Parameter> members, int divisor) {
@@ -53,18 +55,38 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
             started.clear();
             sent = 0;
             outcome = fresh;
+            if (late != null) {
+                fresh.completeExceptionally(refusal(late.isDone()));
+                late = late.isDone() ? null : late;
+                return;
+            }
         }
         gradients.thread().execute(() -> reduce(step, fresh));
+    }
+
+    /** Also the step after the end of late work is refused, because its backward may have run beside that work. */
+    private HvdException refusal(boolean hasEnded) {
+        String now = hasEnded
+                ? "and has ended since: this step's gradients may be mixed with those of the earlier one, the next step goes on"
+                : "and is still at work: what it writes could mix into the gradients of this step";
+        return contract.broken("has not completed its future of an earlier step in time, " + now, null);
+    }
+
+    private synchronized boolean isLate(CompletableFuture<GradientBucket> end) {
+        return end == late;
     }
 
     /** Whatever is thrown, also an error, is for the thread that waits. */
     private void reduce(long step, CompletableFuture<GradientBucket> end) {
         try {
+            if (isLate(end)) {
+                throw contract.broken("has not begun in time", null);
+            }
             if (divisor > 1) {
                 arithmetic.multiplyGradients(1.0 / divisor);
             }
             GradientBucket bucket = new GradientBucket(
-                    name, names, tensors, gradients.agreed(step), gradients.set(), gradients.thread(), this);
+                    name, names, tensors, gradients.agreed(step, this), gradients.set(), gradients.thread(), this);
             CompletableFuture<GradientBucket> begun = gradients.reducer().reduce(bucket);
             if (begun == null) {
                 throw contract.broken("has returned null, expected a future of the bucket", null);
@@ -138,7 +160,7 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
             }
             if (next == null) {
                 Duration waited = Duration.ofNanos(System.nanoTime() - begin);
-                requireInTime(waited);
+                requireInTime(end, waited);
                 warned = warned || warn(waited);
                 interrupted |= waitForNews();
             }
@@ -153,9 +175,10 @@ final class ReducedBucket implements BucketReduction, GradientBucket.InFlight {
         }
     }
 
-    private void requireInTime(Duration waited) {
+    private void requireInTime(CompletableFuture<GradientBucket> end, Duration waited) {
         Duration limit = gradients.limit();
         if (!limit.isZero() && waited.compareTo(limit) >= 0) {
+            late = end;
             throw contract.broken(
                     "has not completed its future within " + limit.toMillis() / 1e3
                             + " s, and no collective of it is in flight",

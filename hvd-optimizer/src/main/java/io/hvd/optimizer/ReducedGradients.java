@@ -1,7 +1,9 @@
 package io.hvd.optimizer;
 
 import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
 import io.hvd.ProcessSet;
+import io.hvd.optimizer.reduce.GradientBucket;
 import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
@@ -114,12 +116,17 @@ final class ReducedGradients implements GradientReduction {
     /**
      * The number of a step, the same on all ranks. Called on the thread, where every rank comes here first after a join; it alone
      * waits then.
+     *
+     * @param inFlight gets what it waits for
      */
-    long agreed(long step) {
+    long agreed(long step, GradientBucket.InFlight inFlight) {
         if (set.joins() != joins) {
             joins = set.joins();
             long[] most = {step + missedSteps};
-            set.allreduceInPlace(scope + "reducer.steps", Tensor.of(most), AllreduceOptions.of(ReduceOp.MAX));
+            Handle ranks = set.allreduceInPlaceAsync(
+                    scope + "reducer.steps", Tensor.of(most), AllreduceOptions.of(ReduceOp.MAX));
+            inFlight.started(ranks);
+            ranks.synchronize();
             missedSteps = most[0] - step;
         }
         return step + missedSteps;

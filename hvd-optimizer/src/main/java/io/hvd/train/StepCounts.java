@@ -70,6 +70,13 @@ record StepCounts(List<Integer> ranks, int[] steps, int[] samples) {
         return how == UnevenSteps.PAD ? most() : least();
     }
 
+    /** @throws HvdException with each rank's number and the advice, if they are not the same */
+    void requireEven(String advice) {
+        if (most() != least()) {
+            throw uneven(advice);
+        }
+    }
+
     private HvdException uneven(String advice) {
         TreeMap<Integer, TreeSet<Integer>> ranksBySteps = new TreeMap<>();
         for (int place = 0; place < steps.length; place++) {

@@ -13,9 +13,9 @@ public final class Training {
     private final ProcessSet ranks;
     private final Optimizer optimizer;
     private final int epochs;
-    private final int batches;
     private final EpochMetrics metrics = new EpochMetrics();
 
+    private int batches;
     private int epoch;
     private int batch;
     private long steps;
@@ -50,7 +50,7 @@ public final class Training {
         return epochs;
     }
 
-    /** The number of batches of an epoch. */
+    /** The number of batches of an epoch; of a loader, whose epochs may differ, that of the epoch from its first batch on. */
     public int batches() {
         return batches;
     }
@@ -120,6 +120,11 @@ public final class Training {
         epoch = number;
         batch = 0;
         metrics.clear();
+    }
+
+    /** Sets the number of batches of the epoch that has begun. */
+    void batches(int ofEpoch) {
+        batches = ofEpoch;
     }
 
     void endBatch() {

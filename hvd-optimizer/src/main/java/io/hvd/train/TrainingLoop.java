@@ -1,6 +1,7 @@
 package io.hvd.train;
 
 import io.hvd.ProcessSet;
+import io.hvd.data.EpochBatches;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.Optimizer;
@@ -28,6 +29,10 @@ import java.util.stream.IntStream;
  * }</pre>
  */
 public final class TrainingLoop {
+    private static final String WHY_EVEN =
+            "A TrainingLoop does not make UnevenSteps.JOIN of a loader, because its callbacks meet"
+                    + " all ranks: choose UnevenSteps.PAD or DROP, or write a loop of your own that ends with optimizer.join(...)";
+
     private final ProcessSet ranks;
     private final Optimizer optimizer;
     private final List<Callback> callbacks = new ArrayList<>();
@@ -85,8 +90,10 @@ public final class TrainingLoop {
      *
      * @param epochs their number, including those before the first one
      * @param data the batches of an epoch, each time it is iterated over
-     * @param batches their number, the same on every rank; steps average gradients, which takes all ranks
-     * @throws HvdException on all ranks, if they differ in epochs, batches or callbacks
+     * @param batches their number, the same on every rank, because steps average gradients, which takes all ranks. A loader says
+     *     it anew in each epoch, after its {@code evenSteps} if it has any, and what is given here holds before the first one
+     * @throws HvdException on all ranks, if they differ in epochs, batches or callbacks, or the epochs of loaders in batches, as
+     *     with {@link UnevenSteps#JOIN}
      * @throws CallbackException if a step, the evaluation or a callback throws on this rank
      */
     public <B> Training run(int epochs, Iterable<B> data, int batches, Step<B> step) {
@@ -97,7 +104,7 @@ public final class TrainingLoop {
                             + " batches: expected a first epoch of at least 0, no fewer epochs, and at least 1 batch");
         }
         Training training = new Training(ranks, optimizer, epochs, batches);
-        requireSame(training);
+        requireSame(training, !(data instanceof EpochBatches<?>));
         training.beginEpoch(firstEpoch);
         tell("before the first batch", training, Callback::trainingBegins);
         int epoch = firstEpoch;
@@ -109,11 +116,13 @@ public final class TrainingLoop {
         return training;
     }
 
-    private void requireSame(Training training) {
+    private void requireSame(Training training, boolean andBatches) {
         Map<String, String> same = new TreeMap<>();
         same.put("first epoch", String.valueOf(firstEpoch));
         same.put("number of epochs", String.valueOf(training.epochs()));
-        same.put("number of batches", String.valueOf(training.batches()));
+        if (andBatches) {
+            same.put("number of batches", String.valueOf(training.batches()));
+        }
         same.put(
                 "callbacks", callbacks.stream().map(TrainingLoop::name).toList().toString());
         ranks.requireSame(same);
@@ -123,6 +132,10 @@ public final class TrainingLoop {
         training.beginEpoch(epoch);
         tell("at the beginning", training, Callback::epochBegins);
         Iterator<B> rest = data.iterator();
+        if (rest instanceof EpochBatches.Pass<B> pass) {
+            StepCounts.gather(ranks, pass.batches(), 0).requireEven(WHY_EVEN);
+            training.batches(pass.batches());
+        }
         while (training.batch() < training.batches()) {
             if (!rest.hasNext()) {
                 throw wrongNumber(training, "only " + training.batch());

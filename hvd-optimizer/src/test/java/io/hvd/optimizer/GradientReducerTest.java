@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.hvd.Compression;
 import io.hvd.Hvd;
 import io.hvd.HvdContext;
+import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.optimizer.reduce.GradientBucket;
@@ -252,6 +253,62 @@ class GradientReducerTest {
                             "[w]",
                             "has not completed its future within 0.05 s",
                             "no collective of it is in flight");
+            return null;
+        });
+    }
+
+    private static BucketReduction bucket(ProcessSet set, GradientReducer reducer, Duration limit, Parameter of) {
+        return new ReducedGradients(set, reducer, LocalReduction.SUM, "gradient.", Duration.ofMillis(20), limit)
+                .prepare(0, List.of(of), 1);
+    }
+
+    /** What is given up may write into gradients later; the step beside which it has ended is refused too. */
+    @Test
+    void aReducerThatWasGivenUpHasItsNextStepsRefusedUntilItHasEnded() {
+        Hvd.spawn(1, hvd -> {
+            Parameter w = parameter("w", 1);
+            CompletableFuture<GradientBucket> slow = new CompletableFuture<>();
+            List<GradientBucket> seen = new ArrayList<>();
+            BucketReduction bucket = bucket(
+                    hvd,
+                    each -> {
+                        seen.add(each);
+                        return seen.size() == 1 ? slow : PLAIN.reduce(each);
+                    },
+                    Duration.ofSeconds(1),
+                    w);
+            bucket.start(0);
+            assertThatThrownBy(bucket::await).hasMessageContaining("within 1.0 s");
+            bucket.start(1);
+            assertThatThrownBy(bucket::await)
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.OPTIMIZER_MISUSE))
+                    .hasMessageContainingAll("\"gradient.bucket.0\"", "earlier step", "still at work");
+
+            slow.complete(seen.get(0));
+            bucket.start(2);
+            assertThatThrownBy(bucket::await).hasMessageContainingAll("has ended since", "the next step goes on");
+            assertThat(seen).hasSize(1);
+            bucket.start(3);
+            bucket.await();
+            assertThat(seen).hasSize(2);
+            return null;
+        });
+    }
+
+    /** After a join the ranks agree on their steps; that another rank is late there is not the reducer's fault. */
+    @Test
+    void aRankThatIsLateWhereTheStepsAreCountedIsNotTakenForASlowReducer() {
+        Hvd.spawn(2, hvd -> {
+            Parameter w = parameter("w", 1 + 2 * hvd.rank());
+            BucketReduction bucket = bucket(hvd, PLAIN, Duration.ofSeconds(1), w);
+            hvd.join();
+            if (hvd.rank() == 1) {
+                Thread.sleep(2000);
+            }
+            bucket.start(0);
+            bucket.await();
+            assertThat(w.gradient().toFloatArray()).containsExactly(2);
             return null;
         });
     }

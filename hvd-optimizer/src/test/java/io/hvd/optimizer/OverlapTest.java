@@ -8,7 +8,6 @@ import io.hvd.HvdContext;
 import io.hvd.InitOptions;
 import io.hvd.LocalRanks;
 import io.hvd.tensor.Tensor;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class OverlapTest {
     private static final int LAYER = 1000;
+    private static final int ROUNDS = 8;
 
     @Test
     void theFirstBucketIsAveragedWhileBackwardStillRuns() {
@@ -110,30 +110,43 @@ class OverlapTest {
         });
     }
 
-    /** The optimizer's own statistics must not look like a program that waits for each gradient. */
+    /**
+     * The optimizer's own statistics must not look like a program that waits for each gradient. On a busy machine a rank that
+     * gets no core for long ends the plan, and its cut is then found anew; so the test looks several times. Were the
+     * gradients kept apart, they would be in every one of these rounds.
+     */
     @Test
-    void whereRanksShareCoresTheGradientsOfAStepTravelTogetherOnceThatIsSeenToBeBest(@TempDir Path folder)
-            throws IOException {
+    void whereRanksShareCoresTheGradientsOfAStepTravelTogetherOnceThatIsSeenToBeBest(@TempDir Path folder) {
         int ranks = Math.max(2, Runtime.getRuntime().availableProcessors());
         int layers = 3;
         int steps = 40;
-        Path timeline = folder.resolve("timeline.json");
+        // The first dozen steps are negotiated.
+        long enough = (long) (steps / 2) * (layers - 1) * ranks;
+        List<Long> travelledWithAnother = new ArrayList<>();
 
         LocalRanks.spawn(ranks, InitOptions.standard(), Map.of("HOROVOD_TIMELINE", "DYNAMIC"), hvd -> {
             Layers model = new Layers(layers);
             DistributedOptimizer optimizer =
                     DistributedOptimizer.wrap(model).bucketBytes(4 * LAYER).build();
-            train(optimizer, model, 100);
-            hvd.startTimeline(timeline, false);
-            train(optimizer, model, steps);
-            hvd.stopTimeline();
+            boolean seen = false;
+            for (int round = 0; round < ROUNDS && !seen; round++) {
+                train(optimizer, model, 100);
+                Path timeline = folder.resolve("timeline" + round + ".json");
+                hvd.startTimeline(timeline, false);
+                train(optimizer, model, steps);
+                hvd.stopTimeline();
+                if (hvd.rank() == 0) {
+                    travelledWithAnother.add(Files.readString(timeline).split("in_batch_of", -1).length - 1L);
+                }
+                float found = hvd.rank() == 0 && travelledWithAnother.get(round) >= enough ? 1 : 0;
+                seen = hvd.broadcast("seen", Tensor.of(found), 0).item() == 1;
+            }
             return null;
         });
 
-        long travelledWithAnother = Files.readString(timeline).split("in_batch_of", -1).length - 1;
         assertThat(travelledWithAnother)
-                .as("in %d steps, of which the first dozen are negotiated", steps)
-                .isGreaterThanOrEqualTo((long) (steps / 2) * (layers - 1) * ranks);
+                .as("gradients of %d steps in each round, of which one is to have %d or more", steps, enough)
+                .anySatisfy(count -> assertThat(count).isGreaterThanOrEqualTo(enough));
     }
 
     private static void train(DistributedOptimizer optimizer, Layers model, int steps) {

@@ -13,6 +13,9 @@ import io.hvd.data.Dataset;
 import io.hvd.data.Sampler;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.ArrayParameters;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.Sgd;
 import io.hvd.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -138,6 +141,45 @@ class UnevenStepsTest {
         });
 
         assertThat(sums).containsExactly(2 * (3 + 2 + 2 + 1f), 2 * (3 + 2 + 2f), 2 * 3f);
+    }
+
+    private static Training loop(HvdContext hvd, DataLoader<Integer, List<Integer>> loader) {
+        var optimizer = DistributedOptimizer.wrap(
+                        new Sgd(new ArrayParameters().add("w", new float[1], new float[1]), 1))
+                .build();
+        return TrainingLoop.of(hvd, optimizer).run(2, loader, loader.batches(), (batch, training) -> {
+            optimizer.zeroGradients();
+            optimizer.step();
+        });
+    }
+
+    @ParameterizedTest
+    @CsvSource({"PAD, 4", "DROP, 1"})
+    void aTrainingLoopMakesTheBatchesOfTheEpochThatAreEven(UnevenSteps how, int expected) {
+        Hvd.spawn(3, hvd -> {
+            try (var loader = loader(Own.ofRank(hvd)).evenSteps(how.among(hvd)).build()) {
+                Training training = loop(hvd, loader);
+                assertThat(training.batches()).isEqualTo(expected);
+                assertThat(training.steps()).isEqualTo(2 * expected);
+            }
+            return null;
+        });
+    }
+
+    @Test
+    void aTrainingLoopRefusesToJoinByNameOnAllRanks() {
+        Hvd.spawn(3, hvd -> {
+            try (var loader = loader(Own.ofRank(hvd))
+                    .evenSteps(UnevenSteps.JOIN.among(hvd))
+                    .build()) {
+                assertThatThrownBy(() -> loop(hvd, loader))
+                        .isInstanceOfSatisfying(
+                                HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.UNEVEN_STEPS))
+                        .hasMessageContainingAll(
+                                "1 on ranks [2]", "4 on ranks [0]", "TrainingLoop", "UnevenSteps.JOIN", "PAD or DROP");
+            }
+            return null;
+        });
     }
 
     @ParameterizedTest

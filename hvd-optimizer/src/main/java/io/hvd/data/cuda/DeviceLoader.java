@@ -4,10 +4,10 @@ import io.hvd.backend.cuda.CudaDevice;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.Epoch;
+import io.hvd.data.EpochBatches;
 import io.hvd.data.EpochLengths;
 import io.hvd.data.Sampler;
 import io.hvd.tensor.Device;
-import java.util.Iterator;
 import java.util.Objects;
 
 /**
@@ -30,7 +30,7 @@ import java.util.Objects;
  *
  * @param <S> a sample
  */
-public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseable {
+public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoCloseable {
     /** Besides those that workers fill: one that is being copied, and one that has just been handed over. */
     private static final int MORE_BUFFERS = 2;
 
@@ -67,7 +67,7 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
 
     /** Begins the sampler's next epoch; batches of the one before must not be used any more. */
     @Override
-    public Iterator<DeviceBatch> iterator() {
+    public EpochBatches.Pass<DeviceBatch> iterator() {
         return new Copied(loader.iterator());
     }
 
@@ -82,12 +82,17 @@ public final class DeviceLoader<S> implements Iterable<DeviceBatch>, AutoCloseab
     }
 
     /** One epoch, one batch ahead where the workers are. */
-    private final class Copied implements Iterator<DeviceBatch> {
+    private final class Copied implements EpochBatches.Pass<DeviceBatch> {
         private final Epoch<PinnedBatches.Filled> epoch;
         private DeviceBatch upcoming;
 
         Copied(Epoch<PinnedBatches.Filled> epoch) {
             this.epoch = epoch;
+        }
+
+        @Override
+        public int batches() {
+            return epoch.batches();
         }
 
         @Override

@@ -24,7 +24,7 @@ import java.util.concurrent.CompletableFuture;
  * <p>A reducer keeps a number for each gradient that it compresses, and belongs to one optimizer. It drops the error memory when the
  * optimizer takes over another state, and no state is part of a checkpoint. If a gradient of a rank is not finite, its
  * average is NaN everywhere and its error memory stays as it was. With a loss scale that changes, what was left out before is
- * added with the scale of then.
+ * added once with the scale of then.
  */
 public final class PowerSgd implements GradientReducer {
     private final Settings settings;

@@ -106,7 +106,8 @@ final class GradientHook extends VoidTensorHook {
         throw new HvdException(
                 ErrorId.UNSUPPORTED,
                 "the gradient of \"" + told.slot().name()
-                        + "\" is sparse; name it among the sparse parameters of the TorchOptimizer, or make that with"
-                        + " sparseAsDense = true, or the layer without sparse gradients");
+                        + "\" is sparse; name it among the sparse parameters of the TorchOptimizer, unless"
+                        + " localParameters(...) names it, or make the TorchOptimizer with sparseAsDense = true, or the layer"
+                        + " without sparse gradients");
     }
 }

@@ -23,7 +23,7 @@ final class GradientSlot {
     private final io.hvd.tensor.Tensor alias;
     /** Null on the CPU. */
     private final ExchangeStream exchange;
-    /** Whether the gradient stays where LibTorch has it, and the slot is never used. */
+    /** Whether the gradient stays where LibTorch has it, and the slot has no rows and takes no memory. */
     private final boolean sparse;
     /** The gradient that all ranks' rows have been gathered in; 0 if there is none. */
     private long gathered;
@@ -40,11 +40,19 @@ final class GradientSlot {
         this.type = value.scalar_type();
         this.place = value.device().str().getString();
         this.address = value.data_ptr().address();
-        this.slot = zeros_like(value.detach());
+        this.slot = sparse ? value.detach().narrow(0, 0, 0) : zeros_like(value.detach());
         this.exchange = exchange;
         this.sparse = sparse;
-        this.alias =
-                slot.is_cuda() ? TorchTensors.alias(name, slot, exchange.handle()) : TorchTensors.alias(name, slot);
+        this.alias = aliasOfSlot();
+    }
+
+    private io.hvd.tensor.Tensor aliasOfSlot() {
+        if (!slot.is_cuda()) {
+            return TorchTensors.alias(name, slot);
+        }
+        return sparse
+                ? TorchTensors.withoutRows(name, value, exchange.handle())
+                : TorchTensors.alias(name, slot, exchange.handle());
     }
 
     /** Conversion and moving replace the memory of a LibTorch parameter, while hvd still sees the old one. */
@@ -80,14 +88,19 @@ final class GradientSlot {
         return sparse && gradient.defined() && gradient.is_sparse() ? gradient._values() : slot;
     }
 
-    /** A collective: the gradient becomes the sum of all ranks' rows, each multiplied. */
-    void gatherRows(PlainCollectives ranks, String name, double weight) {
+    /**
+     * A collective: the gradient becomes the sum of all ranks' rows, each multiplied.
+     *
+     * @return bytes that this rank has sent
+     */
+    long gatherRows(PlainCollectives ranks, String name, double weight) {
         requireInPlace();
         try (NoGradGuard guard = new NoGradGuard()) {
-            SparseGradient sum = SparseGradient.of(this.name, value, weight).gathered(ranks, name);
-            Tensor gradient = sum.asGradientOf(value);
+            SparseGradient mine = SparseGradient.of(this.name, value, weight);
+            Tensor gradient = mine.gathered(ranks, name).asGradientOf(value);
             value.mutable_grad().put(gradient);
             gathered = gradient.unsafeGetTensorImpl().address();
+            return mine.bytes();
         }
     }
 
@@ -216,7 +229,8 @@ final class GradientSlot {
     }
 
     private boolean isSlot(Tensor gradient) {
-        return gradient.defined()
+        return !sparse
+                && gradient.defined()
                 && !gradient.is_sparse()
                 && gradient.data_ptr().address() == slot.data_ptr().address();
     }

@@ -44,6 +44,11 @@ record SparseGradient(Tensor indices, Tensor rows) {
         return new SparseGradient(empty(new long[] {0}, numbers, new MemoryFormatOptional()), rows);
     }
 
+    /** Size of the rows and of their numbers. */
+    long bytes() {
+        return indices.nbytes() + rows.nbytes();
+    }
+
     /** A collective: the rows of all ranks. */
     SparseGradient gathered(PlainCollectives ranks, String name) {
         List<Tensor> all = ranks.groupedAllgather(name, List.of(indices, rows));

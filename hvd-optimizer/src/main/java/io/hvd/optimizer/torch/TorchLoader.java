@@ -2,6 +2,7 @@ package io.hvd.optimizer.torch;
 
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
+import io.hvd.data.EpochBatches;
 import io.hvd.data.EpochLengths;
 import io.hvd.data.Sampler;
 import io.hvd.data.cuda.BatchLayout;
@@ -10,7 +11,6 @@ import io.hvd.data.cuda.DeviceLoader;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.Device;
-import java.util.Iterator;
 import java.util.Objects;
 
 /**
@@ -35,7 +35,7 @@ import java.util.Objects;
  *
  * @param <S> a sample
  */
-public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable {
+public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoCloseable {
     private final Batches batches;
     private TorchBatch lent;
 
@@ -55,10 +55,15 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
 
     /** Begins the sampler's next epoch; batches of the one before must not be used any more. */
     @Override
-    public Iterator<TorchBatch> iterator() {
+    public EpochBatches.Pass<TorchBatch> iterator() {
         takeBack();
-        Iterator<TorchBatch> epoch = batches.epoch();
-        return new Iterator<>() {
+        EpochBatches.Pass<TorchBatch> epoch = batches.epoch();
+        return new EpochBatches.Pass<>() {
+            @Override
+            public int batches() {
+                return epoch.batches();
+            }
+
             @Override
             public boolean hasNext() {
                 return epoch.hasNext();
@@ -91,7 +96,7 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
     private sealed interface Batches {
         int count();
 
-        Iterator<TorchBatch> epoch();
+        EpochBatches.Pass<TorchBatch> epoch();
 
         void close();
     }
@@ -103,7 +108,7 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
         }
 
         @Override
-        public Iterator<TorchBatch> epoch() {
+        public EpochBatches.Pass<TorchBatch> epoch() {
             return loader.iterator();
         }
 
@@ -120,9 +125,14 @@ public final class TorchLoader<S> implements Iterable<TorchBatch>, AutoCloseable
         }
 
         @Override
-        public Iterator<TorchBatch> epoch() {
-            Iterator<DeviceBatch> epoch = loader.iterator();
-            return new Iterator<>() {
+        public EpochBatches.Pass<TorchBatch> epoch() {
+            EpochBatches.Pass<DeviceBatch> epoch = loader.iterator();
+            return new EpochBatches.Pass<>() {
+                @Override
+                public int batches() {
+                    return epoch.batches();
+                }
+
                 @Override
                 public boolean hasNext() {
                     return epoch.hasNext();

@@ -360,12 +360,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     }
 
     @Override
-    public void exchangeSparse(ProcessSet set, String scope, double weight) {
+    public long exchangeSparse(ProcessSet set, String scope, double weight) {
         PlainCollectives ranks = new PlainCollectives(set);
         try (PointerScope pointers = new PointerScope()) {
-            slots.stream()
+            return slots.stream()
                     .filter(GradientSlot::isSparse)
-                    .forEach(slot -> slot.gatherRows(ranks, scope + slot.name() + ".rows", weight));
+                    .mapToLong(slot -> slot.gatherRows(ranks, scope + slot.name() + ".rows", weight))
+                    .sum();
         }
     }
 

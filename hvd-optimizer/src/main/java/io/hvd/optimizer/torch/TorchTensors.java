@@ -57,6 +57,14 @@ public final class TorchTensors {
                 .keeping(tensor);
     }
 
+    /** No rows of a tensor on a GPU, of its type and the shape of its rows. */
+    static Tensor withoutRows(String name, org.bytedeco.pytorch.Tensor tensor, long stream) {
+        Device device = Device.cuda(tensor.device().index());
+        org.bytedeco.pytorch.Tensor none = tensor.detach().narrow(0, 0, 0);
+        return Tensor.onDevice(tensor.data_ptr().address(), device, stream, typeOf(name, tensor), shape(none))
+                .keeping(tensor);
+    }
+
     /**
      * @param longestBuffer bytes that one buffer may alias; a multiple of 8
      */

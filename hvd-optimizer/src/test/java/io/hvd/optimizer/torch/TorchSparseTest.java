@@ -9,6 +9,7 @@ import io.hvd.error.HvdException;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.DistributedOptimizerBuilder;
 import io.hvd.optimizer.LocalReduction;
+import io.hvd.optimizer.Parameter;
 import java.util.List;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Adagrad;
@@ -191,6 +192,59 @@ class TorchSparseTest {
         });
     }
 
+    /** Rank 0 sends two rows of three floats with their numbers, rank 1 one; they are not hidden, and have no copy. */
+    @Test
+    void rowsAreCountedInTheStatisticsAndTakeNoMemoryBesideLibTorchs() {
+        Hvd.spawn(2, hvd -> {
+            Words net = new Words(true);
+            TorchOptimizer inner =
+                    new TorchOptimizer(make(net, false), net.named_parameters(), List.of("embedding.weight"));
+            DistributedOptimizer optimizer = DistributedOptimizer.wrap(inner).build();
+            long dense = 0;
+            for (Parameter parameter : inner.parameters()) {
+                boolean rows = parameter.name().equals("embedding.weight");
+                assertThat(parameter.gradient().bytes())
+                        .as(parameter.name())
+                        .isEqualTo(rows ? 0 : parameter.value().bytes());
+                dense += parameter.gradient().bytes();
+            }
+            long[] words = hvd.rank() == 0 ? new long[] {3, 9, 3} : new long[] {9};
+            for (int step = 0; step < 2; step++) {
+                optimizer.zeroGradients();
+                net.embedding.forward(Tensor.create(words, words.length)).sum().backward();
+                optimizer.step();
+                long rows = hvd.rank() == 0 ? 2 : 1;
+                assertThat(optimizer.lastStep().bytes()).isEqualTo(dense + rows * (3 * 4 + 8));
+                assertThat(optimizer.lastStep().bytesSent()).isEqualTo(dense + rows * (3 * 4 + 8));
+                assertThat(optimizer.lastStep().bytesBeforeBackwardEnded()).isLessThanOrEqualTo(dense);
+            }
+            return null;
+        });
+    }
+
+    /** The advice of one error does not lead into the other. */
+    @Test
+    void aSparseGradientThatStaysOnItsRankIsRefusedWithAWayThatWorks() {
+        Hvd.spawn(2, hvd -> {
+            for (boolean asDense : new boolean[] {false, true}) {
+                Words net = new Words(true);
+                DistributedOptimizer optimizer = DistributedOptimizer.wrap(
+                                new TorchOptimizer(make(net, false), net.named_parameters(), asDense))
+                        .localParameters(List.of("embedding.weight"))
+                        .build();
+                if (asDense) {
+                    TorchOptimizer.backward(net.loss(0, 3));
+                    optimizer.step();
+                    assertThat(net.embedding.weight().grad().is_sparse()).isFalse();
+                } else {
+                    assertThatThrownBy(() -> TorchOptimizer.backward(net.loss(0, 3)))
+                            .hasMessageContainingAll("unless localParameters(...) names it", "sparseAsDense = true");
+                }
+            }
+            return null;
+        });
+    }
+
     @Test
     void whatIsNotAsItWasSaidIsNamed() {
         Hvd.spawn(2, hvd -> {
@@ -208,7 +262,8 @@ class TorchSparseTest {
             assertThatThrownBy(() -> wrap(sparse, false)
                             .localParameters(List.of("embedding.weight"))
                             .build())
-                    .hasMessageContainingAll("HVD-401", "\"embedding.weight\"", "take it from one of the two lists");
+                    .hasMessageContainingAll(
+                            "HVD-401", "\"embedding.weight\"", "take it from one of the two lists", "sparseAsDense");
             return null;
         });
     }
