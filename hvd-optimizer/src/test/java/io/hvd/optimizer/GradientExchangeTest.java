@@ -207,8 +207,9 @@ class GradientExchangeTest {
         }
 
         @Override
-        public void exchangeSparse(ProcessSet set, String scope, double weight) {
+        public long exchangeSparse(ProcessSet set, String scope, double weight) {
             failIfAsked();
+            return 0;
         }
 
         @Override
