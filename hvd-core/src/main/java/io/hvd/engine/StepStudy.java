@@ -42,6 +42,9 @@ final class StepStudy {
 
     private int batches;
     private Set<String> names = Set.of();
+    /** The first batch of the plan that was begun last. */
+    private List<String> beginning = List.of();
+
     private volatile int looks;
     private int steps;
     private int seen;
@@ -105,14 +108,16 @@ final class StepStudy {
 
     /**
      * A plan begins. What has been seen of another plan no longer counts. The number of looks is kept if the plan has
-     * the same operations.
+     * the same operations and begins at the same place of the program's step: a cut that was found for another beginning
+     * keeps the end of a step apart from its beginning, and is not used here.
      */
     void begin(List<List<String>> batches) {
         Set<String> planned = batches.stream().flatMap(List::stream).collect(Collectors.toSet());
-        boolean known = planned.equals(names);
+        boolean known = planned.equals(names) && batches.get(0).stream().anyMatch(beginning::contains);
         looks = known ? looks : 0;
         found = known ? found : null;
         names = planned;
+        beginning = batches.get(0);
         steps = 0;
         forget();
     }

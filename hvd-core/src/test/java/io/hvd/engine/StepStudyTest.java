@@ -68,6 +68,20 @@ class StepStudyTest {
                 .isEmpty();
     }
 
+    /** The ranks may settle in the middle of the program's step, after a barrier for one. */
+    @Test
+    void aPlanThatBeginsAtAnotherPlaceOfTheStepIsLookedAtAnew() {
+        steps(() -> {}, () -> study.observed("a"));
+        study.begin(ONE_BY_ONE);
+        assertThat(study.hasLooked()).as("the cut that was found").isTrue();
+
+        study.begin(List.of(List.of("b"), List.of("a")));
+        assertThat(study.hasLooked()).isFalse();
+        assertThat(steps(() -> {}, () -> study.observed("a")))
+                .as("a first look")
+                .isPresent();
+    }
+
     @Test
     void itProposesNothingWhileOtherSettingsAreTried() {
         study.tune(4);

@@ -111,9 +111,9 @@ class OverlapTest {
     }
 
     /**
-     * The optimizer's own statistics must not look like a program that waits for each gradient. On a busy machine a rank that
-     * gets no core for long ends the plan, and its cut is then found anew; so the test looks several times. Were the
-     * gradients kept apart, they would be in every one of these rounds.
+     * The optimizer's own statistics must not look like a program that waits for each gradient. The ranks may settle in the
+     * middle of a step, and the best cut is then found after the barrier of the first timeline only; so the test looks several
+     * times. Were the gradients kept apart, they would be in every one of these rounds.
      */
     @Test
     void whereRanksShareCoresTheGradientsOfAStepTravelTogetherOnceThatIsSeenToBeBest(@TempDir Path folder) {
