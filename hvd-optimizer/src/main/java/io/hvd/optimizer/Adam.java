@@ -1,12 +1,7 @@
 package io.hvd.optimizer;
 
-import java.util.List;
-import java.util.Map;
-
 /** Adam on plain arrays (Kingma and Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015), with bias correction. */
-public final class Adam extends ArrayOptimizer {
-    private final Moments moments;
-
+public final class Adam extends MomentsOptimizer {
     /** With the paper's settings: beta1 0.9, beta2 0.999, epsilon 1e-8. */
     public Adam(ArrayParameters parameters, double learningRate) {
         this(parameters, learningRate, 0.9, 0.999, 1e-8);
@@ -14,27 +9,11 @@ public final class Adam extends ArrayOptimizer {
 
     /** Adam with these constants; {@code beta1} and {@code beta2} are at least 0 and less than 1. */
     public Adam(ArrayParameters parameters, double learningRate, double beta1, double beta2, double epsilon) {
-        super(parameters, learningRate);
-        this.moments = new Moments(parameters, beta1, beta2, epsilon);
+        super(parameters, learningRate, new Moments(parameters, beta1, beta2, epsilon));
     }
 
     @Override
     void update(int index, float[] value, float[] gradient, long step) {
         moments.step(index, value, gradient, step, learningRate());
-    }
-
-    @Override
-    Map<String, Double> constants() {
-        return moments.constants();
-    }
-
-    @Override
-    long buffersPerParameter() {
-        return 2;
-    }
-
-    @Override
-    List<float[]> buffers() {
-        return moments.buffers();
     }
 }

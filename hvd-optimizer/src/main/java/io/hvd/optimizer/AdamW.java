@@ -1,6 +1,5 @@
 package io.hvd.optimizer;
 
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -9,8 +8,7 @@ import java.util.TreeMap;
  * the decay does not enter the gradient's means (Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019). The
  * conventions and defaults are those of torch.
  */
-public final class AdamW extends ArrayOptimizer {
-    private final Moments moments;
+public final class AdamW extends MomentsOptimizer {
     private final double weightDecay;
 
     /** With torch's settings: beta1 0.9, beta2 0.999, epsilon 1e-8, weight decay 0.01. */
@@ -30,11 +28,10 @@ public final class AdamW extends ArrayOptimizer {
             double beta2,
             double epsilon,
             double weightDecay) {
-        super(parameters, learningRate);
+        super(parameters, learningRate, new Moments(parameters, beta1, beta2, epsilon));
         OptimizerCheck.requireShare("AdamW", "beta1", beta1);
         OptimizerCheck.requireShare("AdamW", "beta2", beta2);
         OptimizerCheck.requireNotNegative("AdamW", "weight decay", weightDecay);
-        this.moments = new Moments(parameters, beta1, beta2, epsilon);
         this.weightDecay = weightDecay;
     }
 
@@ -49,18 +46,8 @@ public final class AdamW extends ArrayOptimizer {
 
     @Override
     Map<String, Double> constants() {
-        Map<String, Double> constants = new TreeMap<>(moments.constants());
+        Map<String, Double> constants = new TreeMap<>(super.constants());
         constants.put("weight decay", weightDecay);
         return constants;
-    }
-
-    @Override
-    long buffersPerParameter() {
-        return 2;
-    }
-
-    @Override
-    List<float[]> buffers() {
-        return moments.buffers();
     }
 }

@@ -1,6 +1,5 @@
 package io.hvd.optimizer;
 
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -11,8 +10,7 @@ import java.util.function.Predicate;
  * parameters is one layer: Adam's direction plus decay * value is made as long as the values, and then multiplied by the
  * learning rate. Where one of the two is 0, the direction stays as it is.
  */
-public final class Lamb extends ArrayOptimizer {
-    private final Moments moments;
+public final class Lamb extends MomentsOptimizer {
     private final double weightDecay;
     private final boolean[] adapts;
 
@@ -36,11 +34,10 @@ public final class Lamb extends ArrayOptimizer {
             double epsilon,
             double weightDecay,
             Predicate<String> adapted) {
-        super(parameters, learningRate);
+        super(parameters, learningRate, new Moments(parameters, beta1, beta2, epsilon));
         OptimizerCheck.requireShare("Lamb", "beta1", beta1);
         OptimizerCheck.requireShare("Lamb", "beta2", beta2);
         OptimizerCheck.requireNotNegative("Lamb", "weight decay", weightDecay);
-        this.moments = new Moments(parameters, beta1, beta2, epsilon);
         this.weightDecay = weightDecay;
         this.adapts = LayerNorms.chosen(parameters, adapted);
     }
@@ -69,18 +66,8 @@ public final class Lamb extends ArrayOptimizer {
 
     @Override
     Map<String, Double> constants() {
-        Map<String, Double> constants = new TreeMap<>(moments.constants());
+        Map<String, Double> constants = new TreeMap<>(super.constants());
         constants.put("weight decay", weightDecay);
         return constants;
-    }
-
-    @Override
-    long buffersPerParameter() {
-        return 2;
-    }
-
-    @Override
-    List<float[]> buffers() {
-        return moments.buffers();
     }
 }

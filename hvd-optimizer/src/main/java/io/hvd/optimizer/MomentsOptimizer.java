@@ -1,0 +1,29 @@
+package io.hvd.optimizer;
+
+import java.util.List;
+import java.util.Map;
+
+/** What Adam and its relatives have in common: the two running means of each parameter, which are their state. */
+abstract sealed class MomentsOptimizer extends ArrayOptimizer permits Adam, AdamW, Lamb {
+    final Moments moments;
+
+    MomentsOptimizer(ArrayParameters parameters, double learningRate, Moments moments) {
+        super(parameters, learningRate);
+        this.moments = moments;
+    }
+
+    @Override
+    Map<String, Double> constants() {
+        return moments.constants();
+    }
+
+    @Override
+    final long buffersPerParameter() {
+        return 2;
+    }
+
+    @Override
+    final List<float[]> buffers() {
+        return moments.buffers();
+    }
+}
