@@ -3,6 +3,7 @@ package io.hvd.data;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
@@ -50,6 +51,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
     /** Null if the ranks do not compare their steps. */
     private final EvenSteps even;
 
+    private final AtomicLong waitedNanos = new AtomicLong();
     private Epoch<B> current;
     private boolean closed;
 
@@ -112,6 +114,11 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
         }
     }
 
+    @Override
+    public long waitNanos() {
+        return waitedNanos.get();
+    }
+
     private synchronized void requireOpen() {
         if (closed) {
             throw new IllegalStateException("the loader is closed");
@@ -122,7 +129,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
         requireOpen();
         Executor executor = threads == null ? Runnable::run : threads;
         BatchPlan<S, B> plan = new BatchPlan<>(dataset, share.order(), batchSize, collate);
-        current = new Epoch<>(plan, share.batches(), executor, ahead);
+        current = new Epoch<>(plan, share.batches(), executor, ahead, waitedNanos);
         return current;
     }
 

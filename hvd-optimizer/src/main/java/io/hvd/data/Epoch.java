@@ -7,6 +7,7 @@ import java.util.NoSuchElementException;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * One pass over the data: this rank's batches of one epoch, in the sampler's order.
@@ -24,6 +25,7 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private final int batches;
     private final Executor executor;
     private final int ahead;
+    private final AtomicLong waitedNanos;
 
     private final Deque<PendingBatch<B>> inFlight = new ArrayDeque<>();
     private int submitted;
@@ -31,12 +33,17 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private boolean ended;
     private String endedFromOutside;
 
-    /** With {@code ahead} 0 a batch is submitted when it is asked for. */
-    Epoch(BatchPlan<?, B> plan, int batches, Executor executor, int ahead) {
+    /**
+     * With {@code ahead} 0 a batch is submitted when it is asked for.
+     *
+     * @param waitedNanos grows by the time of each {@link #next}; the loader's epochs share it
+     */
+    Epoch(BatchPlan<?, B> plan, int batches, Executor executor, int ahead, AtomicLong waitedNanos) {
         this.plan = plan;
         this.batches = batches;
         this.executor = executor;
         this.ahead = ahead;
+        this.waitedNanos = waitedNanos;
         submitUpTo(ahead);
     }
 
@@ -63,6 +70,15 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
      */
     @Override
     public B next() {
+        long asked = System.nanoTime();
+        try {
+            return take();
+        } finally {
+            waitedNanos.addAndGet(System.nanoTime() - asked);
+        }
+    }
+
+    private B take() {
         submitUpTo(Math.max(1, ahead));
         PendingBatch<B> head = head();
         B batch = await(head);

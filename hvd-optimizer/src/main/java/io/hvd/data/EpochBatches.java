@@ -13,6 +13,13 @@ public interface EpochBatches<B> extends Iterable<B> {
     Pass<B> iterator();
 
     /**
+     * Nanoseconds that loops have waited for their batches, in all epochs so far: the time inside {@link Pass#next}. Without
+     * workers this is the whole time of reading; with workers that keep up it is close to zero. The share of a step is the
+     * difference of two readings over the time between them. Any thread may ask.
+     */
+    long waitNanos();
+
+    /**
      * One epoch.
      *
      * @param <B> a batch

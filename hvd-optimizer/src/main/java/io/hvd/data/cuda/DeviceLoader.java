@@ -9,6 +9,7 @@ import io.hvd.data.EpochLengths;
 import io.hvd.data.Sampler;
 import io.hvd.tensor.Device;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A {@link DataLoader} whose batches come to the GPU: workers write samples into pinned host memory, and a stream of its
@@ -40,6 +41,7 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
     private final PinnedBatches<S> pinned;
     private final CopyQueue copies;
     private final DataLoader<S, PinnedBatches.Filled> loader;
+    private final AtomicLong waitedNanos = new AtomicLong();
 
     private DeviceLoader(Builder<S> builder, CudaDevice cuda) {
         FieldOffsets offsets = new FieldOffsets(builder.layout.fields(), builder.batchSize);
@@ -69,6 +71,12 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
     @Override
     public EpochBatches.Pass<DeviceBatch> iterator() {
         return new Copied(loader.iterator());
+    }
+
+    /** Waiting for a pinned buffer whose copy is under way counts too; the copy itself runs beside the host. */
+    @Override
+    public long waitNanos() {
+        return waitedNanos.get();
     }
 
     /** Waits for copies and workers; no work on a batch may be queued or running any more. */
@@ -102,6 +110,15 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
 
         @Override
         public DeviceBatch next() {
+            long asked = System.nanoTime();
+            try {
+                return take();
+            } finally {
+                waitedNanos.addAndGet(System.nanoTime() - asked);
+            }
+        }
+
+        private DeviceBatch take() {
             cuda.enter();
             // The batch before this one is used no more, as soon as what is queued now is done.
             copies.followUser();

@@ -78,6 +78,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
         };
     }
 
+    @Override
+    public long waitNanos() {
+        return batches.waitNanos();
+    }
+
     private void takeBack() {
         if (lent != null) {
             lent.close();
@@ -98,6 +103,8 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
 
         EpochBatches.Pass<TorchBatch> epoch();
 
+        long waitNanos();
+
         void close();
     }
 
@@ -110,6 +117,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
         @Override
         public EpochBatches.Pass<TorchBatch> epoch() {
             return loader.iterator();
+        }
+
+        @Override
+        public long waitNanos() {
+            return loader.waitNanos();
         }
 
         @Override
@@ -144,6 +156,11 @@ public final class TorchLoader<S> implements EpochBatches<TorchBatch>, AutoClose
                     return TorchLayout.onGpu(batch.size(), batch.fields());
                 }
             };
+        }
+
+        @Override
+        public long waitNanos() {
+            return loader.waitNanos();
         }
 
         @Override
