@@ -142,6 +142,8 @@ class FloorsTest {
                     "org.apache.commons.cli.*"),
             floor("io.hvd.data", LOG),
             floor("io.hvd.data.cuda", "io.hvd.data", CUDA, TENSOR, ERROR),
+            // one file per host, which one of its ranks builds
+            floor("io.hvd.data.mapped", "io.hvd.data", FACADE, ERROR, FILE, LOG),
             // parameters on GPUs are compared through pinned memory
             floor("io.hvd.optimizer", "io.hvd.optimizer.reduce", FACADE, SPI, CUDA, TENSOR, ERROR, CONFIG, LOG),
             // compressions, which know no optimizer

@@ -24,6 +24,7 @@ public enum ErrorId {
     STATE_MISMATCH("HVD-402"),
     DIVERGED("HVD-403"),
     BAD_CHECKPOINT("HVD-501"),
+    BAD_DATA_SET("HVD-511"),
     JOB_FAILED("HVD-601");
 
     private final String code;

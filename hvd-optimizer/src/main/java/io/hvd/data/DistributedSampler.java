@@ -75,7 +75,7 @@ public final class DistributedSampler implements Sampler {
         return length;
     }
 
-    /** How many of this rank's samples are padding; they stand at the end of {@link #indices()}. */
+    @Override
     public int padding() {
         return Math.max(0, length - shard.exact());
     }

@@ -13,6 +13,11 @@ public interface Sampler {
     /** How many samples this rank sees in an epoch; the same in every epoch. */
     int length();
 
+    /** How many of this rank's samples are repetitions that give all ranks as many; they stand at the end of {@link #indices()}. */
+    default int padding() {
+        return 0;
+    }
+
     /** The indices of the current epoch in their order, {@link #length()} of them, in an array of the caller's own. */
     int[] indices();
 

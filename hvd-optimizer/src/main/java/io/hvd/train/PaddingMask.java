@@ -1,9 +1,9 @@
 package io.hvd.train;
 
-import io.hvd.data.DistributedSampler;
+import io.hvd.data.Sampler;
 
 /**
- * Leaves out the samples that a {@link DistributedSampler} repeats to give all ranks as many; they come last on their rank. Make one
+ * Leaves out the samples that a {@link Sampler} repeats to give all ranks as many; they come last on their rank. Make one
  * per epoch, and ask it once for each batch, in order:
  *
  * <pre>{@code
@@ -20,7 +20,7 @@ public final class PaddingMask {
     private int left;
 
     /** For one epoch of this sampler. */
-    public PaddingMask(DistributedSampler sampler) {
+    public PaddingMask(Sampler sampler) {
         this.left = sampler.length() - sampler.padding();
     }
 

@@ -107,6 +107,7 @@ final class MlpTraining implements AutoCloseable {
         }
         WeightCheck weights = WeightCheck.of(hvd, model.parameters());
         say("%s", weights);
+        say("%s", totals.dataWait());
         say("%s", totals.result("cuda-mlp", hvd.size(), options.epochs(), loss, accuracy));
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
@@ -131,6 +132,7 @@ final class MlpTraining implements AutoCloseable {
         }
         compute.await();
         totals.trained((System.nanoTime() - start) / 1e9);
+        totals.waited(loader.waitNanos());
     }
 
     private void step(DeviceBatch samples) {

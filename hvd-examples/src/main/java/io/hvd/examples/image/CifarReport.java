@@ -84,6 +84,7 @@ final class CifarReport {
     }
 
     void result(int epochs, Evaluation evaluation, RunTotals totals) {
+        print("%s", totals.dataWait());
         print(
                 "RESULT example=cifar10 ranks=%d epochs=%d steps=%d loss=%.6f accuracy=%.5f top5=%.5f evaluated=%d"
                         + " samples_per_second=%.1f overlap=%.2f exposed_ms=%.3f",

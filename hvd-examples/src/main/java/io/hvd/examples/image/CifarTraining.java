@@ -137,6 +137,7 @@ final class CifarTraining {
         long before = totals.steps();
         double trainingLoss = train(loader, epoch);
         totals.trained(secondsSince(start));
+        totals.waited(loader.waitNanos());
         Evaluation evaluation = evaluate();
         report.epoch(epoch, schedule.epochs(), trainingLoss, evaluation, secondsSince(start));
         FiniteLoss.require(evaluation.loss(), "the test loss after epoch " + (epoch + 1));

@@ -158,6 +158,7 @@ final class ImageTraining {
             }
         }
         totals.trained((System.nanoTime() - start) / 1e9);
+        totals.waited(loader.waitNanos());
         return batches == loader.batches();
     }
 
@@ -235,9 +236,10 @@ final class ImageTraining {
             }
             System.out.printf(
                     Locale.ROOT,
-                    "%s; peak memory of the ranks' processes in MiB: %s%n",
+                    "%s; peak memory of the ranks' processes in MiB: %s; %s%n",
                     totals.sent(),
-                    Arrays.toString(peaks));
+                    Arrays.toString(peaks),
+                    totals.dataWait());
             System.out.println(totals.result(example, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
         }
     }

@@ -11,6 +11,7 @@ public final class RunTotals {
     private final List<StepStats> steps = new ArrayList<>();
     private long samples;
     private double trainingSeconds;
+    private long waitNanos;
 
     public void stepped(StepStats step) {
         steps.add(step);
@@ -22,6 +23,17 @@ public final class RunTotals {
 
     public void trained(double seconds) {
         trainingSeconds += seconds;
+    }
+
+    /** @param nanos what the loader of the training has counted so far */
+    public void waited(long nanos) {
+        waitNanos = nanos;
+    }
+
+    /** In words, the share of the training time in which this rank waited for its batches. */
+    public String dataWait() {
+        double share = trainingSeconds > 0 ? waitNanos / 1e9 / trainingSeconds : 0;
+        return String.format(Locale.ROOT, "data wait %.1f %% of the training time on rank 0", 100 * share);
     }
 
     /** The number of steps of the optimizer. */

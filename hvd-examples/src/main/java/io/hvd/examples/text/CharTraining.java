@@ -118,6 +118,7 @@ final class CharTraining {
             say("%s", "sample: " + new CharWriter(model, device, text, options.seed()).write(options.sample()));
         }
         say("%s", weights);
+        say("%s", totals.dataWait());
         say("%s", totals.result("char-lm", hvd.size(), epochs, last.loss, last.accuracy));
         return weights.areEqual() ? 0 : WEIGHTS_DIFFER;
     }
@@ -151,6 +152,7 @@ final class CharTraining {
             }
         }
         totals.trained((System.nanoTime() - start) / 1e9);
+        totals.waited(loader.waitNanos());
         return losses.reduce(hvd).mean();
     }
 

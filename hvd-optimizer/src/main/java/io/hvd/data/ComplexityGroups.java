@@ -1,0 +1,61 @@
+package io.hvd.data;
+
+import java.util.Arrays;
+
+/** Cuts samples, sorted by complexity, into groups of one sample per replica, and shuffles the groups. */
+record ComplexityGroups(long[] complexities, int replicas, double randomLevel) {
+    /** Sorting keys keep this many bits of a complexity, so that with their noise and a place they fit a long. */
+    private static final int KEY_BITS = 30;
+
+    /** Tells the random numbers here from those of the permutation with the same seed. */
+    private static final long STREAM = 0x5851F42D4C957F2DL;
+
+    /**
+     * The samples group by group. If the last group is short, its own samples are repeated in it, as often as it takes.
+     */
+    int[] order(long seed) {
+        int[] sorted = sorted(seed);
+        var random = new SplitMix64(seed ^ STREAM);
+        int whole = sorted.length / replicas;
+        int over = sorted.length % replicas;
+        int[] order = new int[Math.multiplyExact(over == 0 ? whole : whole + 1, replicas)];
+        int shortOne = over == 0 ? whole : random.nextInt(whole + 1);
+        int[] places = Permutation.of(whole, random.nextLong());
+        for (int group = 0; group < whole; group++) {
+            int from = group * replicas + (group < shortOne ? 0 : over);
+            copyShuffled(sorted, from, replicas, order, places[group] * replicas, random);
+        }
+        if (over > 0) {
+            int last = whole * replicas;
+            copyShuffled(sorted, shortOne * replicas, over, order, last, random);
+            for (int i = last + over; i < order.length; i++) {
+                order[i] = order[i - over];
+            }
+        }
+        return order;
+    }
+
+    /** The samples by complexity; the permutation decides between equal ones. */
+    private int[] sorted(long seed) {
+        int[] permutation = Permutation.of(complexities.length, seed);
+        long least = Arrays.stream(complexities).min().orElse(0);
+        long range = Arrays.stream(complexities).max().orElse(0) - least;
+        int shift = Math.max(0, Long.SIZE - Long.numberOfLeadingZeros(range) - KEY_BITS);
+        double noise = randomLevel * (range >>> shift);
+        var random = new SplitMix64(~seed ^ STREAM);
+        long[] keys = new long[permutation.length];
+        for (int i = 0; i < keys.length; i++) {
+            long key = (complexities[permutation[i]] - least) >>> shift;
+            keys[i] = key + (long) (noise * random.nextDouble()) << Integer.SIZE | i;
+        }
+        Arrays.sort(keys);
+        return Arrays.stream(keys).mapToInt(key -> permutation[(int) key]).toArray();
+    }
+
+    private static void copyShuffled(int[] from, int start, int count, int[] to, int place, SplitMix64 random) {
+        int[] shuffled = Permutation.of(count, random.nextLong());
+        for (int i = 0; i < count; i++) {
+            to[place + i] = from[start + shuffled[i]];
+        }
+    }
+}

@@ -1,0 +1,224 @@
+package io.hvd.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.hvd.train.PaddingMask;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class LoadBalancingDistributedSamplerTest {
+    private static final int RANKS = 4;
+    private static final int BATCH = 16;
+
+    /** Many short texts and few long ones: the lengths' logarithms are spread evenly from 8 to 1024. */
+    private static final long[] LENGTHS = skewed(4_003);
+
+    @Test
+    void inAStepTheRanksHaveSimilarWorkWhereTheOrderOfDistributedSamplerMakesStragglers() {
+        List<int[]> balanced = new ArrayList<>();
+        List<int[]> plain = new ArrayList<>();
+        for (int rank = 0; rank < RANKS; rank++) {
+            balanced.add(sampler(LENGTHS, RANKS, rank).build().indices());
+            plain.add(new DistributedSampler(LENGTHS.length, RANKS, rank).indices());
+        }
+
+        double lostTime = slowestOverMean(plain) - 1;
+        assertThat(lostTime).as("time lost with DistributedSampler").isGreaterThan(0.15);
+        assertThat(slowestOverMean(balanced) - 1).as("time lost when balanced").isLessThan(lostTime / 20);
+    }
+
+    /** If a rank always had the largest sample of its group, it would be a straggler in every step. */
+    @Test
+    void noRankAlwaysHasTheMostWorkOfAStep() {
+        int[] slowest = new int[RANKS];
+        int[][] order = IntStream.range(0, RANKS)
+                .mapToObj(rank -> sampler(LENGTHS, RANKS, rank).build().indices())
+                .toArray(int[][]::new);
+        for (int step = 0; step + BATCH <= order[0].length; step += BATCH) {
+            long[] work = new long[RANKS];
+            for (int rank = 0; rank < RANKS; rank++) {
+                work[rank] = sum(order[rank], step);
+            }
+            slowest[indexOfMax(work)]++;
+        }
+        int steps = Arrays.stream(slowest).sum();
+        assertThat(Arrays.stream(slowest).max().orElseThrow()).isLessThan(steps / 2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 3", "1, 1", "2, 5", "5, 5", "7, 3", "12, 4", "1001, 4", "1001, 7"})
+    void everySampleIsDealtAndWhatIsRepeatedStandsAtTheEnd(int size, int ranks) {
+        for (int epoch = 0; epoch < 3; epoch++) {
+            List<Integer> counted = new ArrayList<>();
+            for (int rank = 0; rank < ranks; rank++) {
+                Sampler sampler = inEpoch(epoch, sampler(skewed(size), ranks, rank));
+                int[] indices = sampler.indices();
+                assertThat(indices).hasSize((size + ranks - 1) / ranks).hasSize(sampler.length());
+                int real = new PaddingMask(sampler).counted(indices.length);
+                assertThat(real).isEqualTo(indices.length - sampler.padding());
+                Arrays.stream(indices, 0, real).forEach(counted::add);
+            }
+            assertThat(counted)
+                    .containsExactlyInAnyOrderElementsOf(
+                            IntStream.range(0, size).boxed().toList());
+        }
+    }
+
+    @Test
+    void whatIsRepeatedIsAsComplexAsWhatTheOtherRanksHaveAtThatTime() {
+        long[] lengths = IntStream.range(0, 41).mapToLong(i -> 100L * i).toArray();
+        for (int epoch = 0; epoch < 5; epoch++) {
+            Set<Integer> last = new HashSet<>();
+            for (int rank = 0; rank < RANKS; rank++) {
+                int[] indices = inEpoch(epoch, sampler(lengths, RANKS, rank)).indices();
+                last.add(indices[indices.length - 1]);
+            }
+            assertThat(last).as("one sample is over, and all ranks have it").hasSize(1);
+        }
+    }
+
+    @Test
+    void withDropLastEachEpochLeavesOutOtherSamplesAndNotAlwaysTheLongest() {
+        Set<Set<Integer>> leftOut = new HashSet<>();
+        for (int epoch = 0; epoch < 8; epoch++) {
+            Set<Integer> missing = new HashSet<>(IntStream.range(0, 43).boxed().toList());
+            for (int rank = 0; rank < RANKS; rank++) {
+                Sampler sampler =
+                        inEpoch(epoch, sampler(skewed(43), RANKS, rank).dropLast(true));
+                assertThat(sampler.length()).isEqualTo(10);
+                assertThat(sampler.padding()).isZero();
+                Arrays.stream(sampler.indices())
+                        .forEach(index -> assertThat(missing.remove(index))
+                                .as("sample %d is dealt once", index)
+                                .isTrue());
+            }
+            assertThat(missing).hasSize(3);
+            leftOut.add(missing);
+        }
+        assertThat(leftOut).hasSizeGreaterThan(3);
+    }
+
+    @Test
+    void epochsAndSeedsHaveOrdersOfTheirOwnAndIteratingMovesOn() {
+        var sampler = sampler(LENGTHS, RANKS, 1).build();
+        int[] first = sampler.beginEpoch();
+        int[] second = sampler.beginEpoch();
+        assertThat(second).isNotEqualTo(first);
+        assertThat(sampler.epoch()).isEqualTo(1);
+        sampler.setEpoch(0);
+        assertThat(sampler.beginEpoch()).isEqualTo(first);
+        assertThat(sampler(LENGTHS, RANKS, 1).seed(77).build().indices()).isNotEqualTo(first);
+        assertThatThrownBy(() -> sampler.setEpoch(-1)).hasMessageContainingAll("epoch", "-1");
+    }
+
+    @Test
+    void theRandomLevelTradesBalanceForMixing() {
+        double none = slowestOverMean(orders(0));
+        double some = slowestOverMean(orders(0.1));
+        double full = slowestOverMean(orders(1));
+        assertThat(none).isLessThan(some);
+        assertThat(some).isLessThan(full);
+    }
+
+    @Test
+    void samplesOfEqualComplexityMeetOthersInEachEpoch() {
+        Set<List<Integer>> neighbours = new HashSet<>();
+        for (int epoch = 0; epoch < 10; epoch++) {
+            List<Integer> group = new ArrayList<>();
+            for (int rank = 0; rank < 2; rank++) {
+                int[] indices = inEpoch(epoch, sampler(new long[100], 2, rank)).indices();
+                group.add(indices[0]);
+            }
+            Collections.sort(group);
+            neighbours.add(group);
+        }
+        assertThat(neighbours).hasSizeGreaterThan(5);
+    }
+
+    @Test
+    void complexitiesOfAnySizeAreSortedAndADataSetIsAskedForThem() throws Exception {
+        Dataset<Long> texts =
+                Dataset.of(List.of(Long.MAX_VALUE, 0L, Long.MAX_VALUE / 2, Long.MAX_VALUE - 1, 5L, 1L << 61));
+        for (int epoch = 0; epoch < 4; epoch++) {
+            List<int[]> dealt = new ArrayList<>();
+            for (int rank = 0; rank < 2; rank++) {
+                dealt.add(inEpoch(epoch, LoadBalancingDistributedSampler.builder(texts, text -> text, 2, rank))
+                        .indices());
+            }
+            Set<Set<Integer>> groups = new HashSet<>();
+            for (int i = 0; i < 3; i++) {
+                groups.add(Set.of(dealt.get(0)[i], dealt.get(1)[i]));
+            }
+            assertThat(groups).containsExactlyInAnyOrder(Set.of(1, 4), Set.of(2, 5), Set.of(0, 3));
+        }
+    }
+
+    @Test
+    void whatCannotBeMeantIsRefused() {
+        assertThatThrownBy(() -> sampler(new long[] {3, -7}, 2, 0)).hasMessageContainingAll("sample 1", "-7");
+        assertThatThrownBy(() -> sampler(new long[3], 2, 2)).hasMessageContainingAll("invalid rank 2", "[0, 1]");
+        assertThatThrownBy(() -> sampler(new long[3], 2, 0).randomLevel(1.5)).hasMessageContainingAll("[0, 1]", "1.5");
+        assertThatThrownBy(() -> sampler(new long[3], 2, 0).randomLevel(Double.NaN))
+                .hasMessageContaining("NaN");
+    }
+
+    private static LoadBalancingDistributedSampler.Builder sampler(long[] complexities, int ranks, int rank) {
+        return LoadBalancingDistributedSampler.builder(complexities, ranks, rank);
+    }
+
+    private static Sampler inEpoch(int epoch, LoadBalancingDistributedSampler.Builder builder) {
+        var sampler = builder.build();
+        sampler.setEpoch(epoch);
+        return sampler;
+    }
+
+    private static List<int[]> orders(double randomLevel) {
+        return IntStream.range(0, RANKS)
+                .mapToObj(rank -> sampler(LENGTHS, RANKS, rank)
+                        .randomLevel(randomLevel)
+                        .build()
+                        .indices())
+                .toList();
+    }
+
+    private static long[] skewed(int size) {
+        var random = new SplitMix64(3);
+        return IntStream.range(0, size)
+                .mapToLong(i -> (long) (8 * Math.pow(2, 7 * random.nextDouble())))
+                .toArray();
+    }
+
+    /** How much longer the steps take than with the same work on every rank. */
+    private static double slowestOverMean(List<int[]> orders) {
+        double slowest = 0;
+        double mean = 0;
+        for (int step = 0; step + BATCH <= orders.get(0).length; step += BATCH) {
+            int from = step;
+            long[] work = orders.stream().mapToLong(order -> sum(order, from)).toArray();
+            slowest += Arrays.stream(work).max().orElseThrow();
+            mean += Arrays.stream(work).average().orElseThrow();
+        }
+        return slowest / mean;
+    }
+
+    private static long sum(int[] order, int from) {
+        return Arrays.stream(order, from, from + BATCH)
+                .mapToLong(i -> LENGTHS[i])
+                .sum();
+    }
+
+    private static int indexOfMax(long[] values) {
+        return IntStream.range(0, values.length)
+                .reduce((a, b) -> values[b] > values[a] ? b : a)
+                .orElseThrow();
+    }
+}
