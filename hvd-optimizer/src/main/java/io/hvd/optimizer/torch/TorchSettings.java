@@ -63,6 +63,9 @@ final class TorchSettings {
         } else if (optimizer instanceof Adagrad) {
             adagrad(new AdagradOptions(options));
         }
+        if (optimizer instanceof LayerwiseRate layerwise) {
+            layerwise.constants().forEach(this::put);
+        }
     }
 
     private void sgd(SGDOptions options) {

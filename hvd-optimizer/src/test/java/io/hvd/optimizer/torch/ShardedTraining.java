@@ -30,7 +30,11 @@ import org.junit.jupiter.api.Timeout;
 abstract class ShardedTraining {
     private static final Function<TensorVector, Optimizer> ADAM = share -> new Adam(share, Models.adam(0.01));
     private static final List<Function<TensorVector, Optimizer>> KINDS = List.of(
-            ADAM, share -> new SGD(share, Models.sgd(0.05)), share -> new RMSprop(share, new RMSpropOptions(0.01)));
+            ADAM,
+            share -> new SGD(share, Models.sgd(0.05)),
+            share -> new RMSprop(share, new RMSpropOptions(0.01)),
+            share -> new TorchLars(share, 0.5, 0.9, 0.01, 0.1, parameter -> parameter.dim() > 1),
+            share -> new TorchLamb(share, 0.01));
 
     abstract GradientSamples.Ranks ranks();
 
