@@ -1,11 +1,13 @@
 package io.hvd.examples.image;
 
+import io.hvd.HvdContext;
 import io.hvd.RankBody;
 import io.hvd.examples.Example;
 import io.hvd.examples.data.Cifar;
 import io.hvd.examples.data.ColouredPatterns;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.examples.data.Lazy;
+import io.hvd.examples.data.MappedImages;
 import java.io.IOException;
 import java.util.concurrent.Callable;
 import org.apache.commons.cli.CommandLine;
@@ -39,9 +41,17 @@ public final class CifarExample implements Example {
         Callable<ImageSets> images = new Lazy<>(() -> images(options));
         return hvd -> {
             options.results().files().require(hvd);
-            new CifarTraining(hvd, options, images.call()).run();
+            new CifarTraining(hvd, options, mapped(hvd, options, images.call())).run();
             return 0;
         };
+    }
+
+    private static ImageSets mapped(HvdContext hvd, CifarOptions options, ImageSets images) {
+        String version = "cifar10 " + options.data() + ", seed " + options.seed();
+        return options.data()
+                .mapped()
+                .map(file -> MappedImages.of(hvd, file, version, images))
+                .orElse(images);
     }
 
     static ImageSets images(CifarOptions options) throws IOException, ParseException {

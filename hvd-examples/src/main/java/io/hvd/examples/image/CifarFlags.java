@@ -37,6 +37,10 @@ final class CifarFlags {
                         "train-fraction",
                         "share of the images to train on, if the folder has only one of the two parts"))
                 .addOption(valued(
+                        "mapped",
+                        "file in which one rank of each host puts the decoded images to train on, and which all its"
+                                + " ranks map"))
+                .addOption(valued(
                         "train-images", "largest number of images to train on; default all, or 5000 drawn images"))
                 .addOption(valued(
                         "test-images", "largest number of images to evaluate; default all, or 1000 drawn images"));

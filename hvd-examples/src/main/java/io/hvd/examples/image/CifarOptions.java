@@ -58,8 +58,13 @@ record CifarOptions(
         }
     }
 
-    /** @param trainImages the largest number of images to train on */
-    record Data(Optional<Path> folder, OptionalDouble trainFraction, int trainImages, int testImages) {
+    /** @param trainImages the largest number of images to train on @param mapped file of the decoded images to train on */
+    record Data(
+            Optional<Path> folder,
+            OptionalDouble trainFraction,
+            int trainImages,
+            int testImages,
+            Optional<Path> mapped) {
         static Data from(CommandLine line, CifarPreset preset) throws ParseException {
             Optional<Path> folder = Flags.path(line, "data-dir");
             if (folder.isEmpty() && line.hasOption("train-fraction")) {
@@ -71,7 +76,8 @@ record CifarOptions(
                     folder,
                     line.hasOption("train-fraction") ? OptionalDouble.of(fraction) : OptionalDouble.empty(),
                     Flags.count(line, "train-images", preset.trainImages, 1),
-                    Flags.count(line, "test-images", preset.testImages, 1));
+                    Flags.count(line, "test-images", preset.testImages, 1),
+                    Flags.path(line, "mapped"));
         }
     }
 

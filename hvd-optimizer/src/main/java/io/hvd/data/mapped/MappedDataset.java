@@ -30,7 +30,7 @@ import java.util.Objects;
  * <p><b>Threads.</b> Any thread may read any record at any time, as the workers of a loader do.
  */
 public final class MappedDataset implements Dataset<ByteBuffer> {
-    /** Of a mapping, without the part that reaches into the next one. */
+    /** Bytes of a mapping, without the part that reaches into the next one. */
     static final long SEGMENT_BYTES = 1L << 30;
 
     private final RecordHeader header;
