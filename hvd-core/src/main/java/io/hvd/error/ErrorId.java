@@ -23,6 +23,7 @@ public enum ErrorId {
     OPTIMIZER_MISUSE("HVD-401"),
     STATE_MISMATCH("HVD-402"),
     DIVERGED("HVD-403"),
+    NON_FINITE("HVD-404"),
     BAD_CHECKPOINT("HVD-501"),
     JOB_FAILED("HVD-601");
 
