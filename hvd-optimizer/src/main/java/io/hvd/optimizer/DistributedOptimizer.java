@@ -205,6 +205,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             }
             synchronize();
         }
+        if (!stepped) {
+            rules.warnIfAllZero();
+        }
         warnIfNeverBroadcast();
         if (adasum != null) {
             settingsCheck.begin(); // which the first gradients do otherwise

@@ -33,6 +33,20 @@ final class FiniteScan {
         return -1;
     }
 
+    /** Whether all elements are zero. */
+    boolean isZero(Tensor tensor) {
+        for (long from = 0; from < tensor.elements(); from += PIECE) {
+            int count = (int) Math.min(PIECE, tensor.elements() - from);
+            load(tensor, from, count);
+            for (int i = 0; i < count; i++) {
+                if (at(tensor, i) != 0) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
     /** An element as it stands in the tensor. */
     double element(Tensor tensor, long index) {
         load(tensor, index, 1);

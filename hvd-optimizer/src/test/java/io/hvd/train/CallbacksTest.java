@@ -138,6 +138,22 @@ class CallbacksTest {
                 .matches("epoch 3/3: peak memory of the ranks' processes in MiB \\[\\d{2,}, \\d{2,}]");
     }
 
+    /** Otherwise the ranks would lower the rate in different epochs, without another sign of it. */
+    @Test
+    void ranksWithDifferentPlateausAreNamedBeforeTheFirstBatch() {
+        Hvd.spawn(3, hvd -> {
+            LearningRate rate = new LearningRate(Schedule.fixed(1));
+            if (hvd.rank() != 2) {
+                rate.reducedOn(new Plateau(Goal.smallest("loss"), 0.1, 3 + hvd.rank(), 0));
+            }
+            assertThatThrownBy(() -> lines(hvd, new ArrayList<>(), rate))
+                    .isInstanceOfSatisfying(
+                            HvdException.class, e -> assertThat(e.id()).isEqualTo(ErrorId.DIFFERENT_SETTINGS))
+                    .hasMessageContainingAll("differ in plateau", "patience 3", "patience 4", "none");
+            return null;
+        });
+    }
+
     @Test
     void aNumberOfBatchesBelowOneIsRefused() {
         assertThatThrownBy(() -> new DivergenceCheck(0))

@@ -29,7 +29,7 @@ record HorovodMnistFlags(int testBatchSize, int logInterval, double predivideFac
                         TEST_BATCH_SIZE,
                         "samples per rank in a batch of the evaluation, default " + HOROVODS_TEST_BATCH_SIZE))
                 .addOption(Flags.valued(
-                        LOG_INTERVAL, "every rank prints its loss once in so many batches; default: none does"))
+                        LOG_INTERVAL, "every rank prints its loss once in so many batches; default 0, never"))
                 .addOption(null, NO_CUDA, false, "train on the CPU, as without --device cuda")
                 .addOption(null, MIXED, false, "the same as --amp fp16, on the CPU too")
                 .addOption(
@@ -45,7 +45,7 @@ record HorovodMnistFlags(int testBatchSize, int logInterval, double predivideFac
         }
         return new HorovodMnistFlags(
                 Flags.count(line, TEST_BATCH_SIZE, HOROVODS_TEST_BATCH_SIZE, 1),
-                Flags.count(line, LOG_INTERVAL, 0, 1),
+                Flags.count(line, LOG_INTERVAL, 0, 0),
                 predivide);
     }
 
