@@ -158,12 +158,22 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         if (source != null) {
             source.arrived();
         }
+        compareSettingsBeforeAsking();
         finite.look(source);
     }
 
     private void lookAlone(boolean wanted) {
         if (finite != null && wanted) {
+            compareSettingsBeforeAsking();
             finite.lookAlone();
+        }
+    }
+
+    /** A rank that does not look would not answer. */
+    private void compareSettingsBeforeAsking() {
+        if (finite.asks()) {
+            settingsCheck.begin();
+            settingsCheck.end();
         }
     }
 

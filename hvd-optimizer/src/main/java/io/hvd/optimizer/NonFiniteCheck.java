@@ -51,6 +51,11 @@ final class NonFiniteCheck {
         this.own = new String[parameters.size()];
     }
 
+    /** Whether the ranks ask each other in every step. */
+    boolean asks() {
+        return vote != null;
+    }
+
     /** The average is about to overwrite this rank's own gradient. */
     void leaving(int parameter) {
         own[parameter] =
@@ -157,8 +162,8 @@ final class NonFiniteCheck {
                 .boxed()
                 .toList();
         if (places.isEmpty()) {
-            return "The ranks' own gradients, as far as they are in memory of their own, were finite before: the sum has become"
-                    + " too large, in the type in which gradients travel or in their own.";
+            return "The ranks' own gradients were finite before, unless they are sparse, of which no rank keeps its own: the sum"
+                    + " has become too large, in the type in which gradients travel or in their own.";
         }
         StringBuilder words = new StringBuilder("Not finite before the average: ");
         places.stream()

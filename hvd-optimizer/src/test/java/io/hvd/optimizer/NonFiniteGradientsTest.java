@@ -189,11 +189,14 @@ class NonFiniteGradientsTest {
         });
     }
 
-    @Test
-    void aRankThatRefusesBesideOneThatDoesNotIsNamedBeforeTheFirstStep() {
+    /** Beside local parameters the rank that refuses asks the others, which do not answer. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aRankThatRefusesBesideOneThatDoesNotIsNamedBeforeTheFirstStep(boolean beside) {
         Hvd.spawn(2, hvd -> {
             NonFiniteGradientsTest mine = new NonFiniteGradientsTest();
-            DistributedOptimizer optimizer = mine.refusing(builder -> builder.refuseNonFinite(hvd.rank() == 0));
+            DistributedOptimizer optimizer = mine.refusing(builder ->
+                    builder.refuseNonFinite(hvd.rank() == 0).localParameters(beside ? List.of("b") : List.of()));
             assertThatThrownBy(optimizer::step)
                     .hasMessageContaining(
                             "\"gradients that are not finite\" is allowed on ranks [1] and refused on ranks [0]");

@@ -11,6 +11,7 @@ import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -114,6 +115,15 @@ class CallbacksTest {
         assertThat(all.get(0).get(1)).startsWith("epoch 2/3: ");
         assertThat(all.get(0).get(2)).isEqualTo("epoch 2: the warm-up has ended at learning rate 0.04");
         assertThat(all.get(0).get(3)).startsWith("epoch 3/3: ");
+    }
+
+    @Test
+    void memoryThatWasUsedCounts() {
+        byte[] used = new byte[64 << 20];
+        Arrays.fill(used, (byte) 1);
+
+        assertThat(Memory.peakMebibytes()).isGreaterThan(64);
+        assertThat(used[used.length - 1]).isOne();
     }
 
     @Test

@@ -6,7 +6,6 @@ import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.FiniteLoss;
-import io.hvd.examples.PeakMemory;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
@@ -20,6 +19,7 @@ import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.train.Memory;
 import io.hvd.train.Schedule;
 import java.io.IOException;
 import java.util.Arrays;
@@ -262,7 +262,7 @@ final class ImageTraining {
 
     private void printResult(int epochs, Evaluation evaluation) {
         long[] peaks =
-                (long[]) hvd.allgather("peak memory", io.hvd.tensor.Tensor.of(new long[] {PeakMemory.mebibytes()}))
+                (long[]) hvd.allgather("peak memory", io.hvd.tensor.Tensor.of(new long[] {Memory.peakMebibytes()}))
                         .toArray();
         if (hvd.rank() == 0) {
             if (optimizer.skippedSteps() > 0) {
