@@ -9,6 +9,10 @@ import io.hvd.spi.OpKind;
 import io.hvd.tensor.JoinDivisor;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -34,6 +38,14 @@ import java.util.TreeMap;
  * alone.
  */
 public class ProcessSet {
+    /**
+     * Marks a method whose result is all that it gives. Error Prone and OpenRewrite go by this simple name, wherever it is declared, and
+     * report calls whose result nobody takes.
+     */
+    @Retention(RetentionPolicy.RUNTIME)
+    @Target(ElementType.METHOD)
+    @interface CheckReturnValue {}
+
     private final Membership membership;
     private final int id;
     private final List<Integer> ranks;
@@ -97,11 +109,13 @@ public class ProcessSet {
      * @param tensor has one shape and type on all ranks
      * @return a new tensor of that shape and type
      */
+    @CheckReturnValue
     public Tensor allreduce(String name, Tensor tensor) {
         return allreduce(name, tensor, AllreduceOptions.average());
     }
 
     /** Reduces a tensor over the ranks into a new tensor of the same shape and type, and waits for the result. */
+    @CheckReturnValue
     public Tensor allreduce(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.allreducing(name, tensor, options, true).synchronize();
     }
@@ -165,6 +179,7 @@ public class ProcessSet {
      * @param tensors tensors on one device
      * @return new tensors in the order of {@code tensors}
      */
+    @CheckReturnValue
     public List<Tensor> groupedAllreduce(String name, List<Tensor> tensors, AllreduceOptions options) {
         return CollectiveCalls.synchronize(groupedAllreduceAsync(name, tensors, options));
     }
@@ -192,6 +207,7 @@ public class ProcessSet {
      * @return the concatenation, as a new tensor on every rank
      * @throws HvdException if the tensor is a scalar
      */
+    @CheckReturnValue
     public Tensor allgather(String name, Tensor tensor) {
         return movements.allgathering(name, tensor, true).synchronize();
     }
@@ -202,6 +218,7 @@ public class ProcessSet {
     }
 
     /** Gathers several tensors as {@link #allgather} does; no one of them runs before all of them can. */
+    @CheckReturnValue
     public List<Tensor> groupedAllgather(String name, List<Tensor> tensors) {
         return CollectiveCalls.synchronize(groupedAllgatherAsync(name, tensors));
     }
@@ -220,6 +237,7 @@ public class ProcessSet {
      * @param op SUM, or of floating-point values in the host's memory AVERAGE
      * @return the indices, and the rows in the same order
      */
+    @CheckReturnValue
     public List<Tensor> sparseAllreduce(String name, Tensor indices, Tensor values, ReduceOp op) {
         return CollectiveCalls.synchronize(sparseAllreduceAsync(name, indices, values, op));
     }
@@ -235,6 +253,7 @@ public class ProcessSet {
      * @param tensor has one shape and type on all ranks; only the root's elements are read
      * @param root global rank of the root
      */
+    @CheckReturnValue
     public Tensor broadcast(String name, Tensor tensor, int root) {
         return movements
                 .broadcasting(name, tensor, CollectiveCalls.outputLike(tensor), root, true)
@@ -261,6 +280,7 @@ public class ProcessSet {
      *
      * @throws HvdException if the number of rows is not a multiple of {@link #size()}
      */
+    @CheckReturnValue
     public AlltoallResult alltoall(String name, Tensor tensor) {
         return alltoallAsync(name, tensor).received();
     }
@@ -275,6 +295,7 @@ public class ProcessSet {
      *
      * @param splits the number of rows for each member; their sum is at most the tensor's first dimension
      */
+    @CheckReturnValue
     public AlltoallResult alltoall(String name, Tensor tensor, int... splits) {
         return alltoallAsync(name, tensor, splits).received();
     }
@@ -292,6 +313,7 @@ public class ProcessSet {
      * @return this rank's rows, as a new tensor
      * @throws HvdException if the tensor is a scalar or the operation is another one
      */
+    @CheckReturnValue
     public Tensor reducescatter(String name, Tensor tensor, AllreduceOptions options) {
         return reductions.scattering(name, tensor, options, true).synchronize();
     }
@@ -302,6 +324,7 @@ public class ProcessSet {
     }
 
     /** Reduces several tensors as {@link #reducescatter} does; no one of them runs before all of them can. */
+    @CheckReturnValue
     public List<Tensor> groupedReducescatter(String name, List<Tensor> tensors, AllreduceOptions options) {
         return CollectiveCalls.synchronize(groupedReducescatterAsync(name, tensors, options));
     }
@@ -312,6 +335,7 @@ public class ProcessSet {
     }
 
     /** Reduces a tensor to the root, which gets the result as a new tensor; the other ranks get null. */
+    @CheckReturnValue
     public Tensor reduce(String name, Tensor tensor, AllreduceOptions options, int root) {
         return reductions.reducing(name, tensor, options, root, true).synchronize();
     }
@@ -322,6 +346,7 @@ public class ProcessSet {
     }
 
     /** Concatenates the ranks' tensors along the first dimension on the root; the other ranks get null. */
+    @CheckReturnValue
     public Tensor gather(String name, Tensor tensor, int root) {
         return movements.gathering(name, tensor, root, true).synchronize();
     }
@@ -337,6 +362,7 @@ public class ProcessSet {
      *
      * @param tensor the tensor of the root; it may be null on the other ranks
      */
+    @CheckReturnValue
     public Tensor scatter(String name, Tensor tensor, int root) {
         return movements.scattering(name, tensor, root, true).synchronize();
     }
@@ -443,6 +469,7 @@ public class ProcessSet {
     }
 
     /** Gives every rank the objects of all ranks, in the order of the ranks. */
+    @CheckReturnValue
     public <T> List<T> allgatherObject(String name, T value, ObjectCodec<T> codec) {
         String base = calls.nameOr(name, "allgather_object");
         byte[] mine = codec.encode(value);
@@ -492,6 +519,11 @@ public class ProcessSet {
     /** The number of steps after which optimizers compare the ranks' parameters; 0 means never. */
     public final int divergenceSteps() {
         return membership.config().divergenceSteps();
+    }
+
+    /** Whether optimizers refuse steps by gradients that are not finite, as {@code HVD_REFUSE_NON_FINITE} says. */
+    public final boolean refusesNonFinite() {
+        return membership.config().refusesNonFinite();
     }
 
     /** How long a wait may last before it is reported, as {@code HOROVOD_STALL_CHECK_TIME_SECONDS} says. */

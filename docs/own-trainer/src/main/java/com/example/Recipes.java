@@ -72,6 +72,12 @@ final class Recipes {
                 .build();
     }
 
+    static DistributedOptimizer refuseNaN(Optimizer inner) {
+        return DistributedOptimizer.wrap(inner)
+                .refuseNonFinite(true) // a step by a gradient that is infinite or NaN throws on all ranks
+                .build();
+    }
+
     /** Batch norms over the batches of all ranks, and each rank with the optimizer state of its share of the parameters. */
     static DistributedOptimizer synchronise(HvdContext hvd, Module model) {
         SyncBatchNorm.convert(model, hvd);

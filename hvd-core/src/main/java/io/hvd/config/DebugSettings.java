@@ -7,6 +7,7 @@ import java.nio.file.Path;
  *
  * @param flightRecorderCalls remembered on each rank
  * @param divergenceSteps between two comparisons of the ranks' parameters; 0 for none
+ * @param refuseNonFinite whether steps by gradients that are not finite are refused
  * @param uncaughtHandler whether a thread that ends by an exception ends the job
  * @param showRanks whether every rank says at init where it runs
  * @param reportFolder where the report of a hang goes
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 record DebugSettings(
         int flightRecorderCalls,
         int divergenceSteps,
+        boolean refuseNonFinite,
         boolean uncaughtHandler,
         boolean showRanks,
         Path reportFolder,
@@ -25,6 +27,7 @@ record DebugSettings(
         return new DebugSettings(
                 reader.between(Setting.FLIGHT_RECORDER, 0, MOST_CALLS),
                 reader.between(Setting.DIVERGENCE_STEPS, 0, Integer.MAX_VALUE),
+                reader.flag(Setting.REFUSE_NON_FINITE),
                 reader.flag(Setting.UNCAUGHT_HANDLER),
                 reader.flag(Setting.SHOW_RANKS),
                 Path.of(reader.value(Setting.REPORT_DIR)),
@@ -32,6 +35,7 @@ record DebugSettings(
     }
 
     DebugSettings withoutUncaughtHandler() {
-        return new DebugSettings(flightRecorderCalls, divergenceSteps, false, showRanks, reportFolder, ncclRas);
+        return new DebugSettings(
+                flightRecorderCalls, divergenceSteps, refuseNonFinite, false, showRanks, reportFolder, ncclRas);
     }
 }

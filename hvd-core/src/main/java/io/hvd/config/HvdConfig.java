@@ -259,6 +259,11 @@ public record HvdConfig(
         return debug.divergenceSteps();
     }
 
+    /** Whether optimizers refuse steps by gradients that are not finite. */
+    public boolean refusesNonFinite() {
+        return debug.refuseNonFinite();
+    }
+
     /** Whether a thread that ends by an exception ends the job. */
     public boolean handlesUncaught() {
         return debug.uncaughtHandler();

@@ -117,6 +117,11 @@ public enum Setting {
             "500",
             JOB,
             "optimizer steps from one comparison of the ranks' parameters, by a hash, to the next; 0 never compares"),
+    REFUSE_NON_FINITE(
+            "HVD_REFUSE_NON_FINITE",
+            "0",
+            JOB,
+            "1 refuses steps by gradients of which one is infinite or NaN, and names the parameter and the ranks it comes from"),
     FLIGHT_RECORDER("HVD_FLIGHT_RECORDER", "128", JOB, "calls that each rank remembers for the report of a hang"),
     UNCAUGHT_HANDLER(
             "HVD_UNCAUGHT_HANDLER",

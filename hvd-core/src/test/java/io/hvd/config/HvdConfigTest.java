@@ -74,7 +74,7 @@ class HvdConfigTest {
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
         assertThat(config.stallWarning()).hasSeconds(60);
         assertThat(config.stallShutdown()).hasSeconds(600);
-        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, true, false, Path.of("."), true));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, false, true, false, Path.of("."), true));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(AutotuneSettings.off());
@@ -93,6 +93,7 @@ class HvdConfigTest {
                 Map.entry("HVD_STRICT", "1"),
                 Map.entry("HVD_FLIGHT_RECORDER", "3"),
                 Map.entry("HVD_DIVERGENCE_STEPS", "4"),
+                Map.entry("HVD_REFUSE_NON_FINITE", "1"),
                 Map.entry("HVD_UNCAUGHT_HANDLER", "0"),
                 Map.entry("HVD_SHOW_RANKS", "1"),
                 Map.entry("HVD_REPORT_DIR", "/reports"),
@@ -113,7 +114,7 @@ class HvdConfigTest {
         assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
         assertThat(config.stallWarning()).isZero();
         assertThat(config.stallShutdown()).isZero();
-        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, false, true, Path.of("/reports"), false));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, true, false, true, Path.of("/reports"), false));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())

@@ -8,6 +8,7 @@ import io.hvd.examples.cuda.CudaMlpExample;
 import io.hvd.examples.gpu.GpuCheck;
 import io.hvd.examples.image.CifarExample;
 import io.hvd.examples.image.DigitsExample;
+import io.hvd.examples.image.MnistCallbacksExample;
 import io.hvd.examples.image.MnistExample;
 import io.hvd.examples.text.CharLmExample;
 import java.io.IOException;
@@ -30,6 +31,7 @@ public final class Train {
     private static final List<Example> EXAMPLES = List.of(
             new DigitsExample(),
             new MnistExample(),
+            new MnistCallbacksExample(),
             new CifarExample(),
             new CharLmExample(),
             new CudaMlpExample(),
@@ -162,7 +164,7 @@ public final class Train {
             return;
         }
         System.out.println("examples:");
-        EXAMPLES.forEach(each -> System.out.printf("  %-10s %s%n", each.name(), each.summary()));
+        EXAMPLES.forEach(each -> System.out.printf("  %-15s %s%n", each.name(), each.summary()));
         HelpFormatter.builder()
                 .setShowSince(false)
                 .get()

@@ -56,6 +56,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private final LocalParameters.Norms norms;
     private final OverflowVote vote;
     private final GradientClip clip;
+    /** Null where steps by gradients that are not finite are made. */
+    private final NonFiniteCheck finite;
+
     /** The class through which a program steps this optimizer; null for this one. */
     private String owner;
 
@@ -92,6 +95,10 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         this.vote = builder.vote(set);
         this.clip = builder.clip();
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
+        this.finite = builder.finiteCheck(set, parameters, gradients, vote);
+        if (finite != null && !(inner instanceof GradientSource)) {
+            exchange.beforeLeaving(finite::leaving);
+        }
         if (source != null) {
             source.listen(exchange);
         }
@@ -116,21 +123,58 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if an allreduce has failed
      */
     public void synchronize() {
+        synchronize(true);
+    }
+
+    /** @param look whether gradients that are not finite are to be found */
+    private void synchronize(boolean look) {
         rules.requireOpen(closed);
         rules.requireOutsideOfNoSync();
         if (alone) {
             gatherOwn();
+            lookAlone(look);
             return;
         }
         synchronizedAlready = false;
         long backwardEnded = System.nanoTime();
         exchange.submitRest(source);
         lastStep = exchange.awaitAll(backwardEnded);
+        look(look);
         if (source != null) {
             source.adopt();
         }
         exchange.startOver();
         synchronizedAlready = true;
+    }
+
+    private void look(boolean wanted) {
+        if (finite == null) {
+            return;
+        }
+        if (!wanted) {
+            finite.forget();
+            return;
+        }
+        if (source != null) {
+            source.arrived();
+        }
+        compareSettingsBeforeAsking();
+        finite.look(source);
+    }
+
+    private void lookAlone(boolean wanted) {
+        if (finite != null && wanted) {
+            compareSettingsBeforeAsking();
+            finite.lookAlone();
+        }
+    }
+
+    /** A rank that does not look would not answer. */
+    private void compareSettingsBeforeAsking() {
+        if (finite.asks()) {
+            settingsCheck.begin();
+            settingsCheck.end();
+        }
     }
 
     /**
@@ -171,17 +215,39 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             }
             synchronize();
         }
+        if (!stepped) {
+            rules.warnIfAllZero();
+        }
         warnIfNeverBroadcast();
         if (adasum != null) {
             settingsCheck.begin(); // which the first gradients do otherwise
         }
         settingsCheck.end();
+        requireFinite();
         clip();
         stepInner();
         synchronizedAlready = false;
         set.markStep();
         buffers.stepped();
         guard.stepped();
+    }
+
+    /** With one rank nobody has looked, unless the program has called {@link #synchronize()}. */
+    private void requireFinite() {
+        if (finite == null) {
+            return;
+        }
+        if (alone && !skipping) {
+            gatherOwn();
+            lookAlone(true);
+        }
+        try {
+            finite.requireFinite();
+        } catch (HvdException e) {
+            synchronizedAlready = false;
+            throw e;
+        }
+        finite.stepped();
     }
 
     private void clip() {
@@ -280,13 +346,17 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         settingsCheck.compareToo(settings);
     }
 
-    /** Averages the gradients, unless {@link #synchronize()} has done so since the last step. */
-    void synchronizeOnce() {
+    /**
+     * Averages the gradients, unless {@link #synchronize()} has done so since the last step.
+     *
+     * @param look whether gradients that are not finite are to be found, which a loss scale makes on purpose
+     */
+    void synchronizeOnce(boolean look) {
         if (!synchronizedAlready) {
             if (!alone) {
                 rules.requireBackward(source);
             }
-            synchronize();
+            synchronize(look);
             if (adasum != null) {
                 settingsCheck.begin(); // before the ranks vote
                 settingsCheck.requireThatGradientsMeet();
@@ -294,7 +364,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         }
     }
 
-    /** Steps after {@link #synchronizeOnce()}. */
+    /** Steps after {@link #synchronizeOnce}. */
     void stepAsTheyAre() {
         boolean before = skipping;
         skipping = true;
@@ -308,10 +378,19 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     /**
      * Ends a step that changes nothing.
      *
-     * @throws HvdException in the first step on all ranks, if their optimizers differ in kind or settings
+     * @param isNormal whether a loss scale explains why gradients are not finite
+     * @throws HvdException in the first step on all ranks, if their optimizers differ in kind or settings; or if gradients are not
+     *     finite, and no loss scale explains it
      */
-    void skipStep() {
+    void skipStep(boolean isNormal) {
         settingsCheck.end();
+        if (finite != null) {
+            if (isNormal) {
+                finite.forget();
+            }
+            finite.requireFinite();
+            finite.stepped();
+        }
         synchronizedAlready = false;
         set.markStep();
     }
@@ -366,6 +445,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private void startOver() {
         synchronizedAlready = false;
+        if (finite != null) {
+            finite.forget();
+        }
         exchange.startOver();
     }
 

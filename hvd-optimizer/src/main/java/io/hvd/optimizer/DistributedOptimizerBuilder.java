@@ -61,6 +61,9 @@ public final class DistributedOptimizerBuilder {
 
     private GradientClip clip = GradientClip.NONE;
 
+    /** Null for the setting. */
+    private Boolean refuseNonFinite;
+
     DistributedOptimizerBuilder(Optimizer inner) {
         this.inner = Objects.requireNonNull(inner, "optimizer");
     }
@@ -283,6 +286,17 @@ public final class DistributedOptimizerBuilder {
         return this;
     }
 
+    /**
+     * Sets whether a step throws on all ranks, before any parameter is changed, if a gradient of any rank is infinite or NaN: the error names
+     * the parameter, the ranks it comes from and the step. The default is {@code HVD_REFUSE_NON_FINITE}. It costs a pass over the averaged gradients, and for
+     * optimizers on arrays another one before they travel. Beside a loss scale, where such gradients are normal and their step is
+     * skipped, it throws only if they are found at a scale of 1 or less.
+     */
+    public DistributedOptimizerBuilder refuseNonFinite(boolean refuse) {
+        this.refuseNonFinite = refuse;
+        return this;
+    }
+
     /** What the names of the optimizer's collectives begin with; from {@link #build} on. */
     String prefix() {
         return scope;
@@ -365,6 +379,7 @@ public final class DistributedOptimizerBuilder {
         all.put("sparse gradients", sparse().toString());
         all.put("average over", weighted ? "samples" : "ranks");
         all.putAll(clip.settings());
+        all.put("gradients that are not finite", refusesNonFinite(ranks()) ? "refused" : "allowed");
         if (rangeControl != null) {
             all.put("range control", rangeControl.toString());
         }
@@ -493,6 +508,23 @@ public final class DistributedOptimizerBuilder {
     DivergenceGuard guard(ProcessSet ranks, List<Parameter> parameters, ModelBuffers modelBuffers) {
         int every = compareEvery < 0 ? ranks.divergenceSteps() : compareEvery;
         return new DivergenceGuard(ranks, local.shared(parameters), modelBuffers.toCompare(), every, scope);
+    }
+
+    private boolean refusesNonFinite(ProcessSet ranks) {
+        return refuseNonFinite == null ? ranks.refusesNonFinite() : refuseNonFinite;
+    }
+
+    /** Null where steps by gradients that are not finite are made. */
+    NonFiniteCheck finiteCheck(
+            ProcessSet ranks, List<Parameter> parameters, GradientArithmetic arithmetic, OverflowVote vote) {
+        if (!refusesNonFinite(ranks)) {
+            return null;
+        }
+        boolean differ = op == ReduceOp.ADASUM || reducer != null || !local.names().isEmpty();
+        boolean onHost = sparse().isEmpty()
+                && parameters.stream().allMatch(each -> each.gradient().device().isCpu());
+        GradientArithmetic looking = onHost ? new HostGradients(parameters) : arithmetic;
+        return new NonFiniteCheck(ranks, parameters, looking, differ ? vote : null, scope);
     }
 
     OverflowVote vote(ProcessSet ranks) {

@@ -111,7 +111,7 @@ public final class GradScaler {
      */
     double unscale(DistributedOptimizer optimizer, boolean withNorm) {
         if (!enabled) {
-            optimizer.synchronizeOnce();
+            optimizer.synchronizeOnce(true);
             return withNorm ? optimizer.agreedNorm() : 0;
         }
         Progress before = progress.get(optimizer);
@@ -125,7 +125,7 @@ public final class GradScaler {
         }
         requireScaled("unscale", optimizer);
         requireWide(optimizer);
-        optimizer.synchronizeOnce();
+        optimizer.synchronizeOnce(!explainsOverflows());
         GradientArithmetic gradients = optimizer.gradients();
         int first = gradients.multiplyGradients(1 / (double) scale);
         OverflowVote.Verdict verdict = optimizer.agree(first >= 0, scale, withNorm);
@@ -139,6 +139,11 @@ public final class GradScaler {
         return verdict.norm();
     }
 
+    /** A scale of 1 or less makes no gradient larger. */
+    private boolean explainsOverflows() {
+        return scale > 1;
+    }
+
     /**
      * Steps the optimizer by its unscaled gradients, unless any rank has found one that is not finite. Calls
      * {@link #unscale} first if the program has not. Disabled, it averages and steps as the optimizer itself does.
@@ -148,7 +153,7 @@ public final class GradScaler {
      */
     public boolean step(DistributedOptimizer optimizer) {
         if (!enabled) {
-            optimizer.synchronizeOnce();
+            optimizer.synchronizeOnce(true);
             optimizer.stepAsTheyAre();
             return true;
         }
@@ -161,7 +166,7 @@ public final class GradScaler {
             throw misuse("step", optimizer, "has already been called for it since the last update()");
         }
         if (found.overflow) {
-            optimizer.skipStep();
+            optimizer.skipStep(explainsOverflows());
         } else {
             optimizer.stepAsTheyAre();
         }

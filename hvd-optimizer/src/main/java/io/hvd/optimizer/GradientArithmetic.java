@@ -17,6 +17,15 @@ public interface GradientArithmetic {
      */
     int multiplyGradients(double factor);
 
+    /**
+     * Looks, and writes nothing.
+     *
+     * @return index of the first parameter whose gradient contains an infinity or a NaN, or -1
+     */
+    default int firstNonFinite() {
+        return multiplyGradients(1);
+    }
+
     /** The Euclidean norm of all gradients together, added up in float64. */
     double gradientNorm();
 

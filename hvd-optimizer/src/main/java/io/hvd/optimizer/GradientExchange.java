@@ -50,6 +50,8 @@ final class GradientExchange implements GradientSource.Listener {
     private boolean keepsLocal;
     /** By parameter, whether any backward pass of this step has reached it, also one that stays on this rank. */
     private final BitSet reached = new BitSet();
+    /** Told of each gradient before its average overwrites it. */
+    private IntConsumer beforeLeaving = parameter -> {};
     /** Null unless this rank's gradients can never meet those of the others. */
     private HvdException ended;
 
@@ -304,7 +306,13 @@ final class GradientExchange implements GradientSource.Listener {
         }
     }
 
+    /** Says what is done with each gradient before its average overwrites it. */
+    void beforeLeaving(IntConsumer action) {
+        beforeLeaving = action;
+    }
+
     private void leaving(int parameter) {
+        beforeLeaving.accept(parameter);
         if (range != null) {
             range.leaving(parameter);
         }
@@ -358,8 +366,11 @@ final class GradientExchange implements GradientSource.Listener {
             }
         }
         for (int parameter = 0; parameter < passes.length; parameter++) {
-            if (!buckets.contain(parameter) && passes[parameter] < passesPerStep) {
-                stage.accept(parameter);
+            if (!buckets.contain(parameter)) {
+                if (passes[parameter] < passesPerStep) {
+                    stage.accept(parameter);
+                }
+                beforeLeaving.accept(parameter);
             }
         }
         settingsCheck.begin();

@@ -3,6 +3,8 @@ package io.hvd.optimizer;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.tensor.Tensor;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -25,6 +27,20 @@ public interface GradientSource {
      * the step will use, for whatever the caller does with it from now on, clipping included.
      */
     void adopt();
+
+    /**
+     * All averages have come, or are queued: {@link Parameter#gradient()} may be read from now on. What backward has computed on this rank
+     * stays beside it until {@link #adopt}, where the source keeps it at all.
+     */
+    default void arrived() {}
+
+    /**
+     * This rank's own gradient in the host's memory, between {@link #arrived} and {@link #adopt}; empty if it no longer is there. Only
+     * asked where an average is not finite.
+     */
+    default Optional<Tensor> ownGradient(int parameter) {
+        return Optional.empty();
+    }
 
     /**
      * Whether a parameter has a gradient that the last {@link #adopt} did not leave there. False if there is none at

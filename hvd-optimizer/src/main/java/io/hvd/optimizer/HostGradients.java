@@ -20,6 +20,7 @@ final class HostGradients implements GradientArithmetic {
             ByteBuffer.allocateDirect(PIECE * Double.BYTES).order(ByteOrder.nativeOrder());
     private final double[] piece = new double[PIECE];
     private final float[] floats = new float[PIECE];
+    private final FiniteScan scan = new FiniteScan();
 
     HostGradients(List<Parameter> parameters) {
         this.parameters = parameters;
@@ -35,6 +36,17 @@ final class HostGradients implements GradientArithmetic {
             }
         }
         return first;
+    }
+
+    @Override
+    public int firstNonFinite() {
+        for (int i = 0; i < parameters.size(); i++) {
+            Tensor gradient = floating(parameters.get(i));
+            if (gradient != null && scan.first(gradient) >= 0) {
+                return i;
+            }
+        }
+        return -1;
     }
 
     /** @param factor for 0 the gradient becomes zeros, whatever it is */

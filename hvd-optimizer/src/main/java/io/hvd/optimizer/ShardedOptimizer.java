@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.stream.IntStream;
@@ -257,6 +258,16 @@ public class ShardedOptimizer implements Optimizer {
         @Override
         public void multiplyAccumulated(double factor) {
             source.multiplyAccumulated(factor);
+        }
+
+        @Override
+        public void arrived() {
+            source.arrived();
+        }
+
+        @Override
+        public Optional<Tensor> ownGradient(int parameter) {
+            return source.ownGradient(parameter);
         }
 
         @Override

@@ -5,9 +5,13 @@ import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.util.List;
 import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Refuses the calls of a {@link DistributedOptimizer} that come at a time at which gradients would be lost or used twice. */
 final class StepRules {
+    private static final Logger LOG = LoggerFactory.getLogger(StepRules.class);
+
     private final Optimizer inner;
     private final ProcessSet set;
     private final List<Parameter> parameters;
@@ -93,6 +97,20 @@ final class StepRules {
                     + parameters.get(0).name() + "\" the first, has a new gradient. The order is"
                     + " zeroGradients(), backward, step(); a rank without data of its own calls backward on a"
                     + " loss times 0, or batchSize(0) with weightByBatchSize(), or join() when it has no more");
+        }
+    }
+
+    /** Arrays do not say whether backward has written into them, so zeros may be meant. */
+    void warnIfAllZero() {
+        FiniteScan scan = new FiniteScan();
+        boolean allZero = inner instanceof ArrayOptimizer
+                && parameters.stream().map(Parameter::gradient).allMatch(scan::isZero);
+        if (allZero && set.rank() == 0) {
+            LOG.warn(
+                    "the gradients of {}, {}, are all zero in the first step: the order is zeroGradients(), backward, step()."
+                            + " Call backward before step()",
+                    inWords(),
+                    onThisRank());
         }
     }
 

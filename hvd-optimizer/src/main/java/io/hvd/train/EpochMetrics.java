@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -29,6 +30,16 @@ public final class EpochMetrics {
     /** Adds samples of this rank. */
     public void add(String name, double sumOfValues, long samples) {
         sums.merge(name, new Sum(sumOfValues, samples), Sum::plus);
+    }
+
+    /** The first name whose sum on this rank is infinite or NaN. */
+    Optional<String> notFinite() {
+        for (Map.Entry<String, Sum> each : sums.entrySet()) {
+            if (!Double.isFinite(each.getValue().sum)) {
+                return Optional.of(each.getKey());
+            }
+        }
+        return Optional.empty();
     }
 
     /**

@@ -2,6 +2,7 @@ package io.hvd.train;
 
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.util.Map;
 
 /**
  * Sets the learning rate before every batch, by a {@link Schedule}, and makes it smaller on a {@link Plateau}. It first compares the
@@ -31,6 +32,7 @@ public final class LearningRate implements Callback {
     @Override
     public void trainingBegins(Training training) {
         schedule.requireSame(training.ranks(), training.epochs());
+        training.ranks().requireSame(Map.of("plateau", plateau == null ? "none" : plateau.toString()));
     }
 
     @Override

@@ -58,6 +58,13 @@ public final class Plateau {
         return now;
     }
 
+    /** Its settings, and its factor where it has been lowered already. */
+    @Override
+    public String toString() {
+        return "Plateau(" + goal + ", factor " + factor + ", patience " + patience + ", least " + least + ", now " + now
+                + ")";
+    }
+
     Goal goal() {
         return goal;
     }

@@ -208,6 +208,26 @@ class DistributedOptimizerTest {
         assertThat(log).containsOnlyOnce("without broadcastParameters()");
     }
 
+    /** Arrays cannot say whether backward was called. */
+    @Test
+    void aFirstStepByZerosAloneIsWarnedOfOnce() {
+        assertThat(logOfTwoSteps(0)).containsOnlyOnce("are all zero in the first step: the order is zeroGradients(),");
+        assertThat(logOfTwoSteps(1)).doesNotContain("all zero");
+    }
+
+    /** @param gradient of the second rank; the first one's is zero */
+    private static String logOfTwoSteps(float gradient) {
+        return logOf(() -> Hvd.spawn(2, hvd -> {
+            float[] mine = {hvd.rank() * gradient};
+            ArrayParameters parameters = new ArrayParameters().add("w", new float[1], mine);
+            DistributedOptimizer optimizer =
+                    DistributedOptimizer.wrap(new Sgd(parameters, 1)).build();
+            optimizer.step();
+            optimizer.step();
+            return null;
+        }));
+    }
+
     @Test
     void replicasThatDriftApartAreFoundByTheStepThatComparesThem() {
         Hvd.spawn(2, hvd -> {

@@ -13,13 +13,14 @@ import java.util.function.Consumer;
 /**
  * Times the training of images: hvd against LibTorch in processes that do not communicate, against LibTorch in
  * processes that only wait for each other after each step, against LibTorch's DDP reducer on Gloo, and against hvd on
- * one rank; and hvd with gradients as float16, without and with range control, against hvd. All but the last one take turns within the same processes, and each turn of hvd is compared with the
+ * one rank; and hvd with gradients as float16, without and with range control, and with a look for gradients that are not finite, against hvd. All but the last one take turns within the same processes, and each turn of hvd is compared with the
  * opponent's turn that follows it.
  */
 final class TrainingBench implements Benchmark {
     private static final String HVD = "hvd";
     private static final String FP16 = "fp16";
     private static final String FP16_RANGE = "fp16-range";
+    private static final String FINITE = "finite";
     private static final String PLAIN = "plain";
     private static final String MEETING = "meeting";
     private static final String DDP = "ddp";
@@ -79,7 +80,7 @@ final class TrainingBench implements Benchmark {
         void launchAll(List<Integer> ranks, Progress progress) throws IOException, InterruptedException {
             for (int count : ranks) {
                 List<String> ways =
-                        count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, FP16, FP16_RANGE, PLAIN, MEETING, DDP);
+                        count == 1 ? List.of(HVD, PLAIN) : List.of(HVD, FINITE, FP16, FP16_RANGE, PLAIN, MEETING, DDP);
                 progress.say(net + ", " + count + " ranks");
                 Samples run = Launch.mpirun(
                         count,
@@ -102,6 +103,7 @@ final class TrainingBench implements Benchmark {
                 String alone = count == 1 ? "without-hvd" : count + "-processes-without-communication";
                 results.add(result(count, torch + "[" + alone + "]", PLAIN + count));
                 if (count > 1) {
+                    results.add(result("-" + FINITE, count, FINITE + count, "hvd[unchecked]", HVD + count));
                     for (String way : List.of(FP16, FP16_RANGE)) {
                         results.add(result("-" + way, count, way + count, "hvd[uncompressed]", HVD + count));
                     }

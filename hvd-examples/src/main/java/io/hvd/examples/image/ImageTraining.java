@@ -6,7 +6,6 @@ import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.FiniteLoss;
-import io.hvd.examples.PeakMemory;
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
@@ -20,6 +19,7 @@ import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
+import io.hvd.train.Memory;
 import io.hvd.train.Schedule;
 import java.io.IOException;
 import java.util.Arrays;
@@ -38,6 +38,7 @@ final class ImageTraining {
     private final String example;
     private final HvdContext hvd;
     private final TrainingOptions options;
+    private final HorovodMnistFlags horovods;
     private final Schedule schedule;
     private final ImageSets images;
     private final TorchDevice device;
@@ -57,10 +58,23 @@ final class ImageTraining {
     ImageTraining(
             String example, HvdContext hvd, TrainingOptions options, ImageSets images, Supplier<ImageClassifier> net)
             throws ParseException {
+        this(example, hvd, options, images, net, HorovodMnistFlags.NONE);
+    }
+
+    /** @param horovods what Horovod's MNIST example asks for besides */
+    ImageTraining(
+            String example,
+            HvdContext hvd,
+            TrainingOptions options,
+            ImageSets images,
+            Supplier<ImageClassifier> net,
+            HorovodMnistFlags horovods)
+            throws ParseException {
         options.requireRanks(hvd.size());
         this.example = example;
         this.hvd = hvd;
         this.options = options;
+        this.horovods = horovods;
         this.images = images;
         this.device = TorchDevice.of(hvd, options.cuda());
         this.model = device.onto(ImageClassifier.seeded(options.seed(), net));
@@ -76,6 +90,7 @@ final class ImageTraining {
                                 : new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
                 .op(options.adasum() ? ReduceOp.ADASUM : ReduceOp.AVERAGE)
                 .compression(options.compression())
+                .gradientPredivideFactor(horovods.predivideFactor())
                 .backwardPassesPerStep(options.noSync() ? 1 : options.passes())
                 .localReduction(options.adasum() ? LocalReduction.SUM : LocalReduction.MEAN)
                 .numGroups(options.groups());
@@ -85,7 +100,7 @@ final class ImageTraining {
                 .scaler(options.precision().scaler())
                 .build();
         this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options.checkpoint());
-        this.evaluator = new Evaluator(hvd, images, device, model, 256, 0);
+        this.evaluator = new Evaluator(hvd, images, device, model, horovods.testBatchSize(), 0);
     }
 
     /**
@@ -150,7 +165,8 @@ final class ImageTraining {
                 optimizer.learningRate(schedule.rate(epoch + batches / (double) loader.batches()));
                 batches++;
                 boolean lastPass = batches % options.passes() == 0 || batches == loader.batches();
-                pass(batch, firstPass, lastPass);
+                double loss = pass(batch, firstPass, lastPass, horovods.logs(batches - 1));
+                log(epoch, batches - 1, loader, loss);
                 progress.step();
                 if (totals.steps() >= options.maxSteps()) {
                     break;
@@ -162,7 +178,24 @@ final class ImageTraining {
         return batches == loader.batches();
     }
 
-    private void pass(TorchBatch batch, boolean firstPass, boolean lastPass) {
+    private void log(int epoch, int batch, TorchLoader<ImageSample> loader, double loss) {
+        if (horovods.logs(batch)) {
+            int samples = (images.train().size() + hvd.size() - 1) / hvd.size();
+            System.out.println(HorovodMnistFlags.line(
+                    hvd.rank(),
+                    epoch,
+                    batch,
+                    loader.batches(),
+                    options.batchSize(),
+                    samples,
+                    loss,
+                    optimizer.scaler().scale()));
+        }
+    }
+
+    /** @return the loss of this rank, if it is wanted; else NaN */
+    private double pass(TorchBatch batch, boolean firstPass, boolean lastPass, boolean withLoss) {
+        double found = Double.NaN;
         try (PointerScope scope = new PointerScope()) {
             if (firstPass) {
                 optimizer.zeroGradients();
@@ -180,8 +213,12 @@ final class ImageTraining {
                 optimizer.step();
                 totals.stepped(optimizer.lastStep());
             }
+            if (withLoss) {
+                found = loss.item_float();
+            }
         }
         totals.saw(batch.size());
+        return found;
     }
 
     /** The last pass exchanges the sum of all. */
@@ -226,7 +263,7 @@ final class ImageTraining {
 
     private void printResult(int epochs, Evaluation evaluation) {
         long[] peaks =
-                (long[]) hvd.allgather("peak memory", io.hvd.tensor.Tensor.of(new long[] {PeakMemory.mebibytes()}))
+                (long[]) hvd.allgather("peak memory", io.hvd.tensor.Tensor.of(new long[] {Memory.peakMebibytes()}))
                         .toArray();
         if (hvd.rank() == 0) {
             if (optimizer.skippedSteps() > 0) {

@@ -26,15 +26,16 @@ public final class MnistExample implements Example {
 
     @Override
     public Options flags() {
-        return MnistData.addFlags(TrainingOptions.flags(DEFAULTS));
+        return HorovodMnistFlags.addFlags(MnistData.addFlags(TrainingOptions.flags(DEFAULTS)));
     }
 
     @Override
     public RankBody<Integer> program(CommandLine line) throws ParseException {
         TrainingOptions options = TrainingOptions.from(line, DEFAULTS);
+        HorovodMnistFlags horovods = HorovodMnistFlags.of(line);
         Callable<ImageSets> images = new Lazy<>(MnistData.images(line, options.seed()));
         return hvd -> {
-            new ImageTraining(name(), hvd, options, images.call(), MnistNet::new).run();
+            new ImageTraining(name(), hvd, options, images.call(), MnistNet::new, horovods).run();
             return 0;
         };
     }

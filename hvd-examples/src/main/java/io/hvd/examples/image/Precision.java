@@ -27,6 +27,9 @@ enum Precision {
     }
 
     static Precision of(CommandLine line) throws ParseException {
+        if (HorovodMnistFlags.askForMixedPrecision(line)) {
+            return FP16;
+        }
         return valueOf(Flags.oneOf(line, FLAG, List.of("fp32", "bf16", "fp16")).toUpperCase(Locale.ROOT));
     }
 

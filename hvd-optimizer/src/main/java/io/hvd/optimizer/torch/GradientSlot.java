@@ -203,6 +203,16 @@ final class GradientSlot {
                 && (!sparse || gradient.unsafeGetTensorImpl().address() != gathered);
     }
 
+    /** What backward has computed on this rank, in the host's memory; empty if the slot alone has it, or the rows of all ranks. */
+    Optional<io.hvd.tensor.Tensor> ownGradient() {
+        Tensor gradient = value.grad();
+        if (sparse || !gradient.defined() || isSlot(gradient)) {
+            return Optional.empty();
+        }
+        Tensor dense = gradient.is_sparse() ? gradient.to_dense() : gradient;
+        return Optional.of(TorchTensors.alias(name, dense.detach().cpu().contiguous()));
+    }
+
     /** From here on there is no gradient. */
     void forget() {
         value.mutable_grad().put(new Tensor());

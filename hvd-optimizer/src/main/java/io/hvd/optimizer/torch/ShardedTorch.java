@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import org.bytedeco.pytorch.Optimizer;
@@ -165,6 +166,16 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     }
 
     @Override
+    public void arrived() {
+        optimizer.arrived();
+    }
+
+    @Override
+    public Optional<io.hvd.tensor.Tensor> ownGradient(int parameter) {
+        return optimizer.ownGradient(parameter);
+    }
+
+    @Override
     public void adopt() {
         optimizer.adopt();
     }
@@ -177,6 +188,11 @@ final class ShardedTorch implements ShardedState, GradientSource, GradientArithm
     @Override
     public int multiplyGradients(double factor) {
         return optimizer.multiplyGradients(factor);
+    }
+
+    @Override
+    public int firstNonFinite() {
+        return optimizer.firstNonFinite();
     }
 
     @Override

@@ -32,21 +32,38 @@ final class SlotArithmetic {
             Scalar by = new Scalar(factor);
             List<Tensor> extremes = new ArrayList<>();
             for (GradientSlot slot : slots) {
-                Tensor product = slot.average().mul_(by);
-                if (product.numel() > 0) {
-                    // A NaN anywhere is both the least and the greatest element.
-                    T_TensorTensor_T both = product.aminmax();
-                    extremes.add(both.get0().to(ScalarType.Double));
-                    extremes.add(both.get1().to(ScalarType.Double));
-                }
+                addExtremes(slot.average().mul_(by), extremes);
             }
-            for (TensorVector each : perDevice(extremes)) {
-                if (!stack(each).isfinite().all().item_bool()) {
-                    return firstOf(slots);
-                }
-            }
-            return -1;
+            return allFinite(extremes) ? -1 : firstOf(slots);
         }
+    }
+
+    /** @return index of the first slot that contains an infinity or a NaN, or -1 */
+    static int firstNonFinite(List<GradientSlot> slots) {
+        try (PointerScope scope = new PointerScope();
+                NoGradGuard guard = new NoGradGuard()) {
+            List<Tensor> extremes = new ArrayList<>();
+            slots.forEach(slot -> addExtremes(slot.average(), extremes));
+            return allFinite(extremes) ? -1 : firstOf(slots);
+        }
+    }
+
+    /** A NaN anywhere is both the least and the greatest element. */
+    private static void addExtremes(Tensor gradient, List<Tensor> extremes) {
+        if (gradient.numel() > 0) {
+            T_TensorTensor_T both = gradient.aminmax();
+            extremes.add(both.get0().to(ScalarType.Double));
+            extremes.add(both.get1().to(ScalarType.Double));
+        }
+    }
+
+    private static boolean allFinite(List<Tensor> extremes) {
+        for (TensorVector each : perDevice(extremes)) {
+            if (!stack(each).isfinite().all().item_bool()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static int firstOf(List<GradientSlot> slots) {

@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
@@ -385,6 +386,16 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     }
 
     @Override
+    public void arrived() {
+        giveBack();
+    }
+
+    @Override
+    public Optional<io.hvd.tensor.Tensor> ownGradient(int parameter) {
+        return slots.get(parameter).ownGradient();
+    }
+
+    @Override
     public void adopt() {
         giveBack();
         try (PointerScope scope = new PointerScope()) {
@@ -402,6 +413,11 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     @Override
     public int multiplyGradients(double factor) {
         return SlotArithmetic.multiply(slots, factor);
+    }
+
+    @Override
+    public int firstNonFinite() {
+        return SlotArithmetic.firstNonFinite(slots);
     }
 
     @Override

@@ -60,7 +60,7 @@ interface Trainer extends AutoCloseable {
         }
     }
 
-    /** @param way {@code hvd}, {@code fp16}, {@code fp16-range}, {@code ddp}, {@code plain} or {@code meeting} */
+    /** @param way {@code hvd}, {@code fp16}, {@code fp16-range}, {@code finite}, {@code ddp}, {@code plain} or {@code meeting} */
     static Trainer of(String way, Net kind, Path folder) {
         return switch (way) {
             case "hvd" -> new WithHvd(kind, way, wrapped -> wrapped);
@@ -70,6 +70,7 @@ interface Trainer extends AutoCloseable {
                         kind,
                         way,
                         wrapped -> wrapped.compression(Compression.FP16).rangeControl(RangeControl.every(1000)));
+            case "finite" -> new WithHvd(kind, way, wrapped -> wrapped.refuseNonFinite(true));
             case "ddp" -> new WithDdp(kind, folder);
             case "plain" -> new Plain(kind);
             case "meeting" -> new InStep(kind, folder);
