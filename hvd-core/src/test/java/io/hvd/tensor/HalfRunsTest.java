@@ -19,7 +19,14 @@ class HalfRunsTest {
     /** After so many runs of a block its loops are compiled. */
     private static final int WARM_RUNS = 20_000;
 
+    /** What is compiled stays so for the other tests of this JVM. */
+    private static boolean warm;
+
     private static void warmUp() {
+        if (warm) {
+            return;
+        }
+        warm = true;
         float[] floats = new float[BLOCK];
         short[] halves = new short[BLOCK];
         for (int run = 0; run < WARM_RUNS; run++) {

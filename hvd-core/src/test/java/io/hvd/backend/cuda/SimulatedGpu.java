@@ -32,6 +32,8 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class SimulatedGpu implements CudaCalls, AutoCloseable {
     private static final long MOST_DAWDLING_NANOS = 300_000;
+    /** A stream dawdles before one of so many pieces of work; the others follow at once. */
+    private static final int DAWDLES_ONE_IN = 4;
     /** As CUDA has it: a thread works with one GPU at a time. */
     private static final ThreadLocal<SimulatedGpu> CURRENT = new ThreadLocal<>();
 
@@ -93,7 +95,10 @@ public final class SimulatedGpu implements CudaCalls, AutoCloseable {
 
     private void run(Runnable work) {
         try {
-            LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(MOST_DAWDLING_NANOS));
+            ThreadLocalRandom random = ThreadLocalRandom.current();
+            if (random.nextInt(DAWDLES_ONE_IN) == 0) {
+                LockSupport.parkNanos(random.nextLong(MOST_DAWDLING_NANOS));
+            }
             work.run();
         } catch (Throwable e) {
             failure = e;
