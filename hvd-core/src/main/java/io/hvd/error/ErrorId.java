@@ -24,6 +24,8 @@ public enum ErrorId {
     STATE_MISMATCH("HVD-402"),
     DIVERGED("HVD-403"),
     BAD_CHECKPOINT("HVD-501"),
+    CHECKPOINT_NOT_WRITTEN("HVD-502"),
+    NO_VALID_CHECKPOINT("HVD-503"),
     JOB_FAILED("HVD-601");
 
     private final String code;

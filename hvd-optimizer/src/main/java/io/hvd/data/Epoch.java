@@ -24,6 +24,8 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private final int batches;
     private final Executor executor;
     private final int ahead;
+    /** Told of every batch that is handed over. */
+    private final Runnable taken;
 
     private final Deque<PendingBatch<B>> inFlight = new ArrayDeque<>();
     private int submitted;
@@ -32,11 +34,12 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private String endedFromOutside;
 
     /** With {@code ahead} 0 a batch is submitted when it is asked for. */
-    Epoch(BatchPlan<?, B> plan, int batches, Executor executor, int ahead) {
+    Epoch(BatchPlan<?, B> plan, int batches, Executor executor, int ahead, Runnable taken) {
         this.plan = plan;
         this.batches = batches;
         this.executor = executor;
         this.ahead = ahead;
+        this.taken = taken;
         submitUpTo(ahead);
     }
 
@@ -67,6 +70,7 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
         PendingBatch<B> head = head();
         B batch = await(head);
         deliver(head);
+        taken.run();
         submitUpTo(ahead);
         return batch;
     }

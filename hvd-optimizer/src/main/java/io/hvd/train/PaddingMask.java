@@ -1,6 +1,7 @@
 package io.hvd.train;
 
 import io.hvd.data.DistributedSampler;
+import io.hvd.data.ElasticSampler;
 
 /**
  * Leaves out the samples that a {@link DistributedSampler} repeats to give all ranks as many; they come last on their rank. Make one
@@ -21,6 +22,11 @@ public final class PaddingMask {
 
     /** For one epoch of this sampler. */
     public PaddingMask(DistributedSampler sampler) {
+        this.left = sampler.length() - sampler.padding();
+    }
+
+    /** For one pass of this sampler, which may be the rest of an epoch. */
+    public PaddingMask(ElasticSampler sampler) {
         this.left = sampler.length() - sampler.padding();
     }
 
