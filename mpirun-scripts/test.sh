@@ -17,6 +17,7 @@ root=$(dirname "$scripts")
 # The classes with tests that are tagged "long"; LongTierTest holds this list to the sources.
 long_tier() {
     cat <<'EOF'
+AutoResumeIT         killed and signalled trainings that go on with 8, 4 and 1 ranks
 BenchmarksIT         every benchmark, with few samples
 BundleIT             training from the bundle in a bare root folder (root)
 BytesOnTheWireIT     bytes between two hosts (root)
@@ -44,6 +45,7 @@ HalfRunsTest         all 2^32 floats rounded to 16 bits
 HangIT               other culprits in settled steps
 HorovodrunIT         SIGTERM and SIGHUP beside SIGINT; ranks that answer no signal
 LargeCheckpointTest  checkpoints beyond 2^31 bytes
+LargeCheckpointsTest  training beside a checkpoint of 3 GiB
 LargeTensorTest      tensors beyond 2^31 bytes
 LifecycleIT          a rank without a socket later in its start
 ManyLivesIT          a hundred jobs of two processes instead of 25
@@ -54,7 +56,7 @@ MpiContractIT        the contract with 8 ranks and with more settings, and all o
 NamespaceHostsIT     horovodrun between hosts (root)
 NoHangIT             known long work while ranks negotiate, and beside a transfer by MPI
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
-PythonSafetensorsIT  checkpoints that Python reads and writes (with its packages safetensors and torch)
+PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
 SlurmIT              two hosts of a real Slurm (root)

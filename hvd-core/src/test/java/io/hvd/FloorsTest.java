@@ -140,7 +140,7 @@ class FloorsTest {
                     "io.hvd.doctor",
                     CONFIG,
                     "org.apache.commons.cli.*"),
-            floor("io.hvd.data", LOG),
+            floor("io.hvd.data", ERROR, LOG),
             floor("io.hvd.data.cuda", "io.hvd.data", CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", FACADE, ERROR, FILE, LOG),
@@ -166,6 +166,16 @@ class FloorsTest {
                     "org.bytedeco.openblas.*",
                     "org.bytedeco.javacpp.*"),
             floor("io.hvd.optimizer.djl", "io.hvd.optimizer", FACADE, SPI, TENSOR, ERROR, CONFIG, LOG, "ai.djl.*"),
+            floor(
+                    // a series of checkpoints, from which a training goes on
+                    "io.hvd.train.checkpoint",
+                    "io.hvd.train",
+                    "io.hvd.optimizer",
+                    "io.hvd.data",
+                    FACADE,
+                    TENSOR,
+                    ERROR,
+                    LOG),
             floor(
                     "io.hvd.train",
                     "io.hvd.optimizer",

@@ -4,6 +4,7 @@ import io.hvd.HvdContext;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.DistributedSampler;
+import io.hvd.data.ElasticSampler;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
@@ -18,6 +19,8 @@ import io.hvd.train.SaveCheckpoint;
 import io.hvd.train.Schedule;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
+import io.hvd.train.checkpoint.AutoResume;
+import io.hvd.train.checkpoint.Checkpoints;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -47,6 +50,27 @@ final class LoopTrainer {
                     .with(new EarlyStop(Goal.smallest("loss").by(1e-9), 5))
                     .with(SaveCheckpoint.best(Goal.smallest("loss"), best, this::checkpoint))
                     .run(90, loader, loader.batches(), (batch, training) -> {
+                        optimizer.zeroGradients();
+                        backward(batch, training.metrics());
+                        optimizer.step();
+                    });
+        }
+    }
+
+    /** Goes on from the newest checkpoint in the folder, with any number of ranks. */
+    Training trainOn(HvdContext hvd, Path folder, int epochs) {
+        var parameters = new ArrayParameters()
+                .add("slope", slope, slopeGradient)
+                .add("offset", offset, offsetGradient);
+        var optimizer = DistributedOptimizer.wrap(new Sgd(parameters, 0.1)).build();
+        var samples = Dataset.of(IntStream.range(0, 96).boxed().toList());
+        var sampler = ElasticSampler.builder(samples.size(), hvd.size(), hvd.rank()).build();
+        try (var loader = DataLoader.builder(samples, sampler, batch -> batch).batchSize(8).build();
+                var checkpoints = Checkpoints.in(folder, hvd, optimizer).with("sampler", sampler).keep(3).build()) {
+            return TrainingLoop.of(hvd, optimizer)
+                    .with(new BroadcastState(0))
+                    .with(AutoResume.everySteps(500, checkpoints, sampler))
+                    .run(epochs, loader, loader.batches(), (batch, training) -> {
                         optimizer.zeroGradients();
                         backward(batch, training.metrics());
                         optimizer.step();

@@ -34,4 +34,13 @@ class LoopTrainerTest {
         assertEquals(3, saved.tensors().get("slope").toFloatArray()[0], 0.01);
         assertTrue(Integer.parseInt(saved.metadata().get("epochs")) <= epochs.get(0));
     }
+
+    @Test
+    void twoRanksTrainTwoEpochsAndThreeGoOnFromTheirFolder() {
+        Path series = folder.resolve("series");
+        Hvd.spawn(2, hvd -> new LoopTrainer().trainOn(hvd, series, 2));
+        List<Long> steps = Hvd.spawn(3, hvd -> new LoopTrainer().trainOn(hvd, series, 3).steps());
+
+        assertEquals(List.of(16L, 16L, 16L), steps); // 2 epochs of 6 steps, then one of 4
+    }
 }

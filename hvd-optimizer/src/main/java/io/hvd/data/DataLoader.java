@@ -3,7 +3,6 @@ package io.hvd.data;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
@@ -45,22 +44,23 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
     private final Sampler sampler;
     private final Function<? super List<S>, ? extends B> collate;
     private final int batchSize;
-    private final int batches;
+    private final boolean dropLast;
     private final int ahead;
     private final LoaderThreads threads;
     /** Null if the ranks do not compare their steps. */
     private final EvenSteps even;
 
-    private final AtomicLong waitedNanos = new AtomicLong();
+    private final Handover handover;
     private Epoch<B> current;
     private boolean closed;
 
     private DataLoader(Builder<S, B> builder) {
         dataset = builder.dataset;
         sampler = builder.sampler;
+        handover = new Handover(() -> sampler.recordBatch(builder.batchSize));
         collate = builder.collate;
         batchSize = builder.batchSize;
-        batches = count(sampler.length(), batchSize, builder.dropLast);
+        dropLast = builder.dropLast;
         ahead = builder.batchesAhead();
         threads = builder.workers == 0 ? null : new LoaderThreads(builder.workers);
         even = builder.lengths == null ? null : new EvenSteps(builder.lengths, builder.batchSize, builder.dropLast);
@@ -78,11 +78,11 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
     }
 
     /**
-     * Batches per epoch on this rank; with an {@link EvalSampler} it may differ between ranks. What {@link
+     * Batches per epoch on this rank, or in the rest of one that is resumed; with an {@link EvalSampler} it may differ between ranks. What {@link
      * Builder#evenSteps} makes of it is known in the epoch: {@link Epoch#batches()}.
      */
     public int batches() {
-        return batches;
+        return count(sampler.length());
     }
 
     /**
@@ -95,7 +95,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
     public Epoch<B> iterator() {
         endCurrent("its loader began another one; nested loops need a loader each");
         requireOpen();
-        EvenSteps.Share mine = new EvenSteps.Share(order(), batches);
+        EvenSteps.Share mine = ownShare();
         return begin(even == null ? mine : even.agreed(mine));
     }
 
@@ -116,7 +116,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
 
     @Override
     public long waitNanos() {
-        return waitedNanos.get();
+        return handover.waitedNanos();
     }
 
     private synchronized void requireOpen() {
@@ -129,17 +129,17 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
         requireOpen();
         Executor executor = threads == null ? Runnable::run : threads;
         BatchPlan<S, B> plan = new BatchPlan<>(dataset, share.order(), batchSize, collate);
-        current = new Epoch<>(plan, share.batches(), executor, ahead, waitedNanos);
+        current = new Epoch<>(plan, share.batches(), executor, ahead, handover);
         return current;
     }
 
-    private int[] order() {
+    private EvenSteps.Share ownShare() {
         int[] order = sampler.beginEpoch();
         if (order.length != sampler.length()) {
             throw new IllegalStateException(
                     "the sampler dealt " + order.length + " samples instead of " + sampler.length());
         }
-        return order;
+        return new EvenSteps.Share(order, count(order.length));
     }
 
     private synchronized void refuseNewEpochs() {
@@ -158,7 +158,7 @@ public final class DataLoader<S, B> implements EpochBatches<B>, AutoCloseable {
         return current;
     }
 
-    private static int count(int samples, int batchSize, boolean dropLast) {
+    private int count(int samples) {
         int whole = samples / batchSize;
         return dropLast || samples % batchSize == 0 ? whole : whole + 1;
     }

@@ -7,7 +7,6 @@ import java.util.NoSuchElementException;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * One pass over the data: this rank's batches of one epoch, in the sampler's order.
@@ -25,7 +24,7 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private final int batches;
     private final Executor executor;
     private final int ahead;
-    private final AtomicLong waitedNanos;
+    private final Handover handover;
 
     private final Deque<PendingBatch<B>> inFlight = new ArrayDeque<>();
     private int submitted;
@@ -36,14 +35,14 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     /**
      * With {@code ahead} 0 a batch is submitted when it is asked for.
      *
-     * @param waitedNanos grows by the time of each {@link #next}; the loader's epochs share it
+     * @param handover is told of each {@link #next}; the loader's epochs share it
      */
-    Epoch(BatchPlan<?, B> plan, int batches, Executor executor, int ahead, AtomicLong waitedNanos) {
+    Epoch(BatchPlan<?, B> plan, int batches, Executor executor, int ahead, Handover handover) {
         this.plan = plan;
         this.batches = batches;
         this.executor = executor;
         this.ahead = ahead;
-        this.waitedNanos = waitedNanos;
+        this.handover = handover;
         submitUpTo(ahead);
     }
 
@@ -74,7 +73,7 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
         try {
             return take();
         } finally {
-            waitedNanos.addAndGet(System.nanoTime() - asked);
+            handover.waited(System.nanoTime() - asked);
         }
     }
 
@@ -83,6 +82,7 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
         PendingBatch<B> head = head();
         B batch = await(head);
         deliver(head);
+        handover.taken();
         submitUpTo(ahead);
         return batch;
     }

@@ -10,7 +10,10 @@ public interface Sampler {
     /** The size of the data set that the indices point into. */
     int datasetSize();
 
-    /** How many samples this rank sees in an epoch; the same in every epoch. */
+    /**
+     * How many samples this rank sees in the epoch under way, or before the first one in that which comes next. It is the
+     * same in every epoch, except for the rest of one that an {@link ElasticSampler} resumes.
+     */
     int length();
 
     /** How many of this rank's samples are repetitions that give all ranks as many; they stand at the end of {@link #indices()}. */
@@ -28,4 +31,12 @@ public interface Sampler {
     default int[] beginEpoch() {
         return indices();
     }
+
+    /**
+     * Learns that the loader has handed out a batch; the loader calls it on the iterating thread. Batches that are only
+     * loaded ahead do not count.
+     *
+     * @param batchSize samples of a full batch on this rank, also if this one has fewer
+     */
+    default void recordBatch(int batchSize) {}
 }

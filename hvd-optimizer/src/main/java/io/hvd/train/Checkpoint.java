@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.SortedMap;
 
@@ -29,6 +30,16 @@ public record Checkpoint(SortedMap<String, Tensor> tensors, Map<String, String> 
 
     /** The largest multiple of every element's size that a buffer can hold. */
     private static final int LONGEST_BUFFER = Integer.MAX_VALUE & -8;
+
+    /**
+     * Adds a word for the checksum of each tensor, {@code crc32c.NAME}: if such a file is damaged, the error says
+     * which tensors are. It reads all tensors once.
+     */
+    public Checkpoint withTensorSums() {
+        Map<String, String> words = new LinkedHashMap<>(metadata);
+        words.putAll(TensorSums.words(tensors));
+        return new Checkpoint(tensors, words);
+    }
 
     /**
      * Writes the file so that it is either there as a whole or as it was before, see {@link WholeFile}. Only one rank

@@ -37,6 +37,7 @@ final class CheckpointReader {
     private final int longestBuffer;
     private final Converter converter = new Converter();
     private final FileChecksum checksum = new FileChecksum();
+    private final TensorSums sums = new TensorSums();
 
     /**
      * @param file for messages
@@ -54,14 +55,14 @@ final class CheckpointReader {
         try {
             byte[] json = headerBytes();
             CheckpointHeader header = HeaderParser.parse(json);
-            requirePlaces(header.entries(), channel.size() - channel.position());
+            requirePlaces(header, channel.position());
             boolean isSummed = FileChecksum.isIn(json, header.words());
             checksum.addHeader(json);
             SortedMap<String, Tensor> tensors = new TreeMap<>();
             for (CheckpointHeader.Entry entry : header.entries()) {
                 tensors.put(entry.name(), tensor(entry));
             }
-            verify(isSummed, header.words());
+            verify(isSummed, header, channel.position());
             return new Checkpoint(tensors, wordsOfTheUser(header.words()));
         } catch (DamagedCheckpoint e) {
             throw new HvdException(ErrorId.BAD_CHECKPOINT, file + " is no whole checkpoint: " + e.getMessage(), e);
@@ -83,9 +84,10 @@ final class CheckpointReader {
     }
 
     /** Before anything is allocated: the tensors fill the file without gaps and without overlaps. */
-    private static void requirePlaces(List<CheckpointHeader.Entry> entries, long dataBytes) throws DamagedCheckpoint {
+    private void requirePlaces(CheckpointHeader header, long dataBegins) throws IOException, DamagedCheckpoint {
+        long dataBytes = channel.size() - dataBegins;
         long at = 0;
-        for (CheckpointHeader.Entry entry : entries) {
+        for (CheckpointHeader.Entry entry : header.entries()) {
             if (entry.from() != at) {
                 throw new DamagedCheckpoint("tensor \"" + entry.name() + "\" begins at byte " + entry.from()
                         + " of the data, expected " + at + ", where the one before ends");
@@ -93,9 +95,19 @@ final class CheckpointReader {
             at = entry.to();
         }
         if (at != dataBytes) {
-            throw new DamagedCheckpoint(
-                    "its tensors have " + at + " bytes, the file holds " + dataBytes + " bytes for them");
+            throw new DamagedCheckpoint("its tensors have " + at + " bytes, the file holds " + dataBytes
+                    + " bytes for them" + missing(header, dataBegins, dataBytes));
         }
+    }
+
+    private static String missing(CheckpointHeader header, long dataBegins, long dataBytes) {
+        return header.entries().stream()
+                .filter(entry -> entry.to() > dataBytes)
+                .findFirst()
+                .map(entry -> ": its end is missing, from byte " + (dataBegins + dataBytes) + " to "
+                        + (dataBegins + header.dataBytes()) + " of the file, which begins in tensor \"" + entry.name()
+                        + "\"")
+                .orElse("");
     }
 
     private Tensor tensor(CheckpointHeader.Entry entry) throws IOException, DamagedCheckpoint {
@@ -103,12 +115,15 @@ final class CheckpointReader {
         long elements = entry.shape().elements();
         Tensor tensor = empty(type, entry.shape(), entry.bytes());
         int most = piece.capacity() / type.bytes();
+        sums.begin();
         for (long done = 0; done < elements; done += most) {
             int run = (int) Math.min(most, elements - done);
             fill(piece.clear().limit(run * type.bytes()));
             checksum.add(piece.flip());
+            sums.add(piece);
             converter.unpack(piece, 0, type, tensor, done, run, Scale.ONE);
         }
+        sums.end(entry.name());
         return tensor;
     }
 
@@ -124,7 +139,9 @@ final class CheckpointReader {
         return Tensor.wrap(buffers, type, shape);
     }
 
-    private void verify(boolean isSummed, Map<String, String> words) throws DamagedCheckpoint {
+    /** @param end of the file */
+    private void verify(boolean isSummed, CheckpointHeader header, long end) throws DamagedCheckpoint {
+        Map<String, String> words = header.words();
         if (!isSummed) {
             LOG.warn(
                     "{} has no checksum, so nobody knows whether it is damaged: another program has written it, or an"
@@ -133,7 +150,8 @@ final class CheckpointReader {
         } else if (!checksum.digits().equals(words.get(FileChecksum.KEY))) {
             throw new DamagedCheckpoint("its CRC-32C is " + checksum.digits() + ", expected "
                     + words.get(FileChecksum.KEY)
-                    + " as its header says. Take an older file, or, if another program has"
+                    + " as its header says. " + sums.damage(header, end - header.dataBytes())
+                    + "Take an older file, or, if another program has"
                     + " changed this one, have it leave out the word \"" + FileChecksum.KEY + "\"");
         }
     }

@@ -1,10 +1,13 @@
 package io.hvd.train;
 
+import io.hvd.data.StateWords;
+import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.util.Map;
 
 /** Stops when a metric has not become better for some epochs. It looks at the mean over all ranks, so they stop together. */
-public final class EarlyStop implements Callback {
+public final class EarlyStop implements Callback, Stateful {
     private final Goal goal;
     private final int patience;
     private double best = Double.NaN;
@@ -37,5 +40,20 @@ public final class EarlyStop implements Callback {
                     + (goal.by() > 0 ? " by more than " + goal.by() : "") + " for " + worse + " epochs, it is "
                     + value);
         }
+    }
+
+    /** The best value so far, and for how many epochs there was no better one. */
+    @Override
+    public Map<String, String> saveState() {
+        return Map.of("metric", goal.metric(), "best", String.valueOf(best), "worse", String.valueOf(worse));
+    }
+
+    @Override
+    public void loadState(Map<String, String> state) {
+        StateWords words = new StateWords("EarlyStop", state);
+        words.require("metric", goal.metric());
+        double savedBest = words.number("best");
+        worse = words.whole("worse", Integer.MAX_VALUE);
+        best = savedBest;
     }
 }

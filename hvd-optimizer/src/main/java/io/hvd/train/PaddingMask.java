@@ -19,7 +19,7 @@ import io.hvd.data.Sampler;
 public final class PaddingMask {
     private int left;
 
-    /** For one epoch of this sampler. */
+    /** For one pass of this sampler: an epoch, or the rest of one. */
     public PaddingMask(Sampler sampler) {
         this.left = sampler.length() - sampler.padding();
     }

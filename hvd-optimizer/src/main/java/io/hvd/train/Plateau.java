@@ -1,7 +1,10 @@
 package io.hvd.train;
 
+import io.hvd.data.StateWords;
+import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import java.util.Map;
 
 /**
  * Makes the learning rate smaller when a metric has not become better for some epochs: torch's ReduceLROnPlateau. It takes means
@@ -11,7 +14,7 @@ import io.hvd.error.HvdException;
  * optimizer.learningRate(0.1 * plateau.factorAfter(loss.reduce(hvd)));
  * }</pre>
  */
-public final class Plateau {
+public final class Plateau implements Stateful {
     private final Goal goal;
     private final double factor;
     private final int patience;
@@ -67,5 +70,30 @@ public final class Plateau {
 
     Goal goal() {
         return goal;
+    }
+
+    /** The best value so far, for how many epochs there was no better one, and the factor. */
+    @Override
+    public Map<String, String> saveState() {
+        return Map.of(
+                "metric",
+                goal.metric(),
+                "best",
+                String.valueOf(best),
+                "worse",
+                String.valueOf(worse),
+                "factor",
+                String.valueOf(now));
+    }
+
+    @Override
+    public void loadState(Map<String, String> state) {
+        StateWords words = new StateWords("Plateau", state);
+        words.require("metric", goal.metric());
+        double savedBest = words.number("best");
+        double savedFactor = words.number("factor");
+        worse = words.whole("worse", Integer.MAX_VALUE);
+        best = savedBest;
+        now = savedFactor;
     }
 }

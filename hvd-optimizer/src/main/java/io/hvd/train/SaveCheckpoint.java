@@ -1,14 +1,17 @@
 package io.hvd.train;
 
+import io.hvd.data.StateWords;
+import io.hvd.data.Stateful;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import java.nio.file.Path;
+import java.util.Map;
 
 /**
  * Writes a checkpoint at the end of epochs. All ranks decide alike whether one is due, by the mean over all ranks, and call what has
  * to be done together before; then the first rank of the set writes the file.
  */
-public final class SaveCheckpoint implements Callback {
+public final class SaveCheckpoint implements Callback, Stateful {
     private final Path file;
     private final Content content;
     /** Null for every so many epochs. */
@@ -78,5 +81,16 @@ public final class SaveCheckpoint implements Callback {
         boolean better = goal.isBetter(value, best);
         best = better ? value : best;
         return better;
+    }
+
+    /** The best value so far; NaN if there is none, or no metric. */
+    @Override
+    public Map<String, String> saveState() {
+        return Map.of("best", String.valueOf(best));
+    }
+
+    @Override
+    public void loadState(Map<String, String> state) {
+        best = new StateWords("SaveCheckpoint", state).number("best");
     }
 }

@@ -19,9 +19,14 @@ public final class Training {
     private int epoch;
     private int batch;
     private long steps;
+    /** The part of the epoch under way that was done before it was resumed. */
+    private double doneBefore;
+
     private SortedMap<String, MeanMetric.Result> results = new TreeMap<>();
     /** Null if this rank goes on. */
     private String reason;
+    /** Whether the epoch under way is left after this batch. */
+    private boolean leaving;
 
     Training(ProcessSet ranks, Optimizer optimizer, int epochs, int batches) {
         this.ranks = ranks;
@@ -65,14 +70,15 @@ public final class Training {
         return batch;
     }
 
-    /** Batches that are done, over all epochs of this loop. */
+    /** Batches that are done, over all epochs of this loop and of those that it {@linkplain #resumeAt resumes}. */
     public long steps() {
         return steps;
     }
 
     /** The epoch and the part of it that is done. */
     public double progress() {
-        return epoch + batch / (double) batches;
+        double ofPass = batches == 0 ? 1 : batch / (double) batches;
+        return epoch + doneBefore + (1 - doneBefore) * ofPass;
     }
 
     /** Collects what is averaged over the ranks when the epoch ends; steps and the evaluation add to it. */
@@ -111,12 +117,37 @@ public final class Training {
         reason = why;
     }
 
+    /**
+     * Ends the loop after this batch, in the middle of its epoch: no evaluation and no end of the epoch follow. A callback calls
+     * it in {@link Callback#batchEnds} after the same batch on all ranks, such as when these have agreed on it.
+     *
+     * @param why for {@link #stopReason}
+     */
+    public void leave(String why) {
+        reason = why;
+        leaving = true;
+    }
+
+    /**
+     * Goes on where another run has ended. A callback calls it in {@link Callback#trainingBegins} alike on all ranks.
+     *
+     * @param atEpoch the epoch to go on with
+     * @param done part of it that is done, from 0 to 1; the data gives the rest
+     * @param stepsBefore batches of all runs before
+     */
+    public void resumeAt(int atEpoch, double done, long stepsBefore) {
+        epoch = atEpoch;
+        doneBefore = done;
+        steps = stepsBefore;
+    }
+
     /** Why the loop was stopped on this rank, or which ranks have asked for it; null if it was not. */
     public String stopReason() {
         return reason;
     }
 
     void beginEpoch(int number) {
+        doneBefore = number == epoch ? doneBefore : 0;
         epoch = number;
         batch = 0;
         metrics.clear();
@@ -125,6 +156,10 @@ public final class Training {
     /** Sets the number of batches of the epoch that has begun. */
     void batches(int ofEpoch) {
         batches = ofEpoch;
+    }
+
+    boolean isLeaving() {
+        return leaving;
     }
 
     void endBatch() {

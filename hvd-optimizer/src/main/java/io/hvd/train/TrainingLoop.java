@@ -107,9 +107,10 @@ public final class TrainingLoop {
         requireSame(training, !(data instanceof EpochBatches<?>));
         training.beginEpoch(firstEpoch);
         tell("before the first batch", training, Callback::trainingBegins);
-        int epoch = firstEpoch;
+        int epoch = training.epoch();
         while (epoch < epochs && training.stopReason() == null) {
-            runEpoch(training, epoch++, data, step);
+            runEpoch(training, epoch, data, step);
+            epoch += training.isLeaving() ? 0 : 1;
         }
         training.end(epoch);
         tell("after the last batch", training, Callback::trainingEnds);
@@ -136,7 +137,7 @@ public final class TrainingLoop {
             StepCounts.gather(ranks, pass.batches(), 0).requireEven(WHY_EVEN);
             training.batches(pass.batches());
         }
-        while (training.batch() < training.batches()) {
+        while (training.batch() < training.batches() && !training.isLeaving()) {
             if (!rest.hasNext()) {
                 throw wrongNumber(training, "only " + training.batch());
             }
@@ -146,9 +147,16 @@ public final class TrainingLoop {
             training.endBatch();
             tell("after a batch", training, Callback::batchEnds);
         }
+        if (training.isLeaving()) {
+            return;
+        }
         if (rest.hasNext()) {
             throw wrongNumber(training, "more");
         }
+        endEpoch(training);
+    }
+
+    private void endEpoch(Training training) {
         call("the evaluation", "at the end", training, () -> evaluation.run(training));
         training.average();
         tell("at the end", training, Callback::epochEnds);

@@ -19,6 +19,9 @@ class StaticStateTest {
             "io.hvd.optimizer.torch.GraphHook.LIVING", "native code holds the hooks of graphs weakly",
             "io.hvd.optimizer.torch.GraphHook.DELIVERED", "LibTorch refers to a hook's result after the hook has ended",
             "io.hvd.optimizer.torch.HookFailures.THROWN", "native code hands on only the text of an exception",
+            "io.hvd.train.checkpoint.TerminationSignal.OPEN",
+                    "a process has one handler of SIGTERM, and perhaps many ranks",
+            "io.hvd.train.checkpoint.TerminationSignal.before", "the handler that gets the signal back",
             "io.hvd.optimizer.torch.TorchRuntime.prepared", "the native libraries are unpacked once in a process");
 
     /** Collections that nobody writes into after the class was initialised. */

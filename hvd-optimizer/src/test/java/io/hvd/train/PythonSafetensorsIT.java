@@ -7,9 +7,14 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import io.hvd.Hvd;
+import io.hvd.data.ElasticSampler;
+import io.hvd.optimizer.ArrayParameters;
+import io.hvd.optimizer.Sgd;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
+import io.hvd.train.checkpoint.Checkpoints;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -43,6 +48,15 @@ class PythonSafetensorsIT {
                 name: [str(t.dtype), list(t.shape), t.to(torch.float64).flatten().tolist()] for name, t in state.items()}}))
             del state["uint16"]  # safetensors 0.4.5 of Python reads it and cannot write it
             save_file(state, sys.argv[2], metadata={"by": "python"})
+            """;
+
+    private static final String READING = """
+            import sys
+            from safetensors import safe_open
+            with safe_open(sys.argv[1], framework="pt") as file:
+                words = file.metadata()
+                print(words["step"], words["epoch"], words["world_size"], words["sampler.position"],
+                      file.get_tensor("model.w").tolist(), file.get_tensor("optimizer.state").dtype)
             """;
 
     @TempDir
@@ -101,6 +115,29 @@ class PythonSafetensorsIT {
             assertThat(back.tensors().get(name)).hasToString(tensor.toString());
             assertThat(back.tensors().get(name).toArray()).as(name).isEqualTo(tensor.toArray());
         });
+    }
+
+    @Test
+    void pythonReadsTheTensorsAndTheManifestOfACheckpointOfASeries() throws Exception {
+        Hvd.spawn(2, hvd -> {
+            var parameters = new ArrayParameters().add("w", new float[] {0, 1, 1.5f, -2}, new float[4]);
+            var sampler = ElasticSampler.builder(10, 2, hvd.rank()).build();
+            sampler.recordBatch(3);
+            try (var checkpoints = Checkpoints.in(folder, hvd, new Sgd(parameters, 1))
+                    .with("sampler", sampler)
+                    .build()) {
+                checkpoints.saveAndWait(12, 1);
+            }
+            return null;
+        });
+        Process process =
+                python(READING, folder.resolve("step-0000000012.safetensors").toString());
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        assertThat(process.exitValue())
+                .as(Files.readString(folder.resolve("err")))
+                .isZero();
+        assertThat(Files.readString(folder.resolve("out")).strip())
+                .isEqualTo("12 1 2 6 [0.0, 1.0, 1.5, -2.0] torch.uint8");
     }
 
     private static void assertSame(String name, Tensor tensor, JsonArray seen) {

@@ -4,6 +4,8 @@ import static org.bytedeco.pytorch.global.torch.nll_loss;
 
 import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
+import io.hvd.data.EpochBatches;
+import io.hvd.data.Sampler;
 import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.FiniteLoss;
 import io.hvd.examples.Progress;
@@ -51,13 +53,16 @@ final class ImageTraining {
     private final AmpOptimizer optimizer;
 
     private final TrainingCheckpoint checkpoint;
+    /** Null without a folder for a series of checkpoints. */
+    private final TrainingSeries series;
+
     private final Evaluator evaluator;
     private final RunTotals totals = new RunTotals();
 
     /** @throws ParseException on all ranks, if the flags do not go with their number */
     ImageTraining(
             String example, HvdContext hvd, TrainingOptions options, ImageSets images, Supplier<ImageClassifier> net)
-            throws ParseException {
+            throws ParseException, IOException {
         this(example, hvd, options, images, net, HorovodMnistFlags.NONE);
     }
 
@@ -69,7 +74,7 @@ final class ImageTraining {
             ImageSets images,
             Supplier<ImageClassifier> net,
             HorovodMnistFlags horovods)
-            throws ParseException {
+            throws ParseException, IOException {
         options.requireRanks(hvd.size());
         this.example = example;
         this.hvd = hvd;
@@ -94,12 +99,16 @@ final class ImageTraining {
                 .backwardPassesPerStep(options.noSync() ? 1 : options.passes())
                 .localReduction(options.adasum() ? LocalReduction.SUM : LocalReduction.MEAN)
                 .numGroups(options.groups());
+        options.series().folder().ifPresent(folder -> builder.weightByBatchSize());
         options.reducer().ifPresent(reducer -> builder.reducer(reducer.get()));
         this.distributed = builder.build();
         this.optimizer = AmpOptimizer.wrap(distributed)
                 .scaler(options.precision().scaler())
                 .build();
         this.checkpoint = new TrainingCheckpoint(hvd, model, optimizer, options.checkpoint());
+        this.series = options.series().folder().isPresent()
+                ? new TrainingSeries(hvd, options, images.train().size(), model, optimizer, sharded)
+                : null;
         this.evaluator = new Evaluator(hvd, images, device, model, horovods.testBatchSize(), 0);
     }
 
@@ -114,26 +123,37 @@ final class ImageTraining {
         int firstEpoch = firstEpoch();
         optimizer.broadcastParameters(0);
         optimizer.broadcastOptimizerState(0);
-        DistributedSampler sampler = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
+        DistributedSampler own = DistributedSampler.builder(images.train().size(), hvd.size(), hvd.rank())
                 .seed(options.seed())
                 .build();
+        Sampler sampler = series == null ? own : series.sampler();
         Evaluation last = Evaluation.NONE;
         int epoch = firstEpoch;
-        try (TorchLoader<ImageSample> loader = TorchLoader.builder(images.train(), sampler, new ImageTensors(images))
-                .batchSize(options.batchSize())
-                .workers(options.workers())
-                .on(options.cuda() ? hvd.device() : Device.CPU)
-                .build()) {
+        try (TrainingSeries closing = series;
+                TorchLoader<ImageSample> loader = TorchLoader.builder(images.train(), sampler, new ImageTensors(images))
+                        .batchSize(options.batchSize())
+                        .workers(options.workers())
+                        .on(options.cuda() ? hvd.device() : Device.CPU)
+                        .build()) {
             for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
-                sampler.setEpoch(epoch);
+                own.setEpoch(epoch);
                 // Dropout depends on seed, epoch and rank, so that a resumed run draws the numbers of an uninterrupted
                 // one.
                 model.seedDropout(options.seed() + 1 + (long) epoch * hvd.size() + hvd.rank());
                 boolean complete = trainEpoch(loader, epoch);
+                if (series != null && series.isTerminated()) {
+                    return last;
+                }
                 last = evaluator.evaluate(batch -> {});
                 report(epoch, last);
                 FiniteLoss.require(last.loss(), "the test loss after epoch " + (epoch + 1));
+                if (series != null && !complete) {
+                    series.cutShort(epoch);
+                }
                 if (complete) {
+                    if (series != null) {
+                        series.epochEnds(epoch, epoch + 1 == options.epochs() || totals.steps() >= options.maxSteps());
+                    }
                     bringStateToRankZero();
                     checkpoint.save(Map.of(TrainingCheckpoint.EPOCHS, String.valueOf(epoch + 1)), false);
                 }
@@ -147,35 +167,44 @@ final class ImageTraining {
     }
 
     private int firstEpoch() throws IOException {
+        if (series != null) {
+            return series.resume();
+        }
         Map<String, String> words = options.resume() ? checkpoint.restore(false) : Map.of();
         return Integer.parseInt(words.getOrDefault(TrainingCheckpoint.EPOCHS, "0"));
     }
 
     /** False if the epoch was cut short by the limit on steps. */
-    private boolean trainEpoch(TorchLoader<ImageSample> loader, int epoch) {
+    private boolean trainEpoch(TorchLoader<ImageSample> loader, int epoch) throws IOException {
         long start = System.nanoTime();
         model.train(true);
         String title = String.format(Locale.ROOT, "epoch %d/%d", epoch + 1, options.epochs());
         int batches = 0;
-        try (Progress progress = Progress.on(hvd.rank() == 0, title, loader.batches())) {
-            for (TorchBatch batch : loader) {
+        EpochBatches.Pass<TorchBatch> pass = loader.iterator();
+        int all = pass.batches();
+        if (series != null) {
+            series.epochBegins();
+        }
+        try (Progress progress = Progress.on(hvd.rank() == 0, title, all)) {
+            while (pass.hasNext()) {
+                TorchBatch batch = pass.next();
                 boolean firstPass = batches % options.passes() == 0;
                 // A checkpoint contains the learning rate of its own training, which may have had another number of
                 // ranks.
-                optimizer.learningRate(schedule.rate(epoch + batches / (double) loader.batches()));
+                optimizer.learningRate(schedule.rate(progress(epoch, batches / (double) all)));
                 batches++;
-                boolean lastPass = batches % options.passes() == 0 || batches == loader.batches();
-                double loss = pass(batch, firstPass, lastPass, horovods.logs(batches - 1));
+                boolean lastPass = batches % options.passes() == 0 || batches == all;
+                double loss = pass(batch, counted(batch, epoch), firstPass, lastPass, horovods.logs(batches - 1));
                 log(epoch, batches - 1, loader, loss);
                 progress.step();
-                if (totals.steps() >= options.maxSteps()) {
+                if (series != null && series.stepped(epoch, batches == all) || totals.steps() >= options.maxSteps()) {
                     break;
                 }
             }
         }
         totals.trained((System.nanoTime() - start) / 1e9);
         totals.waited(loader.waitNanos());
-        return batches == loader.batches();
+        return batches == all;
     }
 
     private void log(int epoch, int batch, TorchLoader<ImageSample> loader, double loss) {
@@ -193,19 +222,32 @@ final class ImageTraining {
         }
     }
 
-    /** @return the loss of this rank, if it is wanted; else NaN */
-    private double pass(TorchBatch batch, boolean firstPass, boolean lastPass, boolean withLoss) {
+
+    private double progress(int epoch, double ofPass) {
+        return series == null ? epoch + ofPass : series.progress(epoch, ofPass);
+    }
+
+    /** The samples at a batch's beginning that count. In a series each step has random numbers of its own. */
+    private int counted(TorchBatch batch, int epoch) throws IOException {
+        if (series == null) {
+            return batch.size();
+        }
+        model.seedDropout(series.seedOfStep());
+        int counted = series.counted(batch.size(), epoch);
+        distributed.batchSize(counted);
+        return counted;
+    }
+
+    /** @return the loss of this rank, if it is wanted and there is one; else NaN */
+    private double pass(TorchBatch batch, int counted, boolean firstPass, boolean lastPass, boolean withLoss) {
         double found = Double.NaN;
         try (PointerScope scope = new PointerScope()) {
             if (firstPass) {
                 optimizer.zeroGradients();
             }
-            Tensor loss = options.precision().compute(device.device().type(), () -> {
-                Tensor output = model.forward(batch.fields().get(ImageTensors.IMAGES));
-                return nll_loss(output, batch.fields().get(ImageTensors.LABELS));
-            });
+            Tensor loss = counted == 0 ? null : loss(batch, counted);
             if (!options.noSync()) {
-                optimizer.backward(scale -> TorchOptimizer.backward(loss, scale));
+                optimizer.backward(scale -> backward(loss, scale));
             } else {
                 addUp(loss.div(new Scalar(options.passes())), lastPass);
             }
@@ -213,12 +255,27 @@ final class ImageTraining {
                 optimizer.step();
                 totals.stepped(optimizer.lastStep());
             }
-            if (withLoss) {
+            if (withLoss && loss != null) {
                 found = loss.item_float();
             }
         }
-        totals.saw(batch.size());
+        totals.saw(counted);
         return found;
+    }
+
+    private Tensor loss(TorchBatch batch, int counted) {
+        return options.precision().compute(device.device().type(), () -> {
+            Tensor output =
+                    model.forward(batch.fields().get(ImageTensors.IMAGES).narrow(0, 0, counted));
+            return nll_loss(output, batch.fields().get(ImageTensors.LABELS).narrow(0, 0, counted));
+        });
+    }
+
+    /** A rank without samples in this step has no loss. */
+    private static void backward(Tensor loss, double scale) {
+        if (loss != null) {
+            TorchOptimizer.backward(loss, scale);
+        }
     }
 
     /** The last pass exchanges the sum of all. */

@@ -33,6 +33,7 @@ record TrainingOptions(
         long maxSteps,
         Optional<Path> checkpoint,
         boolean resume,
+        CheckpointFlags series,
         boolean sharded,
         boolean adasum,
         boolean cuda) {
@@ -83,6 +84,7 @@ record TrainingOptions(
                         "number of groups of parameters whose gradients travel together, default by size"))
                 .addOption(TorchDevice.flag());
         ReducerFlags.addTo(flags);
+        CheckpointFlags.addTo(flags);
         return flags;
     }
 
@@ -131,6 +133,7 @@ record TrainingOptions(
                 Flags.number(line, "max-steps", Long.MAX_VALUE, 1),
                 Flags.path(line, "checkpoint"),
                 line.hasOption("resume"),
+                CheckpointFlags.of(line),
                 line.hasOption("sharded-optimizer"),
                 line.hasOption("use-adasum"),
                 TorchDevice.isCuda(line));

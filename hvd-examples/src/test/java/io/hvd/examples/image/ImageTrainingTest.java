@@ -7,7 +7,11 @@ import io.hvd.examples.data.Digits;
 import io.hvd.examples.data.ImageSets;
 import io.hvd.train.Checkpoint;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.commons.cli.DefaultParser;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -67,5 +71,55 @@ class ImageTrainingTest {
 
         assertThat(added).usingComparatorWithPrecision(1e-6f).containsExactly(averaged);
         assertThat(added).usingComparatorWithPrecision(1e-6f).isNotEqualTo(trained("single", "--epochs 1"));
+    }
+
+    /** Trains on 63 images, with a step of 16 at first, and returns the epoch and the index of each that was trained on. */
+    private List<String> inASeries(int ranks, String flags) throws Exception {
+        Path samples = folder.resolve("samples");
+        TrainingOptions options = TrainingOptions.from(
+                new DefaultParser()
+                        .parse(
+                                TrainingOptions.flags(DEFAULTS),
+                                (flags + " --workers 1 --keep 2 --checkpoint-every 2 --checkpoint-dir "
+                                                + folder.resolve("series") + " --record-samples " + samples)
+                                        .split(" ")),
+                DEFAULTS);
+        ImageSets images = Digits.load().atMost(63, 10, 1);
+        Hvd.spawn(ranks, hvd -> new ImageTraining("digits", hvd, options, images, DigitsNet::new).run());
+        List<String> seen = new ArrayList<>();
+        for (int rank = 0; rank < ranks; rank++) {
+            for (String line : Files.readAllLines(Path.of(samples + "-" + rank))) {
+                seen.add(line.replaceFirst(" [0-9]+ ", " "));
+            }
+        }
+        return seen;
+    }
+
+    @Test
+    void aSeriesOfCheckpointsGoesOnInTheMiddleOfAnEpochOnAnotherNumberOfRanksWithEachImageOnce() throws Exception {
+        List<String> seen = new ArrayList<>(inASeries(2, "--epochs 2 --max-steps 6"));
+        assertThat(seen).hasSize(63 + 2 * 16);
+        seen.addAll(inASeries(3, "--epochs 2"));
+        assertThat(seen)
+                .containsExactlyInAnyOrderElementsOf(IntStream.range(0, 2 * 63)
+                        .mapToObj(place -> place / 63 + " " + place % 63)
+                        .toList());
+        assertThat(inASeries(1, "--epochs 2")).isEmpty();
+    }
+
+    @Test
+    void aSeriesInTwoPartsEndsWithTheVeryTensorsOfOneInOnePart() throws Exception {
+        String flags = "--lr 0.1 --momentum 0.5 --warmup-epochs 2 --lr-decay 0.5 --epochs 2";
+        inASeries(2, flags);
+        Path whole = folder.resolve("series/step-0000000008.safetensors");
+        byte[] expected = Files.readAllBytes(whole);
+        try (var files = Files.list(folder.resolve("series"))) {
+            for (Path file : files.toList()) {
+                Files.delete(file);
+            }
+        }
+        inASeries(2, flags + " --max-steps 3");
+        inASeries(2, flags);
+        assertThat(whole).hasBinaryContent(expected);
     }
 }

@@ -42,6 +42,7 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
     private final CopyQueue copies;
     private final DataLoader<S, PinnedBatches.Filled> loader;
     private final AtomicLong waitedNanos = new AtomicLong();
+    private final Runnable handedOut;
 
     private DeviceLoader(Builder<S> builder, CudaDevice cuda) {
         FieldOffsets offsets = new FieldOffsets(builder.layout.fields(), builder.batchSize);
@@ -49,11 +50,12 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
         this.cuda = cuda;
         this.pinned = new PinnedBatches<>(cuda, offsets, builder.layout, ahead + MORE_BUFFERS);
         this.copies = new CopyQueue(cuda, builder.device, builder.stream, offsets);
-        var loading = DataLoader.builder(builder.dataset, builder.sampler, pinned::fill)
+        var loading = DataLoader.builder(builder.dataset, new Unrecorded(builder.sampler), pinned::fill)
                 .batchSize(builder.batchSize)
                 .workers(builder.workers)
                 .prefetch(ahead)
                 .dropLast(builder.dropLast);
+        this.handedOut = () -> builder.sampler.recordBatch(builder.batchSize);
         this.loader = (builder.lengths == null ? loading : loading.evenSteps(builder.lengths)).build();
     }
 
@@ -87,6 +89,29 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
         copies.close();
         pinned.close();
         cuda.close();
+    }
+
+    /** Learns nothing of batches that are only on their way to the GPU; the {@link DeviceLoader} tells of those it hands out. */
+    private record Unrecorded(Sampler sampler) implements Sampler {
+        @Override
+        public int datasetSize() {
+            return sampler.datasetSize();
+        }
+
+        @Override
+        public int length() {
+            return sampler.length();
+        }
+
+        @Override
+        public int[] indices() {
+            return sampler.indices();
+        }
+
+        @Override
+        public int[] beginEpoch() {
+            return sampler.beginEpoch();
+        }
     }
 
     /** One epoch, one batch ahead where the workers are. */
@@ -125,6 +150,7 @@ public final class DeviceLoader<S> implements EpochBatches<DeviceBatch>, AutoClo
             DeviceBatch batch = upcoming == null ? load() : upcoming;
             copies.holdBackUser();
             upcoming = epoch.hasNext() && epoch.isNextReady() ? load() : null;
+            handedOut.run();
             return batch;
         }
 

@@ -1,0 +1,107 @@
+package io.hvd.train.checkpoint;
+
+import io.hvd.data.ElasticSampler;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.train.Callback;
+import io.hvd.train.Training;
+import java.io.IOException;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * Makes a {@code TrainingLoop} go on where the last run has ended, in the middle of an epoch too and with any number of ranks,
+ * and saves every so many steps. When a rank gets SIGTERM, all of them save after the next step and leave the loop, so that the program
+ * ends as after its last epoch; {@link #wasTerminated} tells the difference.
+ *
+ * <pre>{@code
+ * var autoResume = AutoResume.everySteps(500, checkpoints, sampler);
+ * TrainingLoop.of(hvd, optimizer).with(autoResume)...run(epochs, loader, loader.batches(), step);
+ * }</pre>
+ *
+ * <p>The sampler is one of the checkpoints' parts: {@code Checkpoints.in(...).with("sampler", sampler)}. One batch of the
+ * loader is one step. A checkpoint that is due with the last batch of an epoch is saved after the evaluation.
+ */
+public final class AutoResume implements Callback {
+    private final int every;
+    private final Checkpoints checkpoints;
+    private final ElasticSampler sampler;
+    /** Null outside of a loop. */
+    private TerminationVote vote;
+
+    private long stepsBefore;
+    private boolean terminated;
+
+    private AutoResume(int every, Checkpoints checkpoints, ElasticSampler sampler) {
+        this.every = every;
+        this.checkpoints = Objects.requireNonNull(checkpoints, "checkpoints");
+        this.sampler = Objects.requireNonNull(sampler, "sampler");
+    }
+
+    /**
+     * @param steps after which the next checkpoint is due
+     * @param checkpoints which the program closes
+     * @param sampler of the loop's loader
+     */
+    public static AutoResume everySteps(int steps, Checkpoints checkpoints, ElasticSampler sampler) {
+        if (steps < 1) {
+            throw new HvdException(ErrorId.BAD_ARGUMENT, "AutoResume.everySteps(" + steps + "): expected at least 1");
+        }
+        return new AutoResume(steps, checkpoints, sampler);
+    }
+
+    /** What this rank hears, while the loop runs; a program may {@link TerminationSignal#raise} it. */
+    public TerminationSignal signal() {
+        return vote.signal();
+    }
+
+    /** Whether the loop has ended because of SIGTERM. */
+    public boolean wasTerminated() {
+        return terminated;
+    }
+
+    @Override
+    public Place place() {
+        return Place.CHECKPOINT;
+    }
+
+    @Override
+    public void trainingBegins(Training training) throws IOException {
+        Optional<Manifest> found = checkpoints.resumeLatest();
+        found.ifPresent(manifest -> training.resumeAt(manifest.epoch(), sampler.done(), manifest.step()));
+        stepsBefore = training.steps();
+        vote = new TerminationVote(training.ranks());
+    }
+
+    @Override
+    public void batchEnds(Training training) throws IOException {
+        boolean end = vote.afterStep();
+        if (end) {
+            terminated = true;
+            checkpoints.saveAndWait(training.steps(), training.epoch());
+            training.leave("SIGTERM has come, and the checkpoint of step " + training.steps() + " is written");
+        } else if (isDue(training) && training.batch() < training.batches()) {
+            checkpoints.save(training.steps(), training.epoch());
+        }
+    }
+
+    private boolean isDue(Training training) {
+        return training.steps() % every == 0;
+    }
+
+    @Override
+    public void epochEnds(Training training) throws IOException {
+        sampler.setEpoch(training.epoch() + 1);
+        if (isDue(training) && training.epoch() + 1 < training.epochs()) {
+            checkpoints.save(training.steps(), training.epoch() + 1);
+        }
+    }
+
+    @Override
+    public void trainingEnds(Training training) throws IOException {
+        vote.close();
+        if (!terminated && training.steps() > stepsBefore) {
+            checkpoints.saveAndWait(training.steps(), training.epoch());
+        }
+    }
+}

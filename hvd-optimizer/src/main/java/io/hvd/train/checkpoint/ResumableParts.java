@@ -1,0 +1,122 @@
+package io.hvd.train.checkpoint;
+
+import io.hvd.data.Stateful;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.tensor.DType;
+import io.hvd.tensor.Tensor;
+import io.hvd.train.Checkpoint;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/**
+ * What of a training goes into a checkpoint, and comes out of it.
+ *
+ * @param tensors gives the model's tensors by name
+ * @param load gives the model the values of such tensors
+ * @param stateful what else has a state, by name
+ * @param config what must be the same in a run that resumes
+ * @param versions what is only noted
+ */
+record ResumableParts(
+        Optimizer optimizer,
+        Supplier<? extends SortedMap<String, Tensor>> tensors,
+        Consumer<SortedMap<String, Tensor>> load,
+        SortedMap<String, Stateful> stateful,
+        SortedMap<String, String> config,
+        SortedMap<String, String> versions) {
+    private static final String MODEL = "model.";
+    private static final String OPTIMIZER = "optimizer.state";
+
+    Manifest manifest(long step, int epoch, int worldSize) {
+        SortedMap<String, String> words = new TreeMap<>();
+        config.forEach((key, word) -> words.put(Manifest.CONFIG + key, word));
+        versions.forEach((key, word) -> words.put(Manifest.VERSION + key, word));
+        stateful.forEach((name, part) -> part.saveState().forEach((key, word) -> words.put(name + "." + key, word)));
+        return new Manifest(step, epoch, worldSize, words);
+    }
+
+    /** Everything as it is now, the model's tensors in the snapshot's memory. */
+    Checkpoint checkpoint(Manifest manifest, Snapshot snapshot) {
+        SortedMap<String, Tensor> all = new TreeMap<>();
+        snapshot.of(tensors.get()).forEach((name, copy) -> all.put(MODEL + name, copy));
+        all.put(OPTIMIZER, Tensor.ofBytes(optimizer.saveState()));
+        return new Checkpoint(all, manifest.words());
+    }
+
+    /**
+     * Gives model and optimizer what the checkpoint holds. The parts with words get theirs on every rank.
+     *
+     * @throws HvdException if it is of another training
+     */
+    Manifest loadTensors(Checkpoint checkpoint) {
+        Manifest manifest = Manifest.of(checkpoint.metadata());
+        requireConfig(manifest.part("config"));
+        Tensor state = checkpoint.tensors().get(OPTIMIZER);
+        if (state == null || state.dtype() != DType.UINT8) {
+            throw new HvdException(
+                    ErrorId.STATE_MISMATCH,
+                    "its tensor \"" + OPTIMIZER + "\" is " + (state == null ? "missing" : state) + ", expected one of "
+                            + DType.UINT8);
+        }
+        SortedMap<String, Tensor> model = new TreeMap<>();
+        checkpoint.tensors().forEach((name, tensor) -> {
+            if (name.startsWith(MODEL)) {
+                model.put(name.substring(MODEL.length()), tensor);
+            }
+        });
+        load.accept(model);
+        optimizer.loadState((byte[]) state.toArray());
+        return manifest;
+    }
+
+    void loadWords(Manifest manifest) {
+        stateful.forEach((name, part) -> part.loadState(manifest.part(name)));
+    }
+
+    private void requireConfig(Map<String, String> saved) {
+        SortedMap<String, String> both = new TreeMap<>(saved);
+        both.putAll(config);
+        both.forEach((key, word) -> {
+            if (!word.equals(saved.get(key)) || !word.equals(config.get(key))) {
+                throw new HvdException(
+                        ErrorId.STATE_MISMATCH,
+                        "its field \"" + Manifest.CONFIG + key + "\" is " + quoted(saved.get(key)) + ", expected "
+                                + quoted(config.get(key)) + " as in this run");
+            }
+        });
+    }
+
+    private static String quoted(String word) {
+        return word == null ? "missing" : "\"" + word + "\"";
+    }
+
+    /** What a program has that names no model: the optimizer's parameters, which must be in the host's memory. */
+    static SortedMap<String, Tensor> parameters(Optimizer optimizer) {
+        SortedMap<String, Tensor> values = new TreeMap<>();
+        optimizer.parameters().forEach(parameter -> values.put(parameter.name(), parameter.value()));
+        return values;
+    }
+
+    /** Overwrites tensors. @throws HvdException if names, types or shapes differ; then nothing is changed */
+    static void overwrite(SortedMap<String, Tensor> own, SortedMap<String, Tensor> saved) {
+        if (!own.keySet().equals(saved.keySet())) {
+            throw new HvdException(
+                    ErrorId.STATE_MISMATCH,
+                    "it is of another model: it has " + saved.keySet() + ", expected " + own.keySet());
+        }
+        own.forEach((name, tensor) -> {
+            Tensor other = saved.get(name);
+            if (tensor.dtype() != other.dtype() || !tensor.shape().equals(other.shape())) {
+                throw new HvdException(
+                        ErrorId.STATE_MISMATCH,
+                        "it is of another model: \"" + name + "\" is " + other + ", expected " + tensor);
+            }
+        });
+        own.forEach((name, tensor) -> tensor.copyFrom(saved.get(name)));
+    }
+}

@@ -1,0 +1,70 @@
+package io.hvd.train.checkpoint;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.PreparedAllreduce;
+import io.hvd.ProcessSet;
+import io.hvd.tensor.ReduceOp;
+import io.hvd.tensor.Tensor;
+import java.util.List;
+
+/**
+ * Has the ranks end together after one step, if any of them has got SIGTERM. Each step starts an allreduce of four bytes and
+ * looks at that of the step before, which has ended long before because gradients have travelled since: so no step waits
+ * for it, and the ranks end one step after the one in which the first of them has said so.
+ *
+ * <p>For the thread that trains.
+ */
+public final class TerminationVote implements AutoCloseable {
+    private final TerminationSignal signal = TerminationSignal.listen();
+    private final int[] asks = new int[1];
+    /** Null if this rank is alone. */
+    private final PreparedAllreduce allreduce;
+
+    private boolean started;
+
+    /** Begins to listen. All ranks of the set make one. */
+    public TerminationVote(ProcessSet ranks) {
+        allreduce = ranks.size() == 1
+                ? null
+                : ranks.prepareAllreduce(
+                        List.of("training.terminate"), List.of(Tensor.of(asks)), AllreduceOptions.of(ReduceOp.MAX));
+    }
+
+    /** What this rank hears; a program may {@link TerminationSignal#raise} it. */
+    public TerminationSignal signal() {
+        return signal;
+    }
+
+    /** Called by every rank after every step: whether all of them end now. */
+    public boolean afterStep() {
+        if (allreduce == null) {
+            return signal.hasArrived();
+        }
+        boolean agreed = ended() && asks[0] > 0;
+        if (!agreed) {
+            asks[0] = signal.hasArrived() ? 1 : 0;
+            allreduce.start();
+            started = true;
+        }
+        return agreed;
+    }
+
+    private boolean ended() {
+        if (!started) {
+            return false;
+        }
+        started = false;
+        allreduce.await();
+        return true;
+    }
+
+    /** Waits for the last vote, which the other ranks have started too, and listens no longer. */
+    @Override
+    public void close() {
+        signal.close();
+        if (allreduce != null) {
+            ended();
+            allreduce.close();
+        }
+    }
+}

@@ -1,0 +1,155 @@
+package io.hvd.train.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import io.hvd.Hvd;
+import io.hvd.train.Training;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** On ranks that are threads of this JVM. */
+@Timeout(120)
+class AutoResumeTest {
+    private static final int EPOCHS = 3;
+    private static final int EVERY = 5;
+    /** Four ranks with batches of two have 13 steps per epoch; this is in the middle of the second one. */
+    private static final long CUT = 18;
+
+    @TempDir
+    Path folder;
+
+    private static List<LineFit> run(int ranks, Path folder, Consumer<LineFit> before, Consumer<Training> afterStep) {
+        return Hvd.spawn(ranks, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            before.accept(fit);
+            try (Checkpoints checkpoints = fit.checkpoints(folder).build()) {
+                fit.train(EPOCHS, EVERY, checkpoints, afterStep);
+            }
+            return fit;
+        });
+    }
+
+    private static List<LineFit> run(int ranks, Path folder) {
+        return run(ranks, folder, fit -> {}, training -> {});
+    }
+
+    /** All ranks leave in the middle of the second epoch, as a program of its own limit on steps does. */
+    private static void leaveInTheSecondEpoch(Training training) {
+        if (training.steps() + 1 == CUT) {
+            training.leave("enough");
+        }
+    }
+
+    private static List<LineFit.Seen> seen(List<LineFit> fits) {
+        return fits.stream().flatMap(fit -> fit.seen.stream()).toList();
+    }
+
+    private static void assertEverySampleOnceInEachEpoch(List<LineFit.Seen> seen) {
+        for (int e = 0; e < EPOCHS; e++) {
+            int epoch = e;
+            assertThat(seen.stream().filter(one -> one.epoch() == epoch).map(LineFit.Seen::point))
+                    .as("epoch %d", epoch)
+                    .containsExactlyInAnyOrderElementsOf(
+                            IntStream.range(0, LineFit.POINTS).boxed().toList());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {3, 4, 8})
+    void aRunThatWasLeftInTheMiddleOfAnEpochGoesOnWithTheUnseenSamplesOnAnyNumberOfRanks(int ranks) {
+        List<LineFit> uninterrupted = run(4, folder.resolve("whole"));
+        Path parts = folder.resolve("parts");
+        List<LineFit.Seen> all = new ArrayList<>(seen(run(4, parts, fit -> {}, AutoResumeTest::leaveInTheSecondEpoch)));
+        List<LineFit> resumed = run(ranks, parts);
+        all.addAll(seen(resumed));
+
+        assertEverySampleOnceInEachEpoch(all);
+        assertThat(all.stream().filter(one -> one.step() <= CUT)).hasSize(101 + 5 * 8);
+        assertThat(resumed.get(0).losses).hasSize(2);
+        assertThat(uninterrupted.get(0).losses).isSortedAccordingTo((a, b) -> Double.compare(b, a));
+        if (ranks == 4) {
+            assertThat(resumed.get(0).slope).isEqualTo(uninterrupted.get(0).slope);
+            assertThat(resumed.get(0).losses)
+                    .isEqualTo(uninterrupted.get(0).losses.subList(1, 3));
+        } else {
+            double before = uninterrupted.get(0).losses.get(0);
+            assertThat(resumed.get(0).losses.get(1))
+                    .isCloseTo(uninterrupted.get(0).losses.get(2), within(before / 4));
+            assertThat(resumed.get(ranks - 1).slope).isEqualTo(resumed.get(0).slope);
+        }
+    }
+
+    @Test
+    void whenOneRankHearsTheSignalAllSaveAfterTheSameStepAndLeave() {
+        List<LineFit> ended = Hvd.spawn(4, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            try (Checkpoints checkpoints = fit.checkpoints(folder).build()) {
+                Training training = fit.train(EPOCHS, 1_000, checkpoints, now -> {
+                    if (hvd.rank() == 2 && now.steps() + 1 == CUT) {
+                        fit.autoResume.signal().raise(); // threads share the process's own
+                    }
+                });
+                assertThat(fit.autoResume.wasTerminated()).isTrue();
+                assertThat(training.steps()).isEqualTo(CUT + 1);
+                assertThat(training.epoch()).isEqualTo(1);
+                assertThat(training.stopReason()).contains("SIGTERM", "step " + (CUT + 1));
+            }
+            return fit;
+        });
+        List<LineFit.Seen> all = new ArrayList<>(seen(ended));
+        all.addAll(seen(run(3, folder)));
+        assertEverySampleOnceInEachEpoch(all);
+    }
+
+    @Test
+    void aFinishedRunIsNotTrainedFurtherNorWrittenAgain() throws IOException {
+        run(2, folder);
+        List<String> before = names();
+        List<LineFit> again = run(3, folder);
+        assertThat(seen(again)).isEmpty();
+        assertThat(names()).isEqualTo(before).last().isEqualTo("step-0000000078.safetensors");
+    }
+
+    private List<String> names() throws IOException {
+        try (var files = Files.list(folder)) {
+            return files.map(file -> file.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, at least 1", "-3, at least 1"})
+    void aSenselessIntervalIsRefused(int steps, String expected) {
+        assertThatThrownBy(() -> AutoResume.everySteps(steps, null, null)).hasMessageContaining(expected);
+    }
+
+    @Test
+    void theProgressOfAResumedEpochGoesOnWhereItWasSoThatSchedulesDo() {
+        List<Double> whole = new ArrayList<>();
+        List<Double> parts = new ArrayList<>();
+        run(1, folder.resolve("whole"), fit -> {}, training -> whole.add(training.progress()));
+        run(1, folder.resolve("parts"), fit -> {}, training -> {
+            parts.add(training.progress());
+            if (training.steps() + 1 == 70) {
+                training.leave("enough");
+            }
+        });
+        run(1, folder.resolve("parts"), fit -> {}, training -> parts.add(training.progress()));
+        assertThat(parts).hasSameSizeAs(whole);
+        for (int i = 0; i < whole.size(); i++) {
+            assertThat(parts.get(i)).as("step %d", i).isCloseTo(whole.get(i), within(0.01));
+        }
+    }
+}
