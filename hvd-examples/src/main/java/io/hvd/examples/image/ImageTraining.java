@@ -73,7 +73,7 @@ final class ImageTraining {
         DistributedOptimizerBuilder builder = DistributedOptimizer.wrap(
                         sharded != null
                                 ? sharded
-                                : new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
+                                : options.precision().optimizer(model, stepped -> new SGD(stepped, sgd)))
                 .op(options.adasum() ? ReduceOp.ADASUM : ReduceOp.AVERAGE)
                 .compression(options.compression())
                 .backwardPassesPerStep(options.noSync() ? 1 : options.passes())
@@ -167,7 +167,7 @@ final class ImageTraining {
                 optimizer.zeroGradients();
             }
             Tensor loss = options.precision().compute(device.device().type(), () -> {
-                Tensor output = model.forward(batch.fields().get(ImageTensors.IMAGES));
+                Tensor output = model.classify(batch.fields().get(ImageTensors.IMAGES));
                 return nll_loss(output, batch.fields().get(ImageTensors.LABELS));
             });
             if (!options.noSync()) {
