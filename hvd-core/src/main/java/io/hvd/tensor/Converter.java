@@ -114,12 +114,37 @@ public final class Converter {
      * convert again.
      */
     void packRounded(Tensor from, long first, int count, ByteBuffer to, int at, DType grid, double scale) {
+        if (grid == DType.BFLOAT16 && from.dtype() == DType.FLOAT32 && scale == 1.0) {
+            packBits(from.hostMemory(), first, count, to, at);
+            return;
+        }
         Buffer view = views.of(to, DType.FLOAT32);
         int index = Bulk.index(DType.FLOAT32, at);
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             loadRounded(from, first + done, run, floats, 0, grid, scale);
             Bulk.put(view, DType.FLOAT32, index + done, floats, 0, run);
+        }
+    }
+
+    /** Rounds float32 to bfloat16 by its bits, which direct memory gives and takes without a detour. */
+    private void packBits(HostMemory memory, long first, int count, ByteBuffer to, int at) {
+        int[] bits = (int[]) block(DType.INT32);
+        Buffer view = views.of(to, DType.INT32);
+        int index = Bulk.index(DType.INT32, at);
+        boolean heap = memory instanceof HeapMemory;
+        if (heap) {
+            copyOut(memory, DType.FLOAT32, first, count, to, at);
+        }
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            if (heap) {
+                Bulk.get(view, DType.INT32, index + done, bits, 0, run);
+            } else {
+                memory.read(DType.INT32, first + done, bits, run);
+            }
+            HalfBits.roundToBfloat16(bits, run);
+            Bulk.put(view, DType.INT32, index + done, bits, 0, run);
         }
     }
 

@@ -56,7 +56,7 @@ final class HalfBits {
                 fromBits(powers, addends, 0, run);
                 addAndSubtract(values, first + done, run);
             } else {
-                roundToBfloat16(run);
+                roundToBfloat16(bits, run);
                 fromBits(bits, values, first + done, run);
             }
         }
@@ -66,7 +66,7 @@ final class HalfBits {
         for (int done = 0; done < count; done += BLOCK) {
             int run = Math.min(BLOCK, count - done);
             toBits(from, done, bits, run);
-            roundToBfloat16(run);
+            roundToBfloat16(bits, run);
             for (int i = 0; i < run; i++) {
                 bits[i] >>>= Short.SIZE;
             }
@@ -102,7 +102,8 @@ final class HalfBits {
         }
     }
 
-    private void roundToBfloat16(int count) {
+    /** Replaces floats, given by their bits, by the nearest numbers of bfloat16. */
+    static void roundToBfloat16(int[] bits, int count) {
         for (int i = 0; i < count; i++) {
             int x = bits[i];
             int nan = (EXPONENT - (x & MAGNITUDE)) >> 31;

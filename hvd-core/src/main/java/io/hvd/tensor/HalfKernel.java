@@ -13,6 +13,9 @@ public interface HalfKernel {
     /** Writes the first {@code count} elements of float16 as the numbers that they are. */
     void widen(short[] from, float[] to, int count);
 
+    /** Replaces {@code count} numbers from {@code first} on by the nearest numbers of float16. */
+    void round(float[] values, int first, int count);
+
     /**
      * From now on this process converts float16 by such kernels, unless the JDK does it faster.
      *

@@ -91,13 +91,44 @@ final class HalfRuns {
         if (grid == DType.FLOAT16 && NARROW != null) {
             roundByJdk(values, first, first + count);
         } else if (count >= WORTH_A_KERNEL) {
-            BITS.get().round(grid, values, first, count);
+            roundManyByJava(grid, values, first, count);
         } else {
             for (int i = first; i < first + count; i++) {
                 values[i] = grid == DType.FLOAT16
                         ? HalfFloat.fromFloat16(HalfFloat.toFloat16(values[i]))
                         : HalfFloat.fromBfloat16(HalfFloat.toBfloat16(values[i]));
             }
+        }
+    }
+
+    private static void roundManyByJava(DType grid, float[] values, int first, int count) {
+        HalfKernel kernel = grid == DType.FLOAT16 ? kernel(count) : null;
+        if (kernel != null) {
+            kernel.round(values, first, count);
+        } else {
+            BITS.get().round(grid, values, first, count);
+        }
+    }
+
+    /** Adds numbers of a 16-bit format to others and rounds the sums to it; in one pass where the JDK rounds. */
+    static void addAndRound(DType grid, float[] sums, float[] addends, int count) {
+        if (grid == DType.FLOAT16 && NARROW != null) {
+            addAndRoundByJdk(sums, addends, count);
+            return;
+        }
+        for (int i = 0; i < count; i++) {
+            sums[i] += addends[i];
+        }
+        round(grid, sums, 0, count);
+    }
+
+    private static void addAndRoundByJdk(float[] sums, float[] addends, int count) {
+        try {
+            for (int i = 0; i < count; i++) {
+                sums[i] = (float) WIDEN.invokeExact((short) NARROW.invokeExact(sums[i] + addends[i]));
+            }
+        } catch (Throwable cause) {
+            throw unexpected(cause);
         }
     }
 

@@ -122,6 +122,10 @@ public final class Reducer {
             reduceHalves(op, type, sources, first, run, target, own);
             return;
         }
+        if (own.grid() != null) {
+            reduceOnGrid(op, sources, first, run, target, own);
+            return;
+        }
         Object accumulator = block(accumulators, type);
         Object operand = block(operands, type);
         load(type, sources, 0, first, run, own, accumulator);
@@ -130,11 +134,29 @@ public final class Reducer {
             combine(op, type, accumulator, operand, run);
         }
         Converter.scaleInPlace(accumulator, type, own.scale(), run);
-        if (own.grid() != null) {
-            HalfRuns.round(own.grid(), (float[]) accumulator, 0, run);
-        }
         put(accumulator, type, first, run, target);
         own.write(first, run, accumulator);
+    }
+
+    /** Sources and result are numbers of a half type in float32. */
+    private void reduceOnGrid(ReduceOp op, List<ByteBuffer> sources, int first, int run, ByteBuffer target, Own own) {
+        DType type = DType.FLOAT32;
+        int last = sources.size() - 1;
+        load(type, sources, 0, first, run, own, left);
+        for (int i = 1; i <= last; i++) {
+            load(type, sources, i, first, run, own, right);
+            if (i == last && op == ReduceOp.SUM && own.scale().isOne()) {
+                HalfRuns.addAndRound(own.grid(), left, right, run);
+            } else {
+                combineFloats(op, left, right, run);
+            }
+        }
+        if (last == 0 || op != ReduceOp.SUM || !own.scale().isOne()) {
+            Converter.scaleInPlace(left, type, own.scale(), run);
+            HalfRuns.round(own.grid(), left, 0, run);
+        }
+        put(left, type, first, run, target);
+        own.write(first, run, left);
     }
 
     private void reduceHalves(

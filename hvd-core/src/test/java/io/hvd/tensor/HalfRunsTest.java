@@ -2,7 +2,10 @@ package io.hvd.tensor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
@@ -83,10 +86,40 @@ class HalfRunsTest {
         for (int i = 0; i < values.length; i++) {
             requireRounded(type, values[i], rounded[i]);
         }
+        requirePackedAlike(type, values, rounded);
         short[] halves = new short[values.length];
         HalfRuns.toHalf(type, values, halves, values.length);
         for (int i = 0; i < values.length; i++) {
             requireSame(type, values[i], halves[i]);
+        }
+    }
+
+    /** The memory that ranks share gets the numbers that rounding gives, from an array, from a direct buffer and as a sum. */
+    private static void requirePackedAlike(DType type, float[] values, float[] rounded) {
+        ByteBuffer direct =
+                ByteBuffer.allocateDirect(values.length * Float.BYTES).order(ByteOrder.nativeOrder());
+        direct.asFloatBuffer().put(values);
+        float[] zeros = new float[values.length];
+        Arrays.fill(zeros, -0f);
+        HalfRuns.addAndRound(type, zeros, values, values.length);
+        requireSameNumbers(zeros, rounded);
+        for (Tensor source : List.of(Tensor.of(values), Tensor.wrap(direct, DType.FLOAT32, Shape.of(values.length)))) {
+            ByteBuffer stage =
+                    ByteBuffer.allocateDirect(values.length * Float.BYTES).order(ByteOrder.nativeOrder());
+            FlatView.rounded(List.of(source), type, new Converter()).pack(0, values.length, stage, 1);
+            float[] packed = new float[values.length];
+            stage.asFloatBuffer().get(packed);
+            requireSameNumbers(packed, rounded);
+        }
+    }
+
+    private static void requireSameNumbers(float[] found, float[] expected) {
+        int differs = IntStream.range(0, found.length)
+                .filter(i -> Float.floatToIntBits(found[i]) != Float.floatToIntBits(expected[i]))
+                .findFirst()
+                .orElse(-1);
+        if (differs >= 0) {
+            assertThat(found[differs]).as("element %d", differs).isEqualTo(expected[differs]);
         }
     }
 

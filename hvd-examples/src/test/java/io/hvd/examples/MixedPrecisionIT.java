@@ -37,9 +37,10 @@ class MixedPrecisionIT {
         assertThat(result.accuracy()).isCloseTo(onTwoRanks.accuracy(), within(0.1));
     }
 
+    /** The weights have 16 bits beside their float32 copies, for which ImageTrainingTest has a training of its own. */
     @Test
-    void aTrainingByPowerSgdEndsNearTheLossOfOneWithWholeGradientsAndSendsLess() {
-        Job job = mnist(2, "--power-sgd", "4");
+    void aTrainingOfFloat16WeightsByPowerSgdEndsNearTheLossOfOneWithWholeGradientsAndSendsLess() {
+        Job job = mnist(2, "--power-sgd", "4", "--amp", "O2");
         ResultLine result = ResultLine.of(job);
 
         assertThat(result.loss()).isNotEqualTo(onTwoRanks.loss()).isCloseTo(onTwoRanks.loss(), within(0.3));

@@ -51,6 +51,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private final ModelBuffers buffers;
     private final DivergenceGuard guard;
+    private final StepSkew skew;
     private final SettingsCheck settingsCheck;
     private final GradientArithmetic gradients;
     private final LocalParameters.Norms norms;
@@ -89,6 +90,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         this.rules = new StepRules(inner, set, parameters, exchange);
         this.buffers = builder.modelBuffers(set);
         this.guard = builder.guard(set, parameters, buffers);
+        this.skew = new StepSkew(set);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
         this.norms = local.norms(parameters, gradients);
@@ -274,6 +276,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         }
         long start = System.nanoTime();
         adasum.step();
+        valuesOverwritten();
         long bytes = parameters.stream()
                 .mapToLong(parameter -> parameter.value().bytes())
                 .sum();
@@ -513,6 +516,13 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         }
         shared.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
         set.broadcastParameters(values, root);
+        valuesOverwritten();
+    }
+
+    private void valuesOverwritten() {
+        if (inner instanceof GradientSource own) {
+            own.overwritten();
+        }
     }
 
     /** A single rank need not broadcast its parameters; on a GPU, its back end might not even be able to. */
@@ -539,6 +549,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     int join(JoinDivisor divisor, Optimizer whole) {
         rules.requireSharedState("join(...)", local);
         int last = set.join(divisor);
+        skew.joined(exchange.steps());
         broadcastParameters(last);
         broadcastOptimizerState(last, whole);
         buffers.takeFrom(last);
@@ -582,7 +593,11 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** What {@link DistributedOptimizerBuilder#rangeControl} has seen; all zeros without it. To be read between steps. */
     public RangeStats rangeStats() {
-        return range == null ? RangeStats.NONE : range.stats();
+        if (range == null) {
+            return RangeStats.NONE;
+        }
+        range.settle();
+        return range.stats();
     }
 
     /** Figures about the communication of the last step. */

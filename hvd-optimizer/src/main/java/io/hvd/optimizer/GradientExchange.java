@@ -48,6 +48,8 @@ final class GradientExchange implements GradientSource.Listener {
     private int passesPerStep;
     /** Whether backward passes stay on this rank and are not counted. */
     private boolean keepsLocal;
+    /** From then on they always do. */
+    private boolean closed;
     /** By parameter, whether any backward pass of this step has reached it, also one that stays on this rank. */
     private final BitSet reached = new BitSet();
     /** Told of each gradient before its average overwrites it. */
@@ -201,6 +203,11 @@ final class GradientExchange implements GradientSource.Listener {
         return weights.share();
     }
 
+    /** The number of steps in which something was sent. */
+    synchronized long steps() {
+        return steps;
+    }
+
     /** True after {@link #startOver()} and before the first gradient. */
     synchronized boolean isBetweenSteps() {
         return started.isEmpty() && Arrays.stream(passes).allMatch(done -> done == 0);
@@ -208,7 +215,7 @@ final class GradientExchange implements GradientSource.Listener {
 
     /** Call it only while nothing is in flight. */
     synchronized void keepLocal(boolean keeps) {
-        keepsLocal = keeps;
+        keepsLocal = keeps || closed;
     }
 
     synchronized boolean isLocal() {
@@ -227,7 +234,11 @@ final class GradientExchange implements GradientSource.Listener {
 
     /** Waits for what is in flight and gives back what is prepared. From now on backward passes exchange nothing. */
     synchronized void close() {
+        closed = true;
         keepsLocal = true;
+        if (range != null && ended == null) {
+            range.settle();
+        }
         prepared.forEach(BucketReduction::close);
         prepared.clear();
         if (weights != null) {
@@ -374,7 +385,7 @@ final class GradientExchange implements GradientSource.Listener {
             }
         }
         settingsCheck.begin();
-        if (!unused.isBegun()) {
+        if (unused.isDue()) {
             unused.begin(source != null && !hasEmptyBatch() ? unreached() : List.of());
         }
         started.addAll(rest); // also those that a failed start has left; nobody waits for these in vain
@@ -450,8 +461,8 @@ final class GradientExchange implements GradientSource.Listener {
     }
 
     private synchronized void arrived() {
-        if (range != null && !started.isEmpty() && range.arrived()) {
-            prepare(passesPerStep);
+        if (range != null && !started.isEmpty()) {
+            range.arrived();
         }
     }
 

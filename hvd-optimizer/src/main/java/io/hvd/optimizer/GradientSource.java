@@ -48,6 +48,9 @@ public interface GradientSource {
      */
     boolean hasNewGradient();
 
+    /** hvd has written {@link Parameter#value()} of parameters itself: those of another rank, or a combined step. */
+    default void overwritten() {}
+
     /** The names of the parameters whose gradients travel by {@link #exchangeSparse} only. */
     default Set<String> sparse() {
         return Set.of();

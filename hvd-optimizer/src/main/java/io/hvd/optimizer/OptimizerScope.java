@@ -30,19 +30,22 @@ record OptimizerScope(String prefix, boolean isNumbered) {
 
     /**
      * Where the ranks meet to compare the settings of their optimizers. With numbers, every call counts one more optimizer
-     * that meets there, since all ranks last joined. The place is the least hash of a name: ranks that share almost the same
-     * parameters meet there too, and learn that these differ.
+     * that meets there, since all ranks last joined. The places are the two least hashes of names: ranks that share almost the same
+     * parameters meet at one of them too, and learn that these differ, also if what differs is one of the two.
      *
      * @param parameters names of those that all ranks have in common
      */
-    String meetingPlace(ProcessSet set, List<String> parameters) {
+    List<String> meetingPlaces(ProcessSet set, List<String> parameters) {
         if (!isNumbered) {
-            return prefix + "optimizer.settings.";
+            return List.of(prefix + "optimizer.settings.");
         }
-        long least =
-                parameters.stream().mapToLong(name -> hash(List.of(name))).min().orElse(0);
-        String place = "optimizer.settings." + Long.toHexString(least);
-        return place + "." + set.numberOf(place + " after join " + set.joins()) + ".";
+        return parameters.stream()
+                .map(name -> hash(List.of(name)))
+                .sorted()
+                .limit(2)
+                .map(hash -> "optimizer.settings." + Long.toHexString(hash))
+                .map(place -> place + "." + set.numberOf(place + " after join " + set.joins()) + ".")
+                .toList();
     }
 
     /** Equal names in any order have one hash. */

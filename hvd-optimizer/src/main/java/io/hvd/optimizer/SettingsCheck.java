@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
@@ -36,8 +37,8 @@ final class SettingsCheck {
     private final List<String> shared;
     /** What a wrapper adds. */
     private Supplier<Map<String, String>> wrapper = Map::of;
-    /** The number of joins when the optimizer was made. */
-    private final int joins;
+    /** The number of joins when this rank last began to compare. */
+    private int joins;
 
     private boolean skips;
     private boolean skipsOptimizer;
@@ -45,14 +46,15 @@ final class SettingsCheck {
     /** Whether a step has ended with the ranks in agreement. */
     private boolean settled;
 
-    private String place;
     /** Null if nothing differs, or nothing is known yet. */
     private HvdException differing;
 
     private byte[] mine;
-    private long[] numbers;
-    /** Null if nothing is under way. */
-    private Handle exchange;
+    /** Those under way. */
+    private List<Meeting> meetings = List.of();
+
+    /** The numbers of all ranks that come to a place. */
+    private record Meeting(long[] numbers, Handle exchange) {}
 
     /**
      * @param scope keeps the checks of several optimizers apart
@@ -69,7 +71,6 @@ final class SettingsCheck {
         this.more.put(
                 OptimizerScope.SETTING,
                 scope.prefix().substring(0, scope.prefix().length() - 1));
-        this.joins = set.joins();
     }
 
     /** @param settings of a class around the optimizer, asked for when they are sent */
@@ -89,28 +90,39 @@ final class SettingsCheck {
 
     /**
      * Sends this rank's settings, if nothing has been sent before. It does not wait, because the ranks may step several
-     * optimizers in different orders. If a join has ended before this rank's first step, the other ranks may have
-     * compared without this one, and nothing is compared any more.
+     * optimizers in different orders. In the first step after a join all ranks meet again, because some may have built the
+     * optimizer since, or had no step before it; a rank that has compared already then leaves its place empty.
      */
     void begin() {
-        if (!begun) {
+        if (!begun || joins != set.joins()) {
             begun = true;
-            if (!skips && set.included() && set.size() > 1 && set.joins() == joins) {
+            joins = set.joins();
+            if (!skips && set.included() && set.size() > 1) {
                 send();
             }
         }
     }
 
     private void send() {
+        mine = settled ? new byte[0] : words();
+        meetings = scope.meetingPlaces(set, shared).stream().map(this::meet).toList();
+    }
+
+    private Meeting meet(String place) {
+        long[] numbers = new long[NUMBERS * set.size()];
+        if (!settled) {
+            numbers[NUMBERS * set.rank()] = hash(mine);
+            numbers[NUMBERS * set.rank() + 1] = mine.length;
+        }
+        return new Meeting(
+                numbers, set.allreduceInPlaceAsync(place + "numbers", Tensor.of(numbers), AllreduceOptions.sum()));
+    }
+
+    private byte[] words() {
         Map<String, String> settings = new TreeMap<>(skipsOptimizer ? Map.of() : optimizer.settings());
         more.putAll(wrapper.get());
         settings.putAll(OptimizerSettings.ofExchange(more));
-        mine = OptimizerSettings.encode(settings);
-        place = scope.meetingPlace(set, shared);
-        numbers = new long[NUMBERS * set.size()];
-        numbers[NUMBERS * set.rank()] = hash(mine);
-        numbers[NUMBERS * set.rank() + 1] = mine.length;
-        exchange = set.allreduceInPlaceAsync(name("numbers"), Tensor.of(numbers), AllreduceOptions.sum());
+        return OptimizerSettings.encode(settings);
     }
 
     /**
@@ -120,18 +132,33 @@ final class SettingsCheck {
      * @throws HvdException on all ranks, if they do
      */
     void requireThatGradientsMeet() {
-        if (exchange == null) {
+        if (meetings.isEmpty()) {
             return;
         }
-        exchange.synchronize();
-        exchange = null;
-        if (!allEqual()) {
-            Map<Integer, Map<String, String>> texts = texts();
+        long[] numbers = firstNumbers();
+        List<Meeting> open = meetings;
+        meetings = List.of();
+        if (!allEqual(numbers)) {
+            Map<Integer, Map<String, String>> texts = texts(numbers);
             differing = OptimizerSettings.differing(texts);
             if (OptimizerSettings.differInExchange(texts)) {
-                throw differing;
+                throw differing; // nobody else may ever come to the other place
             }
         }
+        open.forEach(meeting -> meeting.exchange.synchronize());
+    }
+
+    /** Those of the place to which all ranks come first. */
+    private long[] firstNumbers() {
+        CompletableFuture<Meeting> first = new CompletableFuture<>();
+        if (meetings.size() == 1) {
+            first.complete(meetings.get(0));
+        } else {
+            meetings.forEach(meeting -> meeting.exchange.whenDone(() -> first.complete(meeting)));
+        }
+        Meeting met = first.join();
+        met.exchange.synchronize();
+        return met.numbers;
     }
 
     /**
@@ -158,17 +185,17 @@ final class SettingsCheck {
             begun = false;
             differing = null;
         }
-        if (exchange != null) {
+        for (Meeting meeting : meetings) {
             try {
-                exchange.synchronize();
+                meeting.exchange.synchronize();
             } catch (HvdException e) {
                 LOG.debug("the comparison of settings has failed like the step", e);
             }
-            exchange = null;
         }
+        meetings = List.of();
     }
 
-    private boolean allEqual() {
+    private boolean allEqual(long[] numbers) {
         return IntStream.range(0, set.size())
                         .mapToLong(place -> numbers[NUMBERS * place])
                         .filter(hash -> hash != 0)
@@ -177,12 +204,16 @@ final class SettingsCheck {
                 <= 1;
     }
 
-    /** The settings of all ranks that have not joined, by global rank. */
-    private Map<Integer, Map<String, String>> texts() {
-        int[] begins = begins();
+    /**
+     * The settings of all ranks that have not joined, by global rank. The ranks may have met first at different places, and know the
+     * same numbers.
+     */
+    private Map<Integer, Map<String, String>> texts(long[] numbers) {
+        int[] begins = begins(numbers);
         byte[] all = new byte[begins[set.size()]];
         System.arraycopy(mine, 0, all, begins[set.rank()], mine.length);
-        set.allreduceInPlace(name("words"), Tensor.ofBytes(all), AllreduceOptions.sum());
+        String name = "optimizer.settings.words." + Integer.toHexString(Arrays.hashCode(numbers));
+        set.allreduceInPlace(name, Tensor.ofBytes(all), AllreduceOptions.sum());
         Map<Integer, Map<String, String>> texts = new TreeMap<>();
         for (int place = 0; place < set.size(); place++) {
             if (begins[place + 1] > begins[place]) {
@@ -194,16 +225,12 @@ final class SettingsCheck {
     }
 
     /** Where the words of each rank begin, and after them the end of all. */
-    private int[] begins() {
+    private int[] begins(long[] numbers) {
         int[] begins = new int[set.size() + 1];
         for (int place = 0; place < set.size(); place++) {
             begins[place + 1] = Math.addExact(begins[place], Math.toIntExact(numbers[NUMBERS * place + 1]));
         }
         return begins;
-    }
-
-    private String name(String what) {
-        return place + what;
     }
 
     /** Never 0, which stands for a rank that has joined. */

@@ -24,8 +24,8 @@ final class UnusedParameters {
     private final ProcessSet set;
     private final String name;
     private final List<String> parameters;
-    /** Those before the optimizer was made. */
-    private final int joins;
+    /** The number of joins when the ranks last added up. */
+    private int joins;
 
     private boolean begun;
     /** By parameter, the number of ranks. */
@@ -37,28 +37,32 @@ final class UnusedParameters {
         this.set = set;
         this.name = scope + "unused";
         this.parameters = parameters.stream().map(Parameter::name).toList();
-        this.joins = set.joins();
     }
 
-    boolean isBegun() {
-        return begun;
+    /** Whether this is the first step since all ranks last joined; some may have built the optimizer since. */
+    boolean isDue() {
+        return !begun || set.size() > 1 && joins != set.joins();
     }
 
     /**
-     * Every rank comes here in its first step, before it waits for gradients.
+     * Every rank comes here in such a step, before it waits for gradients. A rank that has done so before a join counts for nothing.
      *
      * @param here indices of the parameters that this rank's backward has not reached
      */
     void begin(List<Integer> here) {
+        boolean counts = !begun;
         begun = true;
-        // After a join the other ranks may have done so without this one.
-        if (set.size() > 1 && set.joins() == joins) {
-            missed = new int[parameters.size()];
+        joins = set.joins();
+        if (exchange != null) {
+            end(); // it came with a step before the join
+        }
+        missed = new int[parameters.size()];
+        if (counts) {
             here.forEach(parameter -> missed[parameter] = 1);
+        }
+        if (set.size() > 1) {
             exchange = set.allreduceInPlaceAsync(name, Tensor.of(missed), AllreduceOptions.sum());
-        } else if (set.size() == 1) {
-            missed = new int[parameters.size()];
-            here.forEach(parameter -> missed[parameter] = 1);
+        } else {
             show();
         }
     }
@@ -66,14 +70,18 @@ final class UnusedParameters {
     /** Shows what has come by now. */
     void look() {
         if (exchange != null && exchange.isDone()) {
-            try {
-                exchange.synchronize();
-                show();
-            } catch (HvdException e) {
-                LOG.debug("which parameters are unused is not known", e);
-            }
-            exchange = null;
+            end();
         }
+    }
+
+    private void end() {
+        try {
+            exchange.synchronize();
+            show();
+        } catch (HvdException e) {
+            LOG.debug("which parameters are unused is not known", e);
+        }
+        exchange = null;
     }
 
     private void show() {

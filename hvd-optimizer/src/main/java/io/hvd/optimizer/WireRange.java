@@ -1,6 +1,7 @@
 package io.hvd.optimizer;
 
 import io.hvd.AllreduceOptions;
+import io.hvd.Handle;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
@@ -65,6 +66,11 @@ final class WireRange {
     private final long[] overflown;
     /** Infinite for a gradient that was not finite. */
     private final float[] maxima;
+
+    /** What the last step has asked, in its order. */
+    private final List<Question> questions = new ArrayList<>();
+    /** Whether other gradients than were prepared travel in their own type. */
+    private boolean changed;
 
     private int joins;
     /** Whether a step has begun and not ended. */
@@ -143,12 +149,40 @@ final class WireRange {
             return false;
         }
         underWay = true;
-        if (set.joins() == joins) {
-            return false;
+        settle();
+        if (set.joins() != joins) {
+            joins = set.joins();
+            beginAnew();
+            changed = true;
         }
-        joins = set.joins();
-        beginAnew();
-        return true;
+        boolean others = changed;
+        changed = false;
+        return others;
+    }
+
+    /**
+     * Waits for what the last step has asked the other ranks, and draws the conclusions. The step itself does not wait, because the
+     * ranks may step several optimizers in different orders; the next gradients do.
+     */
+    void settle() {
+        BitSet before = (BitSet) wide.clone();
+        List<Question> open = List.copyOf(questions);
+        questions.clear();
+        open.forEach(Question::settle);
+        changed |= !before.equals(wide);
+    }
+
+    /** Numbers on their way to become the greatest of all ranks, and what then follows. */
+    private record Question(Handle answer, Runnable conclusion) {
+        void settle() {
+            answer.synchronize();
+            conclusion.run();
+        }
+    }
+
+    private void ask(String what, float[] greatest, Runnable conclusion) {
+        Handle answer = set.allreduceInPlaceAsync(scope + what, Tensor.of(greatest), AllreduceOptions.of(ReduceOp.MAX));
+        questions.add(new Question(answer, conclusion));
     }
 
     private void beginAnew() {
@@ -193,14 +227,9 @@ final class WireRange {
         scaled.clear();
     }
 
-    /**
-     * All gradients are averages, the same on all ranks.
-     *
-     * @return whether other gradients than before travel in their own type
-     */
-    boolean arrived() {
+    /** All gradients are averages, the same on all ranks. */
+    void arrived() {
         underWay = false;
-        BitSet before = (BitSet) wide.clone();
         BitSet suspects = new BitSet();
         for (int i = scaled.nextSetBit(0); i >= 0; i = scaled.nextSetBit(i + 1)) {
             suspects.set(i, !scan.multiply(parameters.get(i).gradient(), -exponents[i]));
@@ -210,11 +239,11 @@ final class WireRange {
             blame(suspects);
         }
         if (looks()) {
-            agree();
+            long step = together;
+            ask("range", maxima, () -> agree(step));
         }
         steps++;
         together++;
-        return !before.equals(wide);
     }
 
     /**
@@ -224,17 +253,22 @@ final class WireRange {
     private void blame(BitSet suspects) {
         float[] anywhere = new float[parameters.size()];
         broken.stream().forEach(parameter -> anywhere[parameter] = 1);
-        set.allreduceInPlace(scope + "range.overflows", Tensor.of(anywhere), AllreduceOptions.of(ReduceOp.MAX));
-        suspects.stream().filter(parameter -> anywhere[parameter] == 0).forEach(this::overflown);
+        long step = together;
+        ask(
+                "range.overflows",
+                anywhere,
+                () -> suspects.stream()
+                        .filter(parameter -> anywhere[parameter] == 0)
+                        .forEach(parameter -> overflown(parameter, step)));
     }
 
-    private void overflown(int parameter) {
+    private void overflown(int parameter, long step) {
         allOverflows++;
         exponents[parameter] = Math.max(-MOST, exponents[parameter] - STEP_DOWN);
-        if (together - overflown[parameter] > FORGOTTEN_AFTER) {
+        if (step - overflown[parameter] > FORGOTTEN_AFTER) {
             overflows[parameter] = 0;
         }
-        overflown[parameter] = together;
+        overflown[parameter] = step;
         if (++overflows[parameter] < control.fallbackAfter()) {
             return;
         }
@@ -250,13 +284,12 @@ final class WireRange {
         }
     }
 
-    /** Every rank comes here in the same step. */
-    private void agree() {
-        set.allreduceInPlace(scope + "range", Tensor.of(maxima), AllreduceOptions.of(ReduceOp.MAX));
-        nextLook = together + control.everySteps();
+    /** Every rank has asked in the same step. */
+    private void agree(long step) {
+        nextLook = step + control.everySteps();
         for (int i = watched.nextSetBit(0); i >= 0; i = watched.nextSetBit(i + 1)) {
             if (maxima[i] == Float.POSITIVE_INFINITY) {
-                nextLook = together + 1; // its other elements say nothing about the next step's
+                nextLook = step + 1; // its other elements say nothing about the next step's
             } else if (maxima[i] > 0) {
                 maximum = Math.max(maximum, maxima[i]);
                 exponents[i] = exponentFor(prescale * maxima[i], set.size());

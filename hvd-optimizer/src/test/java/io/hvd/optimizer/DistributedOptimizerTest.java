@@ -492,4 +492,22 @@ class DistributedOptimizerTest {
         }
         return bytes.toString();
     }
+
+    /** The scope of a try statement may end after the optimizer; gradients of it then stay on the rank, as those of the rest. */
+    @Test
+    void aScopeWithoutExchangeMayEndAfterTheOptimizerIsClosed() {
+        Hvd.spawn(2, hvd -> {
+            ArrayParameters parameters = new ArrayParameters().add("p0", new float[2], new float[2]);
+            DistributedOptimizer optimizer =
+                    DistributedOptimizer.wrap(new Sgd(parameters, 1)).build();
+            optimizer.gradientReady("p0");
+            optimizer.step();
+            try (var local = optimizer.noSync()) {
+                optimizer.gradientReady("p0");
+                optimizer.close();
+            }
+            optimizer.gradientReady("p0");
+            return null;
+        });
+    }
 }

@@ -295,6 +295,30 @@ class RangeControlTest {
         });
     }
 
+    /** In each of them the ranks ask each other for magnitudes, and in one whether an overflow is float16's. */
+    @Test
+    void theRanksMayStepTwoOptimizersInDifferentOrders() {
+        Hvd.spawn(2, hvd -> {
+            Net first = new Net();
+            Net second = new Net();
+            RangeControl control = RangeControl.every(1).withFallbackAfter(1);
+            DistributedOptimizer one =
+                    first.optimizer(hvd).rangeControl(control).build();
+            DistributedOptimizer two =
+                    second.optimizer(hvd).rangeControl(control).build();
+            for (int step = 0; step < 4; step++) {
+                first.backward(one, step == 2 ? 1e9f : 1e5f, 1e-7f, 0);
+                second.backward(two, 1e4f, 1e-6f, 0);
+                (hvd.rank() == 0 ? one : two).step();
+                (hvd.rank() == 0 ? two : one).step();
+                assertThat(second.smallGradient[0]).isCloseTo(-1e-6f, within(1e-6f * 0x1p-10f));
+            }
+            assertThat(one.rangeStats().inFloat32()).containsExactly("large");
+            assertThat(two.rangeStats().overflows()).isZero();
+            return null;
+        });
+    }
+
     /** Rank 1 has made other steps, seen other magnitudes and another overflow than rank 0. */
     @Test
     void afterAJoinTheRanksBeginAnewTogether() {

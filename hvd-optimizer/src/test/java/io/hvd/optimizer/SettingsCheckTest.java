@@ -181,4 +181,58 @@ class SettingsCheckTest {
             return null;
         });
     }
+
+    /** Rank 1 has had nothing to do until rank 0 was through; rank 2 has built its optimizer before and not used it. */
+    @Test
+    void ranksMayBuildTheirOptimizersBeforeAndAfterAJoin() {
+        Hvd.spawn(3, hvd -> {
+            DistributedOptimizer early = hvd.rank() == 1 ? null : sgd(hvd, 0.5);
+            if (hvd.rank() == 0) {
+                early.step();
+                early.step();
+            }
+            hvd.join();
+            DistributedOptimizer optimizer = hvd.rank() == 1 ? sgd(hvd, 0.5) : early;
+            optimizer.step();
+            optimizer.step();
+            return null;
+        });
+    }
+
+    /** Rank 0 has compared with nobody, and is told as well. */
+    @Test
+    void optimizersThatDifferAreRefusedInTheFirstStepAfterAJoin() {
+        Hvd.spawn(3, hvd -> {
+            DistributedOptimizer early = hvd.rank() == 1 ? null : sgd(hvd, 0.5);
+            if (hvd.rank() == 0) {
+                early.step();
+            }
+            hvd.join();
+            DistributedOptimizer optimizer = hvd.rank() == 1 ? sgd(hvd, 0.25) : early;
+
+            assertThat(catchThrowableOfType(HvdException.class, optimizer::step))
+                    .hasMessageContaining("\"learning rate\" is 0.25 on ranks [1] and 0.5 on ranks [2]");
+            return null;
+        });
+    }
+
+    /** Whichever parameter it is: one of them is where the ranks would have met. */
+    @Test
+    void aParameterThatIsLocalOnOneRankOnlyIsNamed() {
+        for (String name : List.of("a", "b", "c")) {
+            Hvd.spawn(2, hvd -> {
+                ArrayParameters parameters = new ArrayParameters();
+                List.of("a", "b", "c").forEach(each -> parameters.add(each, new float[1], new float[1]));
+                DistributedOptimizer optimizer = DistributedOptimizer.wrap(new Sgd(parameters, 1))
+                        .localParameters(hvd.rank() == 0 ? List.of(name) : List.of())
+                        .build();
+
+                HvdException error = catchThrowableOfType(HvdException.class, optimizer::step);
+
+                assertThat(error.id()).isEqualTo(ErrorId.DIVERGED);
+                assertThat(error).hasMessageContaining("parameters that are not local");
+                return null;
+            });
+        }
+    }
 }

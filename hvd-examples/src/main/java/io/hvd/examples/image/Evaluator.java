@@ -74,7 +74,7 @@ final class Evaluator {
     private BatchResult forward(TorchBatch batch) {
         try (PointerScope scope = new PointerScope();
                 NoGradGuard guard = new NoGradGuard()) {
-            Tensor output = model.forward(batch.fields().get(ImageTensors.IMAGES));
+            Tensor output = model.classify(batch.fields().get(ImageTensors.IMAGES));
             Tensor targets = batch.fields().get(ImageTensors.LABELS);
             return BatchResult.of(output, targets, nll_loss(output, targets));
         }

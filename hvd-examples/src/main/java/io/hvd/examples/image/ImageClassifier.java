@@ -13,6 +13,7 @@ import org.bytedeco.pytorch.Generator;
 import org.bytedeco.pytorch.GeneratorOptional;
 import org.bytedeco.pytorch.Module;
 import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /** A LibTorch module from images to log-probabilities of classes. */
 public abstract class ImageClassifier extends Module {
@@ -37,6 +38,15 @@ public abstract class ImageClassifier extends Module {
      * @return (batch, classes)
      */
     public abstract org.bytedeco.pytorch.Tensor forward(org.bytedeco.pytorch.Tensor images);
+
+    /** Does the same with float32 images and results, whatever type the model's weights have. */
+    final org.bytedeco.pytorch.Tensor classify(org.bytedeco.pytorch.Tensor images) {
+        ScalarType own = parameters().get(0).scalar_type();
+        if (own.value == ScalarType.Float.value) {
+            return forward(images);
+        }
+        return forward(images.to(own)).to(ScalarType.Float);
+    }
 
     /** Seeds dropout, whose random numbers then depend on this seed only. */
     final void seedDropout(long seed) {

@@ -92,7 +92,7 @@ final class ImageTraining {
         DistributedOptimizerBuilder builder = DistributedOptimizer.wrap(
                         sharded != null
                                 ? sharded
-                                : new TorchOptimizer(new SGD(model.parameters(), sgd), model.named_parameters()))
+                                : options.precision().optimizer(model, stepped -> new SGD(stepped, sgd)))
                 .op(options.adasum() ? ReduceOp.ADASUM : ReduceOp.AVERAGE)
                 .compression(options.compression())
                 .gradientPredivideFactor(horovods.predivideFactor())
@@ -266,7 +266,7 @@ final class ImageTraining {
     private Tensor loss(TorchBatch batch, int counted) {
         return options.precision().compute(device.device().type(), () -> {
             Tensor output =
-                    model.forward(batch.fields().get(ImageTensors.IMAGES).narrow(0, 0, counted));
+                    model.classify(batch.fields().get(ImageTensors.IMAGES).narrow(0, 0, counted));
             return nll_loss(output, batch.fields().get(ImageTensors.LABELS).narrow(0, 0, counted));
         });
     }

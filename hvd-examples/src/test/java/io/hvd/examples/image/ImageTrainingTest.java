@@ -1,6 +1,7 @@
 package io.hvd.examples.image;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.hvd.Hvd;
 import io.hvd.examples.data.Digits;
@@ -121,5 +122,31 @@ class ImageTrainingTest {
         inASeries(2, flags + " --max-steps 3");
         inASeries(2, flags);
         assertThat(whole).hasBinaryContent(expected);
+    }
+
+    /** The weights of the file have 16 bits, and the optimizer's state has the float32 copies that the training goes on with. */
+    @Test
+    void aTrainingOfFloat16WeightsIsNearTheOneInFloat32AndIsResumedToTheBit() throws Exception {
+        float[] narrow = trained("narrow", "--amp O2 --epochs 3");
+        float[] wide = trained("wide", "--epochs 3");
+        trained("resumed", "--amp O2 --epochs 1");
+        trained("resumed", "--amp O2 --resume --epochs 3");
+
+        float[] start = trained("start", "--lr 1e-30 --epochs 1");
+        assertThat(distance(narrow, wide)).isLessThan(distance(start, wide) / 3);
+        assertThat(narrow).isNotEqualTo(wide);
+        assertThat(folder.resolve("resumed")).hasSameBinaryContentAs(folder.resolve("narrow"));
+    }
+
+    private static double distance(float[] one, float[] other) {
+        return Math.sqrt(IntStream.range(0, one.length)
+                .mapToDouble(i -> Math.pow(one[i] - other[i], 2))
+                .sum());
+    }
+
+    @Test
+    void float16WeightsAndASharedOutStateExcludeEachOther() {
+        assertThatThrownBy(() -> trained("none", "--amp O2 --sharded-optimizer"))
+                .hasMessageContainingAll("--amp O2", "--sharded-optimizer", "exclude");
     }
 }

@@ -5,7 +5,6 @@ import io.hvd.error.HvdException;
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Shape;
 import io.hvd.tensor.Tensor;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -96,19 +95,11 @@ public final class PowerSgd implements GradientReducer {
     @Override
     public CompletableFuture<GradientBucket> reduce(GradientBucket bucket) {
         owner.require(bucket);
-        List<LowRank> matrices = new ArrayList<>();
-        Map<String, Tensor> plain = new LinkedHashMap<>();
-        bucket.byName().forEach((name, tensor) -> {
-            if (bucket.step() >= settings.startIteration && compresses(tensor)) {
-                matrices.add(matrix(name, tensor, bucket.step()));
-            } else {
-                plain.put(name, tensor);
-            }
-        });
-        CompletableFuture<Void> uncompressed = Uncompressed.average(bucket, plain);
-        return matrices.isEmpty()
-                ? uncompressed.thenApply(done -> bucket)
-                : compressed(bucket, matrices).thenCombine(uncompressed, (done, others) -> bucket);
+        return BucketParts.of(
+                        bucket,
+                        (name, tensor) -> bucket.step() >= settings.startIteration && compresses(tensor),
+                        (name, tensor) -> matrix(name, tensor, bucket.step()))
+                .reduce(matrices -> compressed(bucket, matrices));
     }
 
     private boolean compresses(Tensor tensor) {

@@ -2,10 +2,7 @@ package io.hvd.optimizer.reduce;
 
 import io.hvd.tensor.DType;
 import io.hvd.tensor.Tensor;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -41,20 +38,12 @@ abstract sealed class SparseReducer implements GradientReducer permits TopK, Thr
     @Override
     public final CompletableFuture<GradientBucket> reduce(GradientBucket bucket) {
         owner.require(bucket);
-        List<Part> parts = new ArrayList<>();
-        Map<String, Tensor> plain = new LinkedHashMap<>();
-        bucket.byName().forEach((name, tensor) -> {
-            if (isSparse(tensor)) {
-                boolean finite = FloatRows.isFinite(tensor);
-                parts.add(new Part(tensor, errors.of(name, (int) tensor.elements()), finite));
-            } else {
-                plain.put(name, tensor);
-            }
-        });
-        CompletableFuture<Void> uncompressed = Uncompressed.average(bucket, plain);
-        return parts.isEmpty()
-                ? uncompressed.thenApply(done -> bucket)
-                : sparse(bucket, parts).thenCombine(uncompressed, (done, others) -> bucket);
+        return BucketParts.of(bucket, (name, tensor) -> isSparse(tensor), this::part)
+                .reduce(parts -> sparse(bucket, parts));
+    }
+
+    private Part part(String name, Tensor gradient) {
+        return new Part(gradient, errors.of(name, (int) gradient.elements()), FloatRows.isFinite(gradient));
     }
 
     private boolean isSparse(Tensor tensor) {

@@ -14,6 +14,8 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 final class GradientSlot {
     private final String name;
     private final Tensor value;
+    /** What the optimizer steps: the value itself, or a float32 copy of it. */
+    private final Tensor master;
     /** The value's type, device and address when the slot was made. */
     private final ScalarType type;
 
@@ -35,12 +37,18 @@ final class GradientSlot {
 
     /** @param sparse whether the gradient travels as rows */
     GradientSlot(String name, Tensor value, ExchangeStream exchange, boolean sparse) {
+        this(name, value, value, exchange, sparse);
+    }
+
+    /** @param master what the optimizer steps, in whose type the gradient travels; the value itself where it has no copy */
+    GradientSlot(String name, Tensor value, Tensor master, ExchangeStream exchange, boolean sparse) {
         this.name = name;
         this.value = value;
+        this.master = master;
         this.type = value.scalar_type();
         this.place = value.device().str().getString();
         this.address = value.data_ptr().address();
-        this.slot = sparse ? value.detach().narrow(0, 0, 0) : zeros_like(value.detach());
+        this.slot = sparse ? value.detach().narrow(0, 0, 0) : zeros_like(master.detach());
         this.exchange = exchange;
         this.sparse = sparse;
         this.alias = aliasOfSlot();
@@ -76,6 +84,14 @@ final class GradientSlot {
 
     Tensor value() {
         return value;
+    }
+
+    Tensor master() {
+        return master;
+    }
+
+    private boolean hasMaster() {
+        return master != value;
     }
 
     boolean isSparse() {
@@ -186,7 +202,9 @@ final class GradientSlot {
                 return;
             }
             if (!accumulated.defined()) {
-                slot.zero_();
+                if (!hasMaster() || !isSlot(master.grad())) {
+                    slot.zero_();
+                }
             } else if (!isSlot(accumulated)) {
                 slot.copy_(accumulated.is_sparse() ? accumulated.to_dense() : accumulated);
             }
@@ -218,10 +236,30 @@ final class GradientSlot {
         value.mutable_grad().put(new Tensor());
     }
 
-    /** From here on {@code value.grad()} is the slot. */
+    /** From here on the slot is the gradient of what is stepped; a copy's parameter then has none. */
     void becomeGradient() {
-        if (!sparse && !isSlot(value.grad())) {
-            value.mutable_grad().put(slot);
+        if (!sparse && !isSlot(master.grad())) {
+            master.mutable_grad().put(slot);
+        }
+        if (hasMaster()) {
+            forget();
+        }
+    }
+
+    /** Gives a float32 copy the gradient that backward has left at the parameter, if nobody has averaged it. */
+    void bringToMaster() {
+        if (hasMaster() && value.grad().defined()) {
+            stage(1);
+            becomeGradient();
+        }
+    }
+
+    /** Rounds a float32 copy into the model. */
+    void writeBack() {
+        if (hasMaster()) {
+            try (NoGradGuard guard = new NoGradGuard()) {
+                value.copy_(master);
+            }
         }
     }
 

@@ -61,4 +61,15 @@ final class TorchHalves implements HalfKernel {
             floats.get(0, to, done, run);
         }
     }
+
+    @Override
+    public void round(float[] values, int first, int count) {
+        for (int done = 0; done < count; done += BLOCK) {
+            int run = Math.min(BLOCK, count - done);
+            floats.put(0, values, first + done, run);
+            narrow.copy_(wide);
+            wide.copy_(narrow);
+            floats.get(0, values, first + done, run);
+        }
+    }
 }

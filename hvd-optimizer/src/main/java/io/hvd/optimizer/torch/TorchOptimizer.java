@@ -54,6 +54,9 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     /** The streams of the GPUs that parameters are on. */
     private final Set<ExchangeStream> exchanges = new HashSet<>();
 
+    /** Null where the optimizer steps the model's own parameters. */
+    private final MasterWeights masters;
+
     private final GroupRates rates;
     private final TorchState state;
 
@@ -99,7 +102,16 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             StringTensorDict namedParameters,
             boolean sparseAsDense,
             Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange) {
-        this(inner, namedParameters, sparseAsDense, exchange, false, Set.of());
+        this(inner, namedParameters, null, sparseAsDense, exchange, false, Set.of());
+    }
+
+    /**
+     * Steps float32 copies of the parameters of a 16-bit model, and rounds them into the model. A step uses its gradients up.
+     *
+     * @param inner made of {@link MasterWeights#parameters()}
+     */
+    public TorchOptimizer(org.bytedeco.pytorch.Optimizer inner, MasterWeights masters) {
+        this(inner, masters.model().named_parameters(), masters, false, onePerGpu(), false, Set.of());
     }
 
     /**
@@ -109,12 +121,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
      */
     public TorchOptimizer(
             org.bytedeco.pytorch.Optimizer inner, StringTensorDict namedParameters, Collection<String> sparse) {
-        this(inner, namedParameters, false, onePerGpu(), false, Set.copyOf(sparse));
+        this(inner, namedParameters, null, false, onePerGpu(), false, Set.copyOf(sparse));
     }
 
     private TorchOptimizer(
             org.bytedeco.pytorch.Optimizer inner,
             StringTensorDict namedParameters,
+            MasterWeights masters,
             boolean sparseAsDense,
             Function<org.bytedeco.pytorch.Tensor, ExchangeStream> exchange,
             boolean share,
@@ -128,6 +141,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         TorchRuntime.shareCores();
         TorchHalves.install();
         this.inner = inner;
+        this.masters = masters;
         this.sparseAsDense = sparseAsDense;
         this.share = share;
         this.sparse = sparse;
@@ -142,7 +156,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
 
     /** With gradients of all parameters, of which the optimizer steps some. */
     static TorchOptimizer ofShare(org.bytedeco.pytorch.Optimizer inner, StringTensorDict namedParameters) {
-        return new TorchOptimizer(inner, namedParameters, false, onePerGpu(), true, Set.of());
+        return new TorchOptimizer(inner, namedParameters, null, false, onePerGpu(), true, Set.of());
     }
 
     /**
@@ -193,10 +207,12 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
             // A parameter that several modules share travels once, under its first name.
             if (value.requires_grad() && known.add(identity(value))) {
                 String name = items.get(i).key().getString();
-                GradientSlot slot = new GradientSlot(name, value, exchange.apply(value), sparse.contains(name));
+                var stepped = masters == null ? value : masters.of(value);
+                GradientSlot slot =
+                        new GradientSlot(name, value, stepped, exchange.apply(value), sparse.contains(name));
                 slots.add(slot);
                 slot.exchange().ifPresent(exchanges::add);
-                parameters.add(new Parameter(name, TorchTensors.alias(name, value), slot.alias()));
+                parameters.add(new Parameter(name, TorchTensors.alias(name, stepped), slot.alias()));
             }
         }
     }
@@ -243,7 +259,7 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
         Set<Long> stepped = trainable(optimizer);
         Set<Long> unnamed = new HashSet<>(stepped);
         List<String> notStepped = slots.stream()
-                .filter(slot -> !unnamed.remove(identity(slot.value())))
+                .filter(slot -> !unnamed.remove(identity(slot.master())))
                 .map(GradientSlot::name)
                 .toList();
         if (!unnamed.isEmpty() || (!share && !notStepped.isEmpty())) {
@@ -280,17 +296,30 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
 
     @Override
     public void step() {
+        if (masters != null) {
+            slots.forEach(GradientSlot::bringToMaster);
+        }
         inner.step().close();
         state.stepped();
+        overwritten();
+    }
+
+    /** Rounds master weights into the model. */
+    @Override
+    public void overwritten() {
+        if (masters != null) {
+            slots.forEach(GradientSlot::writeBack);
+        }
     }
 
     /** Forgets the gradients; LibTorch makes new ones in the next backward. */
     @Override
     public void zeroGradients() {
         giveBack();
-        if (share) {
+        if (share || masters != null) {
             slots.forEach(GradientSlot::forget);
-        } else {
+        }
+        if (!share) {
             inner.zero_grad(true);
         }
     }
@@ -313,13 +342,17 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     /** The class of the LibTorch optimizer, and the options of each parameter group. */
     @Override
     public Map<String, String> settings() {
-        return TorchSettings.of(inner);
+        Map<String, String> settings = TorchSettings.of(inner);
+        if (masters != null) {
+            settings.put("master weights of a model in", masters.type().intern().toString());
+        }
+        return settings;
     }
 
     /** Optimizers with the same settings and the same past write the same bytes, in any process. */
     @Override
     public byte[] saveState() {
-        return state.save();
+        return masters == null ? state.save() : MasterState.join(parameters, state.save());
     }
 
     @Override
@@ -330,7 +363,13 @@ public final class TorchOptimizer implements Optimizer, GradientSource, Gradient
     /** @param part takes from the whole archive that of the share that this optimizer steps */
     void loadState(byte[] bytes, UnaryOperator<byte[]> part) {
         giveBack();
-        state.load(bytes, part);
+        if (masters == null) {
+            state.load(bytes, part);
+            return;
+        }
+        state.load(MasterState.optimizers(parameters, bytes), part);
+        MasterState.load(parameters, bytes);
+        overwritten();
     }
 
     /** A state with this archive for all parameters. */

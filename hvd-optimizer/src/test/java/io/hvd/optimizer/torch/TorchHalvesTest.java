@@ -62,6 +62,23 @@ class TorchHalvesTest {
         }
     }
 
+    /** Rounding in place, of a part of an array, is the way to the half and back. */
+    @Test
+    void floatsAreRoundedToTheNumbersOfHalves() {
+        Random random = new Random(4);
+        float[] floats = new float[10_001];
+        for (int i = 0; i < floats.length; i++) {
+            floats[i] = (float) Math.scalb(random.nextDouble() - 0.5, random.nextInt(-28, 18));
+        }
+        float[] found = floats.clone();
+        new TorchHalves().round(found, 1, floats.length - 2);
+        for (int i = 0; i < floats.length; i++) {
+            boolean inside = i > 0 && i < floats.length - 1;
+            float expected = inside ? HalfFloat.fromFloat16(HalfFloat.toFloat16(floats[i])) : floats[i];
+            assertThat(found[i]).as("%a, number %d", floats[i], i).isEqualTo(expected);
+        }
+    }
+
     /** With float64 as the default type, blocks of that type would hold other numbers than the ones put into them. */
     @Test
     void theDefaultTypeOfTheProgramDoesNotMatter() {
