@@ -39,6 +39,8 @@ class FloorsTest {
     private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
     private static final String LOG = "org.slf4j.*";
+    /** Events for recordings of JDK Flight Recorder; a module of the JDK. */
+    private static final String JFR = "jdk.jfr";
 
     /** What each package may use besides itself and the JDK; {@code .*} stands for everything below a name. */
     private static final List<Floor> FLOORS = List.of(
@@ -55,10 +57,10 @@ class FloorsTest {
             // floor 1
             floor(SPI, TENSOR, ERROR, CONFIG),
             // what has happened on this rank: written by the engine, read by those who explain it
-            floor(TRACE),
+            floor(TRACE, JFR),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
             floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
+            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG, "javax.crypto.*"),
             floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
             // collectives in memory that ranks share, and what the packages above bring: the memory, and how they see
             // each other
@@ -140,10 +142,10 @@ class FloorsTest {
                     "io.hvd.doctor",
                     CONFIG,
                     "org.apache.commons.cli.*"),
-            floor("io.hvd.data", LOG),
+            floor("io.hvd.data", JFR, LOG),
             floor("io.hvd.data.cuda", "io.hvd.data", CUDA, TENSOR, ERROR),
             // parameters on GPUs are compared through pinned memory
-            floor("io.hvd.optimizer", "io.hvd.optimizer.reduce", FACADE, SPI, CUDA, TENSOR, ERROR, CONFIG, LOG),
+            floor("io.hvd.optimizer", "io.hvd.optimizer.reduce", FACADE, SPI, CUDA, TENSOR, ERROR, CONFIG, JFR, LOG),
             // compressions, which know no optimizer
             floor("io.hvd.optimizer.reduce", FACADE, TENSOR, ERROR, LOG),
             floor(

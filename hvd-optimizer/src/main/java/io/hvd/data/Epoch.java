@@ -25,6 +25,7 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private final Executor executor;
     private final int ahead;
 
+    private final DataWaitEvent recorded = new DataWaitEvent();
     private final Deque<PendingBatch<B>> inFlight = new ArrayDeque<>();
     private int submitted;
     private int delivered;
@@ -65,7 +66,9 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     public B next() {
         submitUpTo(Math.max(1, ahead));
         PendingBatch<B> head = head();
+        DataWaitEvent wait = recorded.begun();
         B batch = await(head);
+        DataWaitEvent.ended(wait, head.number());
         deliver(head);
         submitUpTo(ahead);
         return batch;
