@@ -134,12 +134,15 @@ class FloorsTest {
                     CONFIG,
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
+            // the live view
+            floor("io.hvd.top", "io.hvd.launch", CONFIG, "org.apache.commons.cli.*", "com.google.gson.*"),
             // the main class that names the programs
             floor(
                     "io.hvd.command",
                     "io.hvd.launch",
                     "io.hvd.launch.setup",
                     "io.hvd.doctor",
+                    "io.hvd.top",
                     CONFIG,
                     "org.apache.commons.cli.*"),
             floor("io.hvd.data", JFR, LOG),
@@ -234,6 +237,7 @@ class FloorsTest {
             "io.hvd.launch.*",
             "io.hvd.doctor.*",
             "io.hvd.command.*",
+            "io.hvd.top.*",
             "io.hvd.optimizer.*",
             "io.hvd.data.*",
             "io.hvd.train.*",
