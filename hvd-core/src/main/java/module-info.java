@@ -8,6 +8,7 @@
 })
 module io.hvd.core {
     requires java.management;
+    requires jdk.jfr;
     requires org.slf4j;
     requires static jcuda;
     requires static org.bytedeco.cuda;

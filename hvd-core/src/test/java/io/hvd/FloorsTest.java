@@ -39,6 +39,8 @@ class FloorsTest {
     private static final String JOB = "io.hvd.job";
     private static final String FACADE = "io.hvd";
     private static final String LOG = "org.slf4j.*";
+    /** Events for recordings of JDK Flight Recorder; a module of the JDK. */
+    private static final String JFR = "jdk.jfr";
 
     /** What each package may use besides itself and the JDK; {@code .*} stands for everything below a name. */
     private static final List<Floor> FLOORS = List.of(
@@ -55,10 +57,10 @@ class FloorsTest {
             // floor 1
             floor(SPI, TENSOR, ERROR, CONFIG),
             // what has happened on this rank: written by the engine, read by those who explain it
-            floor(TRACE),
+            floor(TRACE, JFR),
             // floor 2: the engine knows no back end, a back end neither the engine nor another back end
             floor(ENGINE, TRACE, NET, SPI, TENSOR, ERROR, CONFIG, LOG),
-            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, LOG, "javax.crypto.*"),
+            floor(MONITOR, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG, "javax.crypto.*"),
             floor(TIMELINE, TRACE, NET, SPI, ERROR, CONFIG, FILE, LOG),
             // collectives in memory that ranks share, and what the packages above bring: the memory, and how they see
             // each other
@@ -132,20 +134,23 @@ class FloorsTest {
                     CONFIG,
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
+            // the live view
+            floor("io.hvd.top", "io.hvd.launch", CONFIG, "org.apache.commons.cli.*", "com.google.gson.*"),
             // the main class that names the programs
             floor(
                     "io.hvd.command",
                     "io.hvd.launch",
                     "io.hvd.launch.setup",
                     "io.hvd.doctor",
+                    "io.hvd.top",
                     CONFIG,
                     "org.apache.commons.cli.*"),
-            floor("io.hvd.data", ERROR, LOG),
+            floor("io.hvd.data", ERROR, JFR, LOG),
             floor("io.hvd.data.cuda", "io.hvd.data", CUDA, TENSOR, ERROR),
             // one file per host, which one of its ranks builds
             floor("io.hvd.data.mapped", "io.hvd.data", FACADE, ERROR, FILE, LOG),
             // parameters on GPUs are compared through pinned memory
-            floor("io.hvd.optimizer", "io.hvd.optimizer.reduce", FACADE, SPI, CUDA, TENSOR, ERROR, CONFIG, LOG),
+            floor("io.hvd.optimizer", "io.hvd.optimizer.reduce", FACADE, SPI, CUDA, TENSOR, ERROR, CONFIG, JFR, LOG),
             // compressions, which know no optimizer
             floor("io.hvd.optimizer.reduce", FACADE, TENSOR, ERROR, LOG),
             floor(
@@ -244,6 +249,7 @@ class FloorsTest {
             "io.hvd.launch.*",
             "io.hvd.doctor.*",
             "io.hvd.command.*",
+            "io.hvd.top.*",
             "io.hvd.optimizer.*",
             "io.hvd.data.*",
             "io.hvd.train.*",

@@ -12,6 +12,7 @@ import java.nio.file.Path;
  * @param showRanks whether every rank says at init where it runs
  * @param reportFolder where the report of a hang goes
  * @param ncclRas whether NCCL's RAS is asked for the report of a hang
+ * @param statusPage whether the rank tells hvd-top what it is doing
  */
 record DebugSettings(
         int flightRecorderCalls,
@@ -20,7 +21,8 @@ record DebugSettings(
         boolean uncaughtHandler,
         boolean showRanks,
         Path reportFolder,
-        boolean ncclRas) {
+        boolean ncclRas,
+        boolean statusPage) {
     private static final int MOST_CALLS = 1_000_000;
 
     static DebugSettings from(SettingReader reader) {
@@ -31,11 +33,12 @@ record DebugSettings(
                 reader.flag(Setting.UNCAUGHT_HANDLER),
                 reader.flag(Setting.SHOW_RANKS),
                 Path.of(reader.value(Setting.REPORT_DIR)),
-                reader.flag(Setting.NCCL_RAS));
+                reader.flag(Setting.NCCL_RAS),
+                reader.flag(Setting.STATUS_PAGE));
     }
 
     DebugSettings withoutUncaughtHandler() {
         return new DebugSettings(
-                flightRecorderCalls, divergenceSteps, refuseNonFinite, false, showRanks, reportFolder, ncclRas);
+                flightRecorderCalls, divergenceSteps, refuseNonFinite, false, showRanks, reportFolder, ncclRas, statusPage);
     }
 }

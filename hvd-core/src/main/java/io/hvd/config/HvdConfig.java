@@ -284,6 +284,11 @@ public record HvdConfig(
         return debug.ncclRas();
     }
 
+    /** Whether each rank has a page that tells hvd-top what it is doing. */
+    public boolean statusPage() {
+        return debug.statusPage();
+    }
+
     public long fusionThresholdBytes() {
         return engine.fusionThresholdBytes();
     }

@@ -15,6 +15,7 @@ import java.util.jar.JarFile;
 public enum HvdProgram {
     HOROVODRUN("horovodrun", "run"),
     DOCTOR("hvd-doctor", "doctor"),
+    TOP("hvd-top", "top"),
     SETUP("mpirun-scripts/setup.sh", "setup");
 
     /** The name that docs/library.md gives the jar. */

@@ -140,6 +140,7 @@ public enum Setting {
             "1",
             RANK,
             "0 leaves NCCL's RAS out of the report of a hang; otherwise it is asked at NCCL_RAS_ADDR, for 3 seconds at most"),
+    STATUS_PAGE("HVD_STATUS_PAGE", "1", RANK, "0 keeps the rank from telling hvd-top once a second what it is doing"),
     FAILURE_DIR("HVD_FAILURE_DIR", "", RANK, "folder for failure records, set by horovodrun"),
     LAUNCHER_ADDRESS(
             "HVD_LAUNCHER_ADDRESS",

@@ -33,7 +33,7 @@ final class DataLog implements Activities {
      */
     void enter(List<PendingOp> ops) {
         begin(ops);
-        for (int i = 0; recorder.isHeard() && i < ops.size(); i++) {
+        for (int i = 0; recorder.isWatched() && i < ops.size(); i++) {
             recorder.entered(ops.get(i).call(), batch);
         }
     }

@@ -181,6 +181,11 @@ public final class PendingOp implements Recorded, Awaited {
     }
 
     @Override
+    public long bytes() {
+        return request.wireBytes();
+    }
+
+    @Override
     public boolean isDone() {
         return end != null;
     }

@@ -49,6 +49,7 @@ public final class Membership {
         this.backend = backend;
         this.recorder = new FlightRecorder(config.flightRecorderCalls());
         EngineSettings settings = settingsFor(backend.topology(), config.engine());
+        recorder.joined(JobFacts.of(backend, System.getenv()));
         this.processSets = InitialProcessSets.agreed(processSets, backend);
         this.timeline = Timeline.open(backend, recorder, config.timeline());
         this.events = request.events();

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -36,19 +37,25 @@ public final class Monitor implements AutoCloseable {
     private final Gathering gathering;
     private final Watch watch;
     private final CloseNotice closeNotice;
+    private final Status status;
+    /** The page for hvd-top; empty if there is none. */
+    private final Optional<StatusPage> page;
+
     private final Phases phases = new Phases(System::nanoTime);
     private final AtomicBoolean ended = new AtomicBoolean();
     private final CountDownLatch closing = new CountDownLatch(1);
     private final Thread thread;
     private boolean failed;
 
-    private Monitor(Self self, MonitorSettings settings, Peers peers, Alarm alarm) {
+    private Monitor(Self self, MonitorSettings settings, Peers peers, Alarm alarm, Optional<StatusPage> page) {
         this.self = self;
         this.settings = settings;
         this.peers = peers;
         this.alarm = alarm;
         this.gathering = new Gathering(peers);
         this.watch = new Watch(settings);
+        this.status = new Status(self.recorder(), peers.members(), peers.self());
+        this.page = page;
         this.closeNotice = new CloseNotice(peers.members().get(peers.self()));
         this.thread = new Thread(this::run, "hvd-monitor-" + peers.self());
         thread.setDaemon(true);
@@ -78,11 +85,14 @@ public final class Monitor implements AutoCloseable {
      */
     public static Monitor start(
             FlightRecorder recorder, Thread initialiser, HvdConfig config, Peers peers, Alarm alarm) {
-        return start(new Self(recorder, initialiser, Thread.currentThread()), MonitorSettings.of(config), peers, alarm);
+        Self self = new Self(recorder, initialiser, Thread.currentThread());
+        Optional<StatusPage> page = config.statusPage() ? StatusPage.create() : Optional.empty();
+        return start(self, MonitorSettings.of(config), peers, alarm, page);
     }
 
-    static Monitor start(Self self, MonitorSettings settings, Peers peers, Alarm alarm) {
-        Monitor monitor = new Monitor(self, settings, peers, alarm);
+    /** @param page for hvd-top; closed together with the monitor */
+    static Monitor start(Self self, MonitorSettings settings, Peers peers, Alarm alarm, Optional<StatusPage> page) {
+        Monitor monitor = new Monitor(self, settings, peers, alarm, page);
         peers.serve(monitor.new Answers());
         monitor.thread.start();
         DeathWatch.start(peers.self(), peers.members(), monitor.closing, alarm::died);
@@ -135,6 +145,8 @@ public final class Monitor implements AutoCloseable {
             } while (!closing.await(settings.beatMillis(), TimeUnit.MILLISECONDS));
         } catch (InterruptedException e) {
             // Only the end of the JVM interrupts this thread.
+        } finally {
+            page.ifPresent(StatusPage::close);
         }
     }
 
@@ -152,6 +164,7 @@ public final class Monitor implements AutoCloseable {
 
     private void heartbeat() {
         Activity own = Activity.of(self.recorder(), phases.view());
+        page.ifPresent(shown -> shown.write(status.json(own, System.nanoTime())));
         peers.publish(own.brief(PUBLISHED_CALLS));
         Map<Integer, Peers.Heard> heard = peers.heard();
         closeNotice.textIfDue(own, heard).ifPresent(System.err::println);
@@ -193,6 +206,8 @@ public final class Monitor implements AutoCloseable {
                 .filter(wait -> wait.millis() >= settings.warningMillis())
                 .toList();
         LOG.warn(StallWarning.text(old, views, settings.limit()));
+        old.forEach(wait ->
+                self.recorder().stalled(wait.key().toString(), wait.waiting().keySet(), wait.missing(), wait.millis()));
     }
 
     /** Looks a second time, because in the first look a call may have ended on one rank and not yet on another. */

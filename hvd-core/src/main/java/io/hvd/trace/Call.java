@@ -25,6 +25,9 @@ public final class Call {
 
     Call next;
 
+    /** Its event while a recording of JDK Flight Recorder is under way, else null; of one thread after the other. */
+    CollectiveEvent event;
+
     /** Begins a call; under the recorder's lock. */
     void begin(long itsNumber, Operation called, String calledAt, Thread by, long nanos) {
         number = itsNumber;

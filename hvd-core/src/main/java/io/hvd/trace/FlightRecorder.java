@@ -1,11 +1,14 @@
 package io.hvd.trace;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Remembers the calls that this rank waits for and its last calls, for reports of why a job hangs, and passes events on
- * to a listener. Without a listener that costs one look at a field. Any thread may use it. Recording makes no garbage
+ * to a listener and to the recordings of JDK Flight Recorder. Without a listener and a recording that costs one look at
+ * a field for each. Any thread may use it. Recording makes no garbage
  * in a step of steady training.
  */
 public final class FlightRecorder {
@@ -13,6 +16,8 @@ public final class FlightRecorder {
     private final Call[] recent;
 
     private final Call pendingEnds = new Call();
+    private final JfrEvents jfr = new JfrEvents();
+    private final AtomicLong steps = new AtomicLong();
     private volatile TraceListener listener;
     private long calls;
 
@@ -26,9 +31,27 @@ public final class FlightRecorder {
         pendingEnds.previous = pendingEnds;
     }
 
+    /**
+     * A rank's place in its job.
+     *
+     * @param backend in words
+     * @param settings the variables that are set, in words
+     */
+    public record Job(int rank, int size, String host, String backend, String settings) {}
+
+    /** The rank has joined; recordings of JDK Flight Recorder tell it by this from the other ranks of its process. */
+    public void joined(Job job) {
+        jfr.joined(job);
+    }
+
     /** Sets the listener that is told from here on; null for none. */
     public void listen(TraceListener told) {
         listener = told;
+    }
+
+    /** Whether somebody wants to know when the data plane begins a batch: a listener, or a recording of collectives. */
+    public boolean isWatched() {
+        return listener != null || jfr.hasCollectives();
     }
 
     /** Whether there is a listener; without one, times that only it needs are not measured. */
@@ -60,6 +83,7 @@ public final class FlightRecorder {
                 begin(one.call(), one.operation(), one.site(), now);
             }
         }
+        jfr.submitted(together);
         TraceListener heard = listener;
         for (int i = 0; heard != null && i < together.size(); i++) {
             heard.submitted(together.get(i).call());
@@ -88,6 +112,7 @@ public final class FlightRecorder {
 
     /** @param negotiated the same as in {@link TraceListener#announced} */
     public void announced(Call call, boolean negotiated) {
+        jfr.announced(call, negotiated);
         TraceListener heard = listener;
         if (heard != null) {
             heard.announced(call, negotiated, System.nanoTime());
@@ -96,9 +121,21 @@ public final class FlightRecorder {
 
     /** A rank has asked for an operation; called on rank 0 only. */
     public void ready(int processSet, String kind, String name, int rank) {
+        if (jfr.hasCollectives()) {
+            arrived(processSet, name, rank);
+        }
         TraceListener heard = listener;
         if (heard != null) {
             heard.ready(new TraceListener.Arrival(processSet, kind, name, rank), System.nanoTime());
+        }
+    }
+
+    private synchronized void arrived(int processSet, String name, int rank) {
+        for (Call call = pendingEnds.next; call != pendingEnds; call = call.next) {
+            if (call.event != null && call.event.processSet == processSet && call.event.name.equals(name)) {
+                call.event.lastRank = rank;
+                return;
+            }
         }
     }
 
@@ -121,6 +158,7 @@ public final class FlightRecorder {
 
     /** The data plane begins a step of a static plan and waits there for the ranks that have not come yet. */
     public void entered(Call call, Call batch) {
+        jfr.entered(call, batch);
         TraceListener heard = listener;
         if (heard != null) {
             heard.started(call, batch, System.nanoTime());
@@ -150,6 +188,9 @@ public final class FlightRecorder {
         synchronized (this) {
             isNews = end(call, error, now);
         }
+        if (isNews) {
+            jfr.ended(call);
+        }
         TraceListener heard = listener;
         if (heard != null && isNews) {
             heard.ended(call);
@@ -168,9 +209,13 @@ public final class FlightRecorder {
             }
         }
         TraceListener heard = listener;
-        for (int i = 0; heard != null && i < together.size(); i++) {
-            if (together.get(i).call() != null) {
-                heard.ended(together.get(i).call());
+        for (int i = 0; i < together.size(); i++) {
+            Call call = together.get(i).call();
+            if (call != null) {
+                jfr.ended(call);
+            }
+            if (call != null && heard != null) {
+                heard.ended(call);
             }
         }
     }
@@ -210,10 +255,26 @@ public final class FlightRecorder {
 
     /** The user's program has finished a training step. */
     public void step() {
+        jfr.stepped(steps.incrementAndGet());
         TraceListener heard = listener;
         if (heard != null) {
             heard.step(System.nanoTime());
         }
+    }
+
+    /** The number of training steps that the program has finished. */
+    public long steps() {
+        return steps.get();
+    }
+
+    /** The number of calls that the program has made. */
+    public synchronized long calls() {
+        return calls;
+    }
+
+    /** The monitor has found a collective that waits too long. */
+    public void stalled(String collective, Collection<Integer> waiting, Collection<Integer> missing, long millis) {
+        jfr.stalled(collective, waiting, missing, millis);
     }
 
     /** Calls that have not ended, in the order in which they were made. */

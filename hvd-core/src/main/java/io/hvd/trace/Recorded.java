@@ -9,4 +9,7 @@ public interface Recorded {
 
     /** The line of the program that calls it. */
     String site();
+
+    /** Number of bytes that this rank brings, as they travel. */
+    long bytes();
 }

@@ -74,7 +74,7 @@ class HvdConfigTest {
         assertThat(config.stall()).isEqualTo(new StallSettings(true, 60, 600));
         assertThat(config.stallWarning()).hasSeconds(60);
         assertThat(config.stallShutdown()).hasSeconds(600);
-        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, false, true, false, Path.of("."), true));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(128, 500, false, true, false, Path.of("."), true, true));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.empty(), false));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, false));
         assertThat(config.autotune()).isEqualTo(AutotuneSettings.off());
@@ -98,6 +98,7 @@ class HvdConfigTest {
                 Map.entry("HVD_SHOW_RANKS", "1"),
                 Map.entry("HVD_REPORT_DIR", "/reports"),
                 Map.entry("HVD_NCCL_RAS", "0"),
+                Map.entry("HVD_STATUS_PAGE", "0"),
                 Map.entry("HOROVOD_LOG_LEVEL", "Debug"),
                 Map.entry("HOROVOD_LOG_HIDE_TIME", "1"),
                 Map.entry("HOROVOD_TIMELINE_MARK_CYCLES", "1"),
@@ -114,7 +115,7 @@ class HvdConfigTest {
         assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
         assertThat(config.stallWarning()).isZero();
         assertThat(config.stallShutdown()).isZero();
-        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, true, false, true, Path.of("/reports"), false));
+        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, true, false, true, Path.of("/reports"), false, false));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -283,7 +284,7 @@ final class MonitorTest {
         List<Monitor> monitors = new ArrayList<>();
         for (int rank : ranks) {
             Self self = new Self(recorders.get(rank), Thread.currentThread(), Thread.currentThread());
-            monitors.add(Monitor.start(self, settings, peers.get(rank), new Reports()));
+            monitors.add(Monitor.start(self, settings, peers.get(rank), new Reports(), Optional.empty()));
         }
         open.addAll(monitors);
         return monitors;

@@ -51,6 +51,11 @@ class FlightRecorderTest {
         public String site() {
             return "Train.step";
         }
+
+        @Override
+        public long bytes() {
+            return Float.BYTES;
+        }
     }
 
     /** Otherwise what a monitor has read would change under its eyes. */

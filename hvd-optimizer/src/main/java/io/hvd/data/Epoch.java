@@ -26,6 +26,7 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private final int ahead;
     private final Handover handover;
 
+    private final DataWaitEvent recorded = new DataWaitEvent();
     private final Deque<PendingBatch<B>> inFlight = new ArrayDeque<>();
     private int submitted;
     private int delivered;
@@ -80,7 +81,9 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private B take() {
         submitUpTo(Math.max(1, ahead));
         PendingBatch<B> head = head();
+        DataWaitEvent wait = recorded.begun();
         B batch = await(head);
+        DataWaitEvent.ended(wait, head.number());
         deliver(head);
         handover.taken();
         submitUpTo(ahead);

@@ -69,6 +69,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     private boolean closed;
     private double lastNorm = Double.NaN;
     private StepStats lastStep = new StepStats(0, 0, 0, 0);
+    /** Begins the events of JDK Flight Recorder. */
+    private final GradientsEvent recorded = new GradientsEvent();
 
     DistributedOptimizer(DistributedOptimizerBuilder builder) {
         this.inner = builder.inner();
@@ -138,10 +140,12 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             return;
         }
         synchronizedAlready = false;
+        GradientsEvent wait = recorded.begun();
         long backwardEnded = System.nanoTime();
         exchange.submitRest(source);
         lastStep = exchange.awaitAll(backwardEnded);
         look(look);
+        GradientsEvent.ended(wait, set.rank(), lastStep);
         if (source != null) {
             source.adopt();
         }
@@ -274,6 +278,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
             inner.step();
             return;
         }
+        GradientsEvent wait = recorded.begun();
         long start = System.nanoTime();
         adasum.step();
         valuesOverwritten();
@@ -281,6 +286,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
                 .mapToLong(parameter -> parameter.value().bytes())
                 .sum();
         lastStep = new StepStats(bytes, 0, bytes, System.nanoTime() - start);
+        GradientsEvent.ended(wait, set.rank(), lastStep);
     }
 
     private void warnIfNeverBroadcast() {

@@ -4,6 +4,7 @@ import io.hvd.config.Suggestion;
 import io.hvd.doctor.HvdDoctor;
 import io.hvd.launch.Horovodrun;
 import io.hvd.launch.setup.Setup;
+import io.hvd.top.HvdTop;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.Arrays;
@@ -17,7 +18,7 @@ import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
 
 /**
- * Main class of hvd-launch's jar of everything, and of the scripts horovodrun and hvd-doctor: hands the words behind the
+ * Main class of hvd-launch's jar of everything, and of the scripts horovodrun, hvd-doctor and hvd-top: hands the words behind the
  * name of a program on to that program. Without such a name it ends with exit code 2.
  */
 public final class HvdCommand {
@@ -44,6 +45,7 @@ public final class HvdCommand {
         DOCTOR(
                 "Look for whatever keeps a job from starting or from running well. This is hvd-doctor.",
                 HvdDoctor::main),
+        TOP("Show what the ranks of this host are doing, once a second. This is hvd-top.", HvdTop::main),
         SETUP("Make mpi.jar for the Open MPI of this machine.", Setup::main);
 
         private final String meaning;

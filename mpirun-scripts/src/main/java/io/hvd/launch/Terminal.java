@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.regex.Pattern;
 
 /** Whether this process is the one that its terminal's Ctrl-C goes to, and whether it writes to a terminal. */
-final class Terminal {
+public final class Terminal {
 
     private static final Pattern DEVICE = Pattern.compile("/dev/(pts/\\d+|tty\\w*|console)");
 
@@ -20,7 +20,8 @@ final class Terminal {
         }
     }
 
-    static boolean isOutput() {
+    /** Whether standard output is a terminal. */
+    public static boolean isOutput() {
         try {
             return isDevice(Files.readSymbolicLink(Path.of("/proc/self/fd/1")).toString());
         } catch (IOException e) {

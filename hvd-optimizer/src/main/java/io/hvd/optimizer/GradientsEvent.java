@@ -1,0 +1,64 @@
+package io.hvd.optimizer;
+
+import jdk.jfr.Category;
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Event;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.Percentage;
+import jdk.jfr.StackTrace;
+import jdk.jfr.Timespan;
+
+/** The {@link StepStats} of an optimizer's step in a recording of JDK Flight Recorder; it lasts as long as the exposed wait. */
+@Name("hvd.Gradients")
+@Label("Gradients")
+@Category("hvd")
+@Description("The wait of an optimizer's step for the averaged gradients that backward has not hidden")
+@StackTrace(false)
+final class GradientsEvent extends Event {
+    @Label("Rank")
+    int rank;
+
+    @Label("Bytes")
+    @Description("Gradients that were reduced")
+    @DataAmount
+    long bytes;
+
+    @Label("Sent")
+    @Description("What this rank gave to collectives for them")
+    @DataAmount
+    long bytesSent;
+
+    @Label("Exposed")
+    @Description("The wait that backward did not hide")
+    @Timespan
+    long exposed;
+
+    @Label("Overlap")
+    @Description("The share of the bytes that were averaged before the wait began")
+    @Percentage
+    double overlap;
+
+    /** An event that begins now; null, which costs nothing, unless a recording wants events of this kind. */
+    GradientsEvent begun() {
+        if (!isEnabled()) {
+            return null;
+        }
+        GradientsEvent event = new GradientsEvent();
+        event.begin();
+        return event;
+    }
+
+    /** The gradients are there. */
+    static void ended(GradientsEvent event, int rank, StepStats stats) {
+        if (event != null) {
+            event.rank = rank;
+            event.bytes = stats.bytes();
+            event.bytesSent = stats.bytesSent();
+            event.exposed = stats.exposedNanos();
+            event.overlap = stats.overlap();
+            event.commit();
+        }
+    }
+}

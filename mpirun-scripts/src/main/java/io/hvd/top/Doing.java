@@ -1,0 +1,111 @@
+package io.hvd.top;
+
+import io.hvd.top.OpenPages.Sighting;
+import io.hvd.top.RankPage.Call;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What a rank is doing.
+ *
+ * @param state a word for programs
+ * @param text the same for people
+ * @param waitingFor the ranks of this host that have not made the call in which it waits
+ * @param sinceMillis how long the oldest call has not ended, or how long the rank has been silent; 0 if it computes
+ */
+record Doing(State state, String text, List<Integer> waitingFor, long sinceMillis) {
+    /** A shorter wait is a part of most steps, and pages are up to a second old. */
+    private static final long WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1_500);
+    /** A rank writes its page every second. */
+    private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private static final double MILLIS = 1e3;
+
+    /** The kinds of doing. */
+    enum State {
+        COMPUTING,
+        PHASE,
+        COLLECTIVE,
+        WAITING,
+        SILENT,
+        STOPPED
+    }
+
+    /** @param job all ranks of the same job that this host has */
+    static Doing of(Sighting rank, List<Sighting> job, long nowNanos) {
+        RankPage page = rank.page();
+        long silent = nowNanos - page.nanos();
+        if (rank.process().isStopped()) {
+            return new Doing(State.STOPPED, "stopped (process state T)", List.of(), millis(silent));
+        }
+        if (silent > SILENT_NANOS) {
+            String text = "has said nothing for " + seconds(silent) + ", last " + before(page);
+            return new Doing(State.SILENT, text, List.of(), millis(silent));
+        }
+        if (page.pending().isEmpty()) {
+            return page.phase().isEmpty()
+                    ? new Doing(State.COMPUTING, "computing", List.of(), 0)
+                    : new Doing(State.PHASE, "phase " + page.phase(), List.of(), 0);
+        }
+        return in(page.pending().get(0), rank, job, nowNanos);
+    }
+
+    private static String before(RankPage page) {
+        return page.pending().isEmpty()
+                ? "computing"
+                : "in " + page.pending().get(0).words();
+    }
+
+    private static Doing in(Call call, Sighting rank, List<Sighting> job, long nowNanos) {
+        RankPage page = rank.page();
+        long since = nowNanos - page.submittedNanos(call);
+        String more = page.pendingCalls() > 1 ? " and " + (page.pendingCalls() - 1) + " more" : "";
+        String where = call.words() + more;
+        if (since < WAIT_NANOS || call.begun() == 1) {
+            return new Doing(State.COLLECTIVE, "in " + where + " since " + seconds(since), List.of(), millis(since));
+        }
+        List<Integer> missing = page.members(call).stream()
+                .filter(member -> job.stream().anyMatch(other -> lacks(other, member, call, page)))
+                .toList();
+        if (!missing.isEmpty()) {
+            String text = "waits for " + ranks(missing) + " in " + where + " since " + seconds(since);
+            return new Doing(State.WAITING, text, missing, millis(since));
+        }
+        boolean allSeen =
+                page.members(call).stream().allMatch(member -> seen(member, job).isPresent());
+        String text = (allSeen ? "in " : "waits, perhaps for ranks that this host does not have, in ") + where
+                + " since " + seconds(since);
+        return new Doing(allSeen ? State.COLLECTIVE : State.WAITING, text, List.of(), millis(since));
+    }
+
+    private static Optional<Sighting> seen(int rank, List<Sighting> job) {
+        return job.stream().filter(one -> one.page().rank() == rank).findFirst();
+    }
+
+    /** Whether this is the rank, and it has not made the call that another one waits in. */
+    private static boolean lacks(Sighting one, int rank, Call call, RankPage waiting) {
+        RankPage page = one.page();
+        boolean mayHaveMore = page.pendingCalls() > page.pending().size();
+        if (page.rank() != rank || mayHaveMore || page.pending().stream().anyMatch(call::isSameAs)) {
+            return false;
+        }
+        long called = waiting.submittedNanos(call);
+        boolean isOver = call.isSameAs(page.last()) && page.endedNanos(page.last()) > called;
+        boolean hasLookedSince = page.nanos() > called || one.process().isStopped();
+        return hasLookedSince && !isOver;
+    }
+
+    private static String ranks(List<Integer> ranks) {
+        return ranks.size() == 1 ? "rank " + ranks.get(0) : "ranks " + ranks;
+    }
+
+    static long millis(long nanos) {
+        return TimeUnit.NANOSECONDS.toMillis(nanos);
+    }
+
+    private static String seconds(long nanos) {
+        return String.format(Locale.ROOT, "%.1f s", millis(nanos) / MILLIS);
+    }
+}
