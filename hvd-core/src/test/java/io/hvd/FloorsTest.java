@@ -163,7 +163,18 @@ class FloorsTest {
                     "org.bytedeco.pytorch.*",
                     "org.bytedeco.openblas.*",
                     "org.bytedeco.javacpp.*"),
-            floor("io.hvd.optimizer.djl", "io.hvd.optimizer", FACADE, SPI, TENSOR, ERROR, CONFIG, LOG, "ai.djl.*"),
+            floor(
+                    "io.hvd.optimizer.djl",
+                    "io.hvd.optimizer",
+                    // samplers, as DJL's
+                    "io.hvd.data",
+                    FACADE,
+                    SPI,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    LOG,
+                    "ai.djl.*"),
             floor(
                     "io.hvd.train",
                     "io.hvd.optimizer",

@@ -6,6 +6,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.config.Processors;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.LoadedTorch;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -51,6 +52,7 @@ public final class TorchRuntime {
             return;
         }
         System.getProperties().putIfAbsent(LOGGER, "slf4j");
+        LoadedTorch.now().requireNoDjl("what JavaCPP unpacks for org.bytedeco:pytorch");
         try {
             Path cache = Loader.getCacheDir().toPath();
             prepare(cache);
