@@ -15,17 +15,24 @@ final class ParameterSlot {
     private final String name;
     private final Parameter parameter;
     private final NDArray value;
-    private final Tensor valueAlias;
+    private Tensor valueAlias;
+    private ByteBuffer valueBytes;
     /** DJL's own gradient, or memory of ours as long as it. Null until {@link #bindGradient}. */
     private NDArray gradient;
 
     private Tensor gradientAlias;
+    private ByteBuffer gradientBytes;
 
     ParameterSlot(String name, Parameter parameter) {
         this.name = name;
         this.parameter = parameter;
         this.value = parameter.getArray();
-        this.valueAlias = DjlTensors.alias(name, value);
+        bindValue();
+    }
+
+    private void bindValue() {
+        valueAlias = DjlTensors.alias(name, value);
+        valueBytes = DjlTensors.bytes(name, value);
     }
 
     String name() {
@@ -51,28 +58,31 @@ final class ParameterSlot {
 
     /** After the first backward. Without a gradient the engine gives zeros, which lie elsewhere each time. */
     void bindGradient() {
+        bindValue(); // which a program may have set since
         gradient = value.getGradient();
         gradientAlias = DjlTensors.alias(name, gradient);
+        gradientBytes = DjlTensors.bytes(name, gradient);
     }
 
     io.hvd.optimizer.Parameter asParameter() {
         return new io.hvd.optimizer.Parameter(name, valueAlias, gradientAlias);
     }
 
-    /** @throws HvdException if the parameter has got another array, as by a {@code model.load} after the training has begun */
+    /** @throws HvdException if the parameter has got another array or other memory after the first step */
     void requireInPlace() {
-        if (parameter.getArray() != value) {
+        if (parameter.getArray() != value || !isSameMemory(valueBytes, DjlTensors.bytes(name, value))) {
             throw new HvdException(
                     ErrorId.OPTIMIZER_MISUSE,
-                    "parameter \"" + name + "\" has got another array since the training has begun, as model.load(...)"
-                            + " does; load the model before its trainer is made");
+                    "parameter \"" + name + "\" lies elsewhere than in the first step, as after model.load(...) or"
+                            + " NDArray.set(...): load the model before its trainer is made, and change values with"
+                            + " NDArray.copyTo(...)");
         }
     }
 
     /** Brings what backward has computed to where it is averaged. @return whether it had to be copied */
     boolean gather() {
         try (NDArray now = value.getGradient()) {
-            if (isSameMemory(now)) {
+            if (isSameMemory(gradientBytes, DjlTensors.bytes(name, now))) {
                 return false;
             }
             now.copyTo(gradient);
@@ -81,12 +91,10 @@ final class ParameterSlot {
     }
 
     /** An array tells no address, but a byte that is changed here changes there too. */
-    private boolean isSameMemory(NDArray other) {
-        if (gradient.size() == 0) {
+    private static boolean isSameMemory(ByteBuffer here, ByteBuffer there) {
+        if (here.limit() == 0) {
             return true;
         }
-        ByteBuffer here = DjlTensors.bytes(name, gradient);
-        ByteBuffer there = DjlTensors.bytes(name, other);
         byte before = here.get(0);
         byte elsewhere = there.get(0);
         here.put(0, (byte) ~before);

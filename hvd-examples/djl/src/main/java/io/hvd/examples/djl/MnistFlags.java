@@ -37,7 +37,7 @@ record MnistFlags(
         Options options = new Options()
                 .addOption(Flags.valued("epochs", "number of epochs (3)"))
                 .addOption(Flags.valued("batch-size", "images in a step of all ranks together (128)"))
-                .addOption(Flags.valued("lr", "learning rate (0.05)"))
+                .addOption(Flags.valued("lr", "learning rate (0.01)"))
                 .addOption(Flags.valued("train-images", "at most so many images to train on"))
                 .addOption(Flags.valued("test-images", "at most so many images to test on"))
                 .addOption(Flags.valued("seed", "of the weights, the images and their order (42)"))
@@ -57,12 +57,12 @@ record MnistFlags(
         return new MnistFlags(
                 Flags.count(line, "epochs", 3, 1),
                 Flags.count(line, "batch-size", 128, 1),
-                (float) Flags.decimal(line, "lr", 0.05, rate -> rate > 0, "above 0"),
+                (float) Flags.decimal(line, "lr", 0.01, rate -> rate > 0, "above 0"),
                 Flags.count(line, "train-images", MOST, 1),
                 Flags.count(line, "test-images", MOST, 1),
                 seed,
                 line.hasOption("alone"),
-                Flags.count(line, "threads", 0, 1),
+                line.hasOption("threads") ? Flags.count(line, "threads", 1, 1) : 0,
                 Flags.path(line, "checkpoint"),
                 MnistData.images(line, seed));
     }
