@@ -52,7 +52,6 @@ public final class TorchRuntime {
             return;
         }
         System.getProperties().putIfAbsent(LOGGER, "slf4j");
-        LoadedTorch.now().requireNoDjl("what JavaCPP unpacks for org.bytedeco:pytorch");
         try {
             Path cache = Loader.getCacheDir().toPath();
             prepare(cache);
@@ -66,15 +65,20 @@ public final class TorchRuntime {
      * Loads LibTorch, which otherwise happens when one of its classes is first used. A program that calls this after {@code
      * Hvd.init()} gets all reasons at once if it cannot be loaded, instead of an UnsatisfiedLinkError with the first of them.
      *
-     * @throws HvdException if LibTorch cannot be loaded; it names the libraries that are missing
+     * @throws HvdException if LibTorch cannot be loaded; it names the libraries that are missing, or DJL's LibTorch, which is loaded already
      */
     public static void load() {
         prepare();
+        requireAlone();
         try {
             Loader.load(torch.class);
         } catch (LinkageError e) {
             throw new HvdException(ErrorId.INIT_FAILED, "LibTorch could not be loaded: " + whyNotLoaded(e), e);
         }
+    }
+
+    private static void requireAlone() {
+        LoadedTorch.now().requireNoDjl("what JavaCPP unpacks for org.bytedeco:pytorch");
     }
 
     private static String whyNotLoaded(LinkageError error) {
@@ -128,6 +132,7 @@ public final class TorchRuntime {
      * Rank 0 says so.
      */
     static void shareCores() {
+        requireAlone();
         if (System.getenv("OMP_NUM_THREADS") != null) {
             return;
         }

@@ -39,7 +39,7 @@ class DjlMnistIT {
         return job.output();
     }
 
-    /** Of each epoch in training and in the test. */
+    /** Two of each epoch: in training and in the test. */
     private static List<Double> losses(String output) {
         List<Double> losses = new ArrayList<>();
         Matcher line = LOSS.matcher(output);
@@ -77,5 +77,24 @@ class DjlMnistIT {
 
         assertSame(losses(horovodrun(1, "--epochs", "2")), djl);
         assertSame(losses(horovodrun(4, "--epochs", "2")), djl);
+    }
+
+    /** Each loads first, and so is found where the other one would be loaded. */
+    @Test
+    void theLibTorchThatComesSecondIsRefusedBeforeItIsLoaded() {
+        assertThat(loading("djl").lines("REFUSED")).singleElement().asString().contains("libdjl_torch.so", "HVD-102");
+        assertThat(loading("javacpp").lines("REFUSED"))
+                .singleElement()
+                .asString()
+                .contains("libjnitorch.so", "HVD-102");
+    }
+
+    private static Job loading(String first) {
+        List<String> program = new ArrayList<>(Job.program(TwoLibTorches.class, first));
+        int classPath = program.indexOf("-cp") + 1;
+        program.set(
+                classPath,
+                program.get(classPath) + ":" + Path.of("..", "target", "lib").toAbsolutePath() + "/*");
+        return Job.run(program, Map.of());
     }
 }
