@@ -33,7 +33,11 @@ public final class RankSampler implements Sampler {
         return training(hvd, batchSize, 0);
     }
 
-    /** @param seed the same on all ranks */
+    /**
+     * Does the same with orders of another seed.
+     *
+     * @param seed the same on all ranks
+     */
     public static RankSampler training(HvdContext hvd, int batchSize, long seed) {
         return new RankSampler(hvd, batchSize, true, seed);
     }
