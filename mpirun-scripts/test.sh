@@ -28,6 +28,7 @@ DeadPeerIT           other ranks that are killed while others wait for them
 DifferentiableIT     gradients through collectives with 2 ranks, beside 4
 DigitsTrainingIT     the example on one rank, and with gradients in bfloat16
 DivergenceIT         mnist with a loss that is no number
+DjlMnistIT           djl-mnist with 1 and 4 ranks
 DoctorHostsIT        hvd-doctor between hosts (root)
 EquivalenceIT        training on 2 ranks beside that on 4
 EvaluationIT         an evaluation whose figures every rank compares

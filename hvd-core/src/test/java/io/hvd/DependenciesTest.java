@@ -31,6 +31,19 @@ class DependenciesTest {
                 .containsExactly("slf4j-api");
     }
 
+    @Test
+    void whoeverTakesHvdOptimizerGetsNeitherLibTorchNorDjl() throws Exception {
+        List<Dependency> managed = dependencies("../pom.xml");
+        List<Dependency> own = dependencies("../hvd-optimizer/pom.xml");
+
+        assertThat(own).extracting(Dependency::artifact).contains("pytorch", "api");
+        assertThat(own.stream()
+                        .map(dependency -> asManaged(dependency, managed))
+                        .filter(Dependency::comesAlong)
+                        .map(Dependency::artifact))
+                .containsExactly("hvd-core", "gson");
+    }
+
     /** A scope that a module does not name is the parent's, and so is whether it is optional. */
     private static Dependency asManaged(Dependency own, List<Dependency> managed) {
         return managed.stream()

@@ -170,7 +170,18 @@ class FloorsTest {
                     "org.bytedeco.pytorch.*",
                     "org.bytedeco.openblas.*",
                     "org.bytedeco.javacpp.*"),
-            floor("io.hvd.optimizer.djl", "io.hvd.optimizer", FACADE, SPI, TENSOR, ERROR, CONFIG, LOG, "ai.djl.*"),
+            floor(
+                    "io.hvd.optimizer.djl",
+                    "io.hvd.optimizer",
+                    // samplers, as DJL's
+                    "io.hvd.data",
+                    FACADE,
+                    SPI,
+                    TENSOR,
+                    ERROR,
+                    CONFIG,
+                    LOG,
+                    "ai.djl.*"),
             floor(
                     // a series of checkpoints, from which a training goes on
                     "io.hvd.train.checkpoint",

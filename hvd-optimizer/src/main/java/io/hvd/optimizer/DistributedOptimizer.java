@@ -144,8 +144,8 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         long backwardEnded = System.nanoTime();
         exchange.submitRest(source);
         lastStep = exchange.awaitAll(backwardEnded);
-        look(look);
         GradientsEvent.ended(wait, set.rank(), lastStep);
+        look(look);
         if (source != null) {
             source.adopt();
         }

@@ -15,6 +15,8 @@ import org.junit.jupiter.api.Test;
 class StaticStateTest {
     /** What belongs to the process because LibTorch, which there is once in it, calls hooks without a context. */
     private static final Map<String, String> STATE = Map.of(
+            "io.hvd.optimizer.djl.CollectorTurn.TURN",
+                    "DJL's engine, which there is once, has one gradient collector at a time",
             "io.hvd.optimizer.torch.GradientHook.LIVING", "native code holds the hooks of parameters weakly",
             "io.hvd.optimizer.torch.GraphHook.LIVING", "native code holds the hooks of graphs weakly",
             "io.hvd.optimizer.torch.GraphHook.DELIVERED", "LibTorch refers to a hook's result after the hook has ended",

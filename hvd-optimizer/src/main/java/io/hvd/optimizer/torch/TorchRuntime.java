@@ -6,6 +6,7 @@ import io.hvd.config.HvdConfig;
 import io.hvd.config.Processors;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
+import io.hvd.optimizer.LoadedTorch;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -64,15 +65,20 @@ public final class TorchRuntime {
      * Loads LibTorch, which otherwise happens when one of its classes is first used. A program that calls this after {@code
      * Hvd.init()} gets all reasons at once if it cannot be loaded, instead of an UnsatisfiedLinkError with the first of them.
      *
-     * @throws HvdException if LibTorch cannot be loaded; it names the libraries that are missing
+     * @throws HvdException if LibTorch cannot be loaded; it names the libraries that are missing, or DJL's LibTorch, which is loaded already
      */
     public static void load() {
         prepare();
+        requireAlone();
         try {
             Loader.load(torch.class);
         } catch (LinkageError e) {
             throw new HvdException(ErrorId.INIT_FAILED, "LibTorch could not be loaded: " + whyNotLoaded(e), e);
         }
+    }
+
+    private static void requireAlone() {
+        LoadedTorch.now().requireNoDjl("what JavaCPP unpacks for org.bytedeco:pytorch");
     }
 
     private static String whyNotLoaded(LinkageError error) {
@@ -126,6 +132,7 @@ public final class TorchRuntime {
      * Rank 0 says so.
      */
     static void shareCores() {
+        requireAlone();
         if (System.getenv("OMP_NUM_THREADS") != null) {
             return;
         }
