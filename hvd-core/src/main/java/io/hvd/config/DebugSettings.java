@@ -39,6 +39,13 @@ record DebugSettings(
 
     DebugSettings withoutUncaughtHandler() {
         return new DebugSettings(
-                flightRecorderCalls, divergenceSteps, refuseNonFinite, false, showRanks, reportFolder, ncclRas, statusPage);
+                flightRecorderCalls,
+                divergenceSteps,
+                refuseNonFinite,
+                false,
+                showRanks,
+                reportFolder,
+                ncclRas,
+                statusPage);
     }
 }

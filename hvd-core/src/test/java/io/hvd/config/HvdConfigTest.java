@@ -115,7 +115,8 @@ class HvdConfigTest {
         assertThat(config.stall()).isEqualTo(new StallSettings(false, 5, 9));
         assertThat(config.stallWarning()).isZero();
         assertThat(config.stallShutdown()).isZero();
-        assertThat(config.debug()).isEqualTo(new DebugSettings(3, 4, true, false, true, Path.of("/reports"), false, false));
+        assertThat(config.debug())
+                .isEqualTo(new DebugSettings(3, 4, true, false, true, Path.of("/reports"), false, false));
         assertThat(config.log()).isEqualTo(new LogSettings(java.util.Optional.of(LogSettings.Level.DEBUG), true));
         assertThat(config.timeline()).isEqualTo(new TimelineSettings(Optional.empty(), false, true));
         assertThat(config.autotune())

@@ -222,7 +222,6 @@ final class ImageTraining {
         }
     }
 
-
     private double progress(int epoch, double ofPass) {
         return series == null ? epoch + ofPass : series.progress(epoch, ofPass);
     }
