@@ -1,0 +1,218 @@
+package io.hvd.top;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.hvd.top.OpenPages.Sighting;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.zip.CRC32;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Pages as ranks write them, in a folder that looks as /proc does; {@link HvdTopIT} has those of a real job. */
+final class HvdTopTest {
+    private static final long SECOND = 1_000_000_000L;
+    private static final long NOW = 1_000 * SECOND;
+
+    @TempDir
+    private Path folder;
+
+    private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+
+    private static String call(String name, long submittedAgo, long endedAgo) {
+        return "{'kind':'allreduce','name':'%s','set':0,'members':'','begun':0,'submittedAgo':%d,'endedAgo':%d}"
+                .formatted(name, submittedAgo, endedAgo);
+    }
+
+    private static String json(int rank, long nanos, String pending, String last) {
+        return ("{'job':'h:7','program':'Train','rank':%d,'size':3,'host':'h','nanos':%d,'steps':40,'calls':80,"
+                        + "'stepsPerSecond':2.500,'callsPerSecond':5.000,'heapUsed':1048576,'heapMost':4194304,"
+                        + "'phase':'','pendingCalls':%d,'pending':[%s]%s}")
+                .formatted(rank, nanos, pending.isEmpty() ? 0 : 1, pending, last.isEmpty() ? "" : ",'last':" + last)
+                .replace('\'', '"');
+    }
+
+    private static byte[] page(String json) {
+        CRC32 sum = new CRC32();
+        sum.update(json.getBytes(StandardCharsets.UTF_8));
+        return String.format(Locale.ROOT, "hvd-status 1 %08x %d%n%s", sum.getValue(), json.length(), json)
+                .getBytes(StandardCharsets.UTF_8);
+    }
+
+    private static Sighting rank(int rank, char state, long pageAgoMillis, String pending, String last) {
+        String json = json(rank, NOW - pageAgoMillis * 1_000_000, pending, last);
+        return new Sighting(
+                RankPage.parse(page(json)).orElseThrow(), new ProcessFacts(100 + rank, state, 0, 2 << 20, NOW));
+    }
+
+    private static List<Doing> doings(Sighting... ranks) {
+        return Snapshot.of(List.of(ranks), List.of(), NOW).jobs().get(0).ranks().stream()
+                .map(Snapshot.Row::doing)
+                .toList();
+    }
+
+    @Test
+    void ranksThatWaitNameTheOneThatComputes() {
+        List<Snapshot.Row> rows = Snapshot.of(
+                        List.of(
+                                rank(0, 'S', 200, call("w", 4_000, -1), ""),
+                                rank(1, 'S', 900, call("w", 3_000, -1), ""),
+                                rank(2, 'R', 500, "", call("v", 9_000, 8_000))),
+                        List.of(),
+                        NOW)
+                .jobs()
+                .get(0)
+                .ranks();
+
+        assertThat(rows.get(0).doing().state()).isEqualTo(Doing.State.WAITING);
+        assertThat(rows.get(0).doing().text()).isEqualTo("waits for rank 2 in allreduce w since 4.2 s");
+        assertThat(rows.get(1).doing().waitingFor()).containsExactly(2);
+        assertThat(rows.get(2).doing().text()).isEqualTo("computing");
+        assertThat(rows.get(2).waitedForBy()).containsExactly(0, 1);
+    }
+
+    /** Its page is older than the calls of the others, and says that it was about to wait too. */
+    @Test
+    void aStoppedRankIsSaidToBeStoppedAndTheOthersWaitForIt() {
+        List<Doing> doings = doings(
+                rank(0, 'S', 100, call("w", 8_000, -1), ""),
+                rank(1, 'S', 100, call("w", 8_000, -1), ""),
+                rank(2, 'T', 9_000, call("v", 1, -1), ""));
+
+        assertThat(doings.get(0).waitingFor()).containsExactly(2);
+        assertThat(doings.get(2).state()).isEqualTo(Doing.State.STOPPED);
+        assertThat(doings.get(2).text()).contains("stopped");
+    }
+
+    @Test
+    void aRankWithoutAPageIsNotTakenForOneThatComputes() {
+        List<Doing> doings =
+                doings(rank(0, 'S', 100, call("w", 8_000, -1), ""), rank(1, 'S', 100, call("w", 8_000, -1), ""));
+
+        assertThat(doings).allSatisfy(doing -> {
+            assertThat(doing.state()).isEqualTo(Doing.State.WAITING);
+            assertThat(doing.waitingFor()).isEmpty();
+            assertThat(doing.text()).contains("ranks that this host does not have");
+        });
+    }
+
+    /** The pages of two ranks are up to a second apart. */
+    @Test
+    void aRankThatHasFinishedTheCallMeanwhileIsNotWaitedFor() {
+        List<Doing> doings = doings(
+                rank(0, 'S', 1_000, call("w", 2_000, -1), ""),
+                rank(1, 'S', 1_000, call("w", 2_000, -1), ""),
+                rank(2, 'S', 0, "", call("w", 500, 400)));
+
+        assertThat(doings.get(0).waitingFor()).isEmpty();
+    }
+
+    @Test
+    void aRankThatNoLongerWritesIsSilentAndHasNoRate() {
+        Snapshot snapshot = Snapshot.of(List.of(rank(0, 'D', 7_000, "", "")), List.of(), NOW);
+
+        assertThat(snapshot.jobs().get(0).ranks().get(0).doing().state()).isEqualTo(Doing.State.SILENT);
+        assertThat(String.join("\n", Screen.lines(snapshot)))
+                .contains("has said nothing for 7.0 s, last computing")
+                .doesNotContain("2.5");
+    }
+
+    @Test
+    void theScreenHasRatesMemoryAndTheLastCollective() {
+        Snapshot snapshot = Snapshot.of(List.of(rank(1, 'R', 10, "", call("v", 20, 15))), List.of(), NOW);
+
+        assertThat(Screen.lines(snapshot))
+                .contains("job h:7  Train  3 ranks, 1 of them on this host; the others are not shown")
+                .contains("   1      101      2.5      5.0      0      2 MiB     1 of     4 MiB"
+                        + "  computing; last allreduce v");
+    }
+
+    @Test
+    void timeOnTheCpuIsCountedFromTheEarlierLook() {
+        ProcessFacts before = new ProcessFacts(1, 'R', 100, 0, NOW - SECOND);
+
+        assertThat(new ProcessFacts(1, 'R', 150, 0, NOW).cpuPercent(Optional.of(before)))
+                .isEqualTo(50);
+    }
+
+    @Test
+    void pagesAreFoundAmongTheOpenFilesAndNoOtherFileIsTakenForOne() throws Exception {
+        byte[] good = page(json(0, System.nanoTime(), "", ""));
+        process(41, "hvd-status-1.shm (deleted)", good);
+        process(42, "hvd-status-2.shm", good); // somebody else's file, with a name
+        process(43, "hvd-status-3.shm (deleted)", "hvd-status 1 00000000 2\n{}".getBytes(StandardCharsets.UTF_8));
+        process(44, "hvd-status-4.shm (deleted)", Arrays.copyOf(good, good.length - 1));
+        process(45, "hvd-status-5.shm (deleted)", page("{\"rank\":\"x\"}"));
+        process(46, "hvd-status-6.shm (deleted)", "hvd-status 1 00000000 9999999\n".getBytes(StandardCharsets.UTF_8));
+
+        assertThat(new OpenPages(folder).ranks())
+                .extracting(one -> one.process().pid())
+                .containsExactly(41L);
+    }
+
+    @Test
+    void aProcessThatHasEndedBetweenTheLooksIsLeftOut() throws Exception {
+        process(41, "hvd-status-1.shm (deleted)", page(json(0, 1, "", "")));
+        Files.delete(folder.resolve("41/stat"));
+
+        assertThat(new OpenPages(folder).ranks()).isEmpty();
+    }
+
+    @Test
+    void whatATerminalWouldObeyIsNotPrinted() {
+        String json = json(0, 1, call("a\\u001b[2Jb", 5_000, -1), "").replace("\"Train\"", "\"T\\u0007\"");
+
+        RankPage page = RankPage.parse(page(json)).orElseThrow();
+
+        assertThat(page.program()).isEqualTo("T?");
+        assertThat(page.pending().get(0).name()).isEqualTo("a?[2Jb");
+    }
+
+    @Test
+    void withoutRanksItSaysSo() throws Exception {
+        assertThat(run()).isZero();
+        assertThat(out.toString(StandardCharsets.UTF_8)).startsWith("no process of this user on this host is a rank");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--onze", "more"})
+    void aFlagThatDoesNotExistIsAnError(String word) throws Exception {
+        assertThat(run(word)).isEqualTo(2);
+        assertThat(out.toString(StandardCharsets.UTF_8)).contains("hvd-top: ", word);
+    }
+
+    @Test
+    void theHelpIsNoError() throws Exception {
+        assertThat(run("--help")).isZero();
+        assertThat(out.toString(StandardCharsets.UTF_8)).contains("--once", "--json");
+    }
+
+    private int run(String... args) throws InterruptedException {
+        PrintStream both = new PrintStream(out, true, StandardCharsets.UTF_8);
+        return new HvdTop(new OpenPages(folder), false, both, both).run(args);
+    }
+
+    private void process(long pid, String file, byte[] content) throws IOException {
+        Path process = Files.createDirectories(folder.resolve(String.valueOf(pid)));
+        Path open = Files.createDirectories(process.resolve("fd"));
+        Files.write(process.resolve(file), content);
+        Files.createSymbolicLink(open.resolve("5"), process.resolve(file));
+        List<String> fields = new ArrayList<>(List.of("S"));
+        for (int i = 1; i < 20; i++) {
+            fields.add("7");
+        }
+        Files.writeString(process.resolve("stat"), pid + " (a (strange) name) " + String.join(" ", fields));
+        Files.writeString(process.resolve("statm"), "900 300 20 1 0 5 0");
+    }
+}
