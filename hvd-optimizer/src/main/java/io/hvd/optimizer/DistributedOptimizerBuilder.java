@@ -520,7 +520,8 @@ public final class DistributedOptimizerBuilder {
         if (!refusesNonFinite(ranks)) {
             return null;
         }
-        boolean differ = op == ReduceOp.ADASUM || reducer != null || !local.names().isEmpty();
+        boolean differ =
+                op == ReduceOp.ADASUM || reducer != null || !local.names().isEmpty();
         boolean onHost = sparse().isEmpty()
                 && parameters.stream().allMatch(each -> each.gradient().device().isCpu());
         GradientArithmetic looking = onHost ? new HostGradients(parameters) : arithmetic;
