@@ -24,7 +24,7 @@ public final class Memory implements Callback {
         this.out = out;
     }
 
-    /** Of this process in MiB, rounded down; 0 where Linux does not say. */
+    /** The peak of this process in MiB, rounded down; 0 where Linux does not say. */
     public static long peakMebibytes() {
         Path status = Path.of("/proc/self/status");
         if (!Files.isReadable(status)) {
