@@ -3,6 +3,7 @@ package io.hvd.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.hvd.data.mapped.MappedDataset;
 import io.hvd.examples.data.CifarFiles;
 import io.hvd.tensor.Tensor;
 import io.hvd.testing.Job;
@@ -42,7 +43,16 @@ class CifarIT {
         training = TrainJar.horovodrunInOwnFolders(
                 2,
                 folder.resolve("trained"),
-                flags("--epochs", "" + EPOCHS, "--checkpoint", FILE, "--epoch-csv", "epochs.csv", "--local_rank=1"));
+                flags(
+                        "--epochs",
+                        "" + EPOCHS,
+                        "--checkpoint",
+                        FILE,
+                        "--epoch-csv",
+                        "epochs.csv",
+                        "--local_rank=1",
+                        "--mapped",
+                        folder.resolve("train.hvd").toString()));
     }
 
     @Test
@@ -64,8 +74,20 @@ class CifarIT {
                 .first()
                 .asString()
                 .matches("final top-1 \\d+\\.\\d{3} %, top-5 100\\.000 %");
+        assertThat(training.lines("data wait "))
+                .hasSize(1)
+                .first()
+                .asString()
+                .matches("data wait \\d+\\.\\d % of the training time on rank 0");
         assertThat(training.lines("rank 0: --local_rank says 1, but this is local rank 0"))
                 .hasSize(1);
+    }
+
+    @Test
+    void theDecodedImagesLieInOneFileOfTheHost() {
+        MappedDataset images = MappedDataset.open(folder.resolve("train.hvd"));
+        assertThat(images.size()).isEqualTo(TRAIN);
+        assertThat(images.get(TRAIN - 1).remaining()).isEqualTo(4 * (3 * 32 * 32 + 1));
     }
 
     @Test

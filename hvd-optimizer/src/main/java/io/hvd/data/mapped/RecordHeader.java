@@ -5,7 +5,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.zip.CRC32C;
 
 /**
@@ -28,7 +27,9 @@ record RecordHeader(String version, int count, long bytes, int shortest, int lon
     static final int BYTES = 4096;
     static final int MOST_VERSION_BYTES = 4000;
 
-    private static final byte[] MAGIC = "hvdrecs1".getBytes(StandardCharsets.US_ASCII);
+    /** The letters "hvdrecs1", the last of which counts the formats. */
+    private static final long MAGIC = 0x3173636572647668L;
+
     private static final int VERSION_AT = 48;
     private static final int SUM_AT = BYTES - Integer.BYTES;
 
@@ -47,7 +48,7 @@ record RecordHeader(String version, int count, long bytes, int shortest, int lon
     ByteBuffer encode() {
         byte[] words = version.getBytes(StandardCharsets.UTF_8);
         ByteBuffer page = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
-        page.put(MAGIC).putLong(count).putLong(bytes).putLong(shortest).putLong(longest);
+        page.putLong(MAGIC).putLong(count).putLong(bytes).putLong(shortest).putLong(longest);
         page.putInt(sum).putInt(words.length).put(words);
         return page.putInt(SUM_AT, sumOf(page)).rewind();
     }
@@ -58,9 +59,7 @@ record RecordHeader(String version, int count, long bytes, int shortest, int lon
         while (page.hasRemaining() && channel.read(page, page.position()) >= 0) {
             // goes on until the page is full or the file ends
         }
-        byte[] magic = new byte[MAGIC.length];
-        page.get(0, magic);
-        if (page.hasRemaining() || !Arrays.equals(magic, MAGIC) || page.getInt(SUM_AT) != sumOf(page)) {
+        if (page.hasRemaining() || page.getLong(0) != MAGIC || page.getInt(SUM_AT) != sumOf(page)) {
             throw new IOException("its first " + BYTES + " bytes are not the header of a file of records");
         }
         RecordHeader header = decode(page);
