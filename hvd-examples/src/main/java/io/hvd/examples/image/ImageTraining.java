@@ -200,15 +200,16 @@ final class ImageTraining {
             return batch.size();
         }
         model.seedDropout(series.seedOfStep());
-        int counted = series.counted(batch.size(), epoch);
-        distributed.batchSize(counted);
-        return counted;
+        return series.counted(batch.size(), epoch);
     }
 
     private void pass(TorchBatch batch, int counted, boolean firstPass, boolean lastPass) {
         try (PointerScope scope = new PointerScope()) {
             if (firstPass) {
                 optimizer.zeroGradients();
+            }
+            if (series != null) {
+                distributed.batchSize(counted);
             }
             Tensor loss = counted == 0 ? null : loss(batch, counted);
             if (!options.noSync()) {
