@@ -211,6 +211,7 @@ class FloorsTest {
                     "io.hvd.optimizer.djl",
                     "io.hvd.data.*",
                     "io.hvd.train",
+                    "io.hvd.train.checkpoint",
                     FACADE,
                     TENSOR,
                     ERROR,

@@ -232,9 +232,7 @@ final class ImageTraining {
             return batch.size();
         }
         model.seedDropout(series.seedOfStep());
-        int counted = series.counted(batch.size(), epoch);
-        distributed.batchSize(counted);
-        return counted;
+        return series.counted(batch.size(), epoch);
     }
 
     /** @return the loss of this rank, if it is wanted and there is one; else NaN */
@@ -243,6 +241,9 @@ final class ImageTraining {
         try (PointerScope scope = new PointerScope()) {
             if (firstPass) {
                 optimizer.zeroGradients();
+            }
+            if (series != null) {
+                distributed.batchSize(counted);
             }
             Tensor loss = counted == 0 ? null : loss(batch, counted);
             if (!options.noSync()) {

@@ -85,7 +85,8 @@ public final class Checkpoints implements AutoCloseable {
 
     /**
      * Goes on from the newest checkpoint that is whole and of this training. A collective: the first rank looks for it and
-     * logs which newer ones it has refused and why; then all ranks have its model, optimizer and states.
+     * logs which newer ones it has refused and why; then all ranks have its model, optimizer and states. The first rank makes
+     * the memory for its copies here, before the training begins.
      *
      * @return what it says about itself; empty on all ranks if the folder has no checkpoint
      * @throws HvdException on all ranks, if there are checkpoints and none can be resumed; it names each with the reason
@@ -102,6 +103,9 @@ public final class Checkpoints implements AutoCloseable {
                             + ". Take the program and the flags that wrote them, or an empty folder");
         }
         found.manifest().ifPresent(this::takeOver);
+        if (isWriter()) {
+            snapshot.reserve(parts.tensors().get());
+        }
         return found.manifest();
     }
 

@@ -62,18 +62,21 @@ final class Snapshot {
 
     private final Map<String, Room> rooms = new HashMap<>();
 
+    /** Makes the memory for copies of such tensors; that takes longer than a copy. */
+    void reserve(Map<String, Tensor> tensors) {
+        rooms.keySet().retainAll(tensors.keySet());
+        tensors.forEach(this::room);
+    }
+
     /** Overwrites the copies of the call before. */
     SortedMap<String, Tensor> of(Map<String, Tensor> tensors) {
+        reserve(tensors);
         SortedMap<String, Tensor> copies = new TreeMap<>();
-        rooms.keySet().retainAll(tensors.keySet());
-        tensors.forEach((name, tensor) -> {
-            Room room = rooms.get(name);
-            if (room == null || !room.fits(tensor)) {
-                room = Room.of(tensor);
-                rooms.put(name, room);
-            }
-            copies.put(name, room.copy(tensor));
-        });
+        tensors.forEach((name, tensor) -> copies.put(name, room(name, tensor).copy(tensor)));
         return copies;
+    }
+
+    private Room room(String name, Tensor tensor) {
+        return rooms.compute(name, (key, room) -> room != null && room.fits(tensor) ? room : Room.of(tensor));
     }
 }

@@ -44,6 +44,7 @@ class LargeCheckpointsTest {
                     .model(() -> large, saved -> {})
                     .keep(1)
                     .build()) {
+                checkpoints.resumeLatest();
                 for (int step = 1; step <= 2; step++) {
                     saveAndGoOn(hvd, optimizer, checkpoints, step);
                 }
