@@ -132,12 +132,15 @@ class FloorsTest {
                     CONFIG,
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
+            // a page of runs, which it knows by their files alone
+            floor("io.hvd.report", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // the main class that names the programs
             floor(
                     "io.hvd.command",
                     "io.hvd.launch",
                     "io.hvd.launch.setup",
                     "io.hvd.doctor",
+                    "io.hvd.report",
                     CONFIG,
                     "org.apache.commons.cli.*"),
             floor("io.hvd.data", LOG),
@@ -175,6 +178,17 @@ class FloorsTest {
                     FILE,
                     LOG,
                     "com.google.gson.*"),
+            // curves and the card of a run
+            floor(
+                    "io.hvd.train.log",
+                    "io.hvd.train",
+                    "io.hvd.optimizer",
+                    FACADE,
+                    ERROR,
+                    CONFIG,
+                    FILE,
+                    LOG,
+                    "com.google.gson.*"),
             floor(
                     "io.hvd.examples.*",
                     "io.hvd.optimizer",
@@ -182,7 +196,7 @@ class FloorsTest {
                     "io.hvd.optimizer.torch",
                     "io.hvd.optimizer.djl",
                     "io.hvd.data.*",
-                    "io.hvd.train",
+                    "io.hvd.train.*",
                     FACADE,
                     TENSOR,
                     ERROR,
@@ -231,6 +245,7 @@ class FloorsTest {
     private static final List<String> NOT_IN_CORE = List.of(
             "io.hvd.launch.*",
             "io.hvd.doctor.*",
+            "io.hvd.report.*",
             "io.hvd.command.*",
             "io.hvd.optimizer.*",
             "io.hvd.data.*",

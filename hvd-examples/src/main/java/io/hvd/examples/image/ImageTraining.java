@@ -6,7 +6,7 @@ import io.hvd.HvdContext;
 import io.hvd.data.DistributedSampler;
 import io.hvd.examples.ExampleFailure;
 import io.hvd.examples.FiniteLoss;
-import io.hvd.examples.PeakMemory;
+
 import io.hvd.examples.Progress;
 import io.hvd.examples.data.ImageSample;
 import io.hvd.examples.data.ImageSets;
@@ -21,6 +21,7 @@ import io.hvd.optimizer.torch.TorchOptimizer;
 import io.hvd.tensor.Device;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.train.Schedule;
+import io.hvd.train.log.PeakMemory;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Locale;

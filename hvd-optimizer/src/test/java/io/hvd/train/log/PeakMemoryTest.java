@@ -1,4 +1,4 @@
-package io.hvd.examples;
+package io.hvd.train.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.hvd.examples;
+package io.hvd.train.log;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
