@@ -75,7 +75,7 @@ class ScalarWriterTest {
             writer.addScalar("loss", value, 1);
         }
         assertThat(lines("scalars.jsonl")).containsExactly("\"step\":1,\"tag\":\"loss\",\"value\":\"" + value + "\"}");
-        assertThat(events().get(2).value()).isEqualTo((float) value);
+        assertThat(events().get(2).value()).isEqualTo(Float.valueOf((float) value));
     }
 
     @Test
