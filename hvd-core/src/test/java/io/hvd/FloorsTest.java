@@ -132,15 +132,12 @@ class FloorsTest {
                     CONFIG,
                     "org.apache.commons.cli.*",
                     "com.google.gson.*"),
-            // a page of runs, which it knows by their files alone
-            floor("io.hvd.report", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // the main class that names the programs
             floor(
                     "io.hvd.command",
                     "io.hvd.launch",
                     "io.hvd.launch.setup",
                     "io.hvd.doctor",
-                    "io.hvd.report",
                     CONFIG,
                     "org.apache.commons.cli.*"),
             floor("io.hvd.data", LOG),
@@ -245,7 +242,6 @@ class FloorsTest {
     private static final List<String> NOT_IN_CORE = List.of(
             "io.hvd.launch.*",
             "io.hvd.doctor.*",
-            "io.hvd.report.*",
             "io.hvd.command.*",
             "io.hvd.optimizer.*",
             "io.hvd.data.*",

@@ -18,12 +18,14 @@ record RunCardFile(Path file) {
     private static final JsonSerializer<Double> NUMBER_OR_WORD = (value, type, context) ->
             Double.isFinite(value) ? new JsonPrimitive(value) : new JsonPrimitive(value.toString());
 
-    private static final Gson GSON = new GsonBuilder()
-            .disableHtmlEscaping()
-            .setPrettyPrinting()
-            .registerTypeAdapter(Double.class, NUMBER_OR_WORD)
-            .registerTypeAdapter(double.class, NUMBER_OR_WORD)
-            .create();
+    private static Gson gson() {
+        return new GsonBuilder()
+                .disableHtmlEscaping()
+                .setPrettyPrinting()
+                .registerTypeAdapter(Double.class, NUMBER_OR_WORD)
+                .registerTypeAdapter(double.class, NUMBER_OR_WORD)
+                .create();
+    }
 
     static RunCardFile in(Path folder) {
         return new RunCardFile(folder.resolve("run.json"));
@@ -34,13 +36,13 @@ record RunCardFile(Path file) {
     }
 
     void write(RunCard card) throws IOException {
-        WholeFile.write(file, (GSON.toJson(card) + "\n").getBytes(StandardCharsets.UTF_8));
+        WholeFile.write(file, (gson().toJson(card) + "\n").getBytes(StandardCharsets.UTF_8));
     }
 
     /** @throws FileSystemException that names the file, if this is no run card of this form */
     RunCard read() throws IOException {
         try {
-            RunCard card = GSON.fromJson(Files.readString(file), RunCard.class);
+            RunCard card = gson().fromJson(Files.readString(file), RunCard.class);
             if (card != null && card.format() == RunCard.FORMAT && card.starts() != null && card.epochs() != null) {
                 return card;
             }

@@ -11,8 +11,6 @@ import java.util.TreeMap;
 
 /** What stands in a run card before the first batch: where the run takes place, on what and with which settings. */
 record RunFacts(String command, Map<String, String> versions, List<RankPlace> places) {
-    private static final JsonCodec<RankPlace> PLACE = JsonCodec.of(RankPlace.class);
-
     /** Where a rank is. */
     record RankPlace(int rank, String host, long pid, String device) {}
 
@@ -23,7 +21,7 @@ record RunFacts(String command, Map<String, String> versions, List<RankPlace> pl
                 hvd.hosts().get(hvd.rank()),
                 ProcessHandle.current().pid(),
                 hvd.devices().toString().replaceAll("[\\[\\]]", ""));
-        List<RankPlace> places = hvd.allgatherObject("run.places", mine, PLACE);
+        List<RankPlace> places = hvd.allgatherObject("run.places", mine, JsonCodec.of(RankPlace.class));
         return new RunFacts(Secrets.hidden(System.getProperty("sun.java.command", "")), versions(hvd), places);
     }
 

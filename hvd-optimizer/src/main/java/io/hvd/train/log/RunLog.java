@@ -38,7 +38,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class RunLog implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RunLog.class);
-    private static final JsonCodec<RankFigures> FIGURES = JsonCodec.of(RankFigures.class);
     /** A rank that waits for data in a larger share of its steps deserves a warning. */
     private static final double MUCH_WAITING = 0.2;
 
@@ -150,7 +149,7 @@ public final class RunLog implements AutoCloseable {
     public void epochEnds(int epoch, long step, Map<String, Double> metrics) {
         scalars.writeMeans();
         RankFigures mine = RankFigures.of(hvd.rank(), clock.take(), PeakMemory.mebibytes());
-        List<RankFigures> all = hvd.allgatherObject("run.figures", mine, FIGURES);
+        List<RankFigures> all = hvd.allgatherObject("run.figures", mine, JsonCodec.of(RankFigures.class));
         metrics.forEach((name, value) -> scalars.addScalar(name, value, step));
         all.forEach(one -> write(one, step));
         scalars.addScalar("samples per second", Summary.of(all).samplesPerSecond(), step);

@@ -28,7 +28,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class ScalarWriter implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ScalarWriter.class);
-    private static final JsonCodec<Point[]> POINTS = JsonCodec.of(Point[].class);
 
     private final ProcessSet ranks;
     private final Path folder;
@@ -146,7 +145,7 @@ public final class ScalarWriter implements AutoCloseable {
         held.clear();
         SortedMap<Curve, Mean> means =
                 new TreeMap<>(Comparator.comparingLong(Curve::step).thenComparing(Curve::tag));
-        for (Point[] ofRank : ranks.allgatherObject("scalars.means", mine, POINTS)) {
+        for (Point[] ofRank : ranks.allgatherObject("scalars.means", mine, JsonCodec.of(Point[].class))) {
             for (Point point : ofRank) {
                 Mean one = new Mean(Double.parseDouble(point.value), 1);
                 means.merge(new Curve(point.tag, point.step), one, Mean::plus);
