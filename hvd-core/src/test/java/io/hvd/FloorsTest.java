@@ -203,6 +203,17 @@ class FloorsTest {
                     FILE,
                     LOG,
                     "com.google.gson.*"),
+            // curves and the card of a run
+            floor(
+                    "io.hvd.train.log",
+                    "io.hvd.train",
+                    "io.hvd.optimizer",
+                    FACADE,
+                    ERROR,
+                    CONFIG,
+                    FILE,
+                    LOG,
+                    "com.google.gson.*"),
             floor(
                     "io.hvd.examples.*",
                     "io.hvd.optimizer",
@@ -210,8 +221,7 @@ class FloorsTest {
                     "io.hvd.optimizer.torch",
                     "io.hvd.optimizer.djl",
                     "io.hvd.data.*",
-                    "io.hvd.train",
-                    "io.hvd.train.checkpoint",
+                    "io.hvd.train.*",
                     FACADE,
                     TENSOR,
                     ERROR,

@@ -1,0 +1,77 @@
+package io.hvd.train.log;
+
+import io.hvd.file.WholeFile;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+
+/** A text file with a scalar in each line, which whole lines are appended to. */
+final class LineFile implements ScalarSink {
+    private final LineFormat format;
+    private final FileChannel channel;
+
+    private LineFile(LineFormat format, FileChannel channel) {
+        this.format = format;
+        this.channel = channel;
+    }
+
+    /**
+     * Makes the file, or goes on with it.
+     *
+     * @param lastStep lines of later steps are taken out of an existing file, and so is a line that has no end, which a process
+     *     that was killed may have left
+     * @throws FileSystemException that names file and line, if a line is not one of a scalar
+     */
+    static LineFile open(Path folder, LineFormat format, long lastStep) throws IOException {
+        Path file = folder.resolve(format.fileName());
+        String kept = Files.exists(file) ? upTo(lastStep, file, format) : titles(format);
+        WholeFile.write(file, kept.getBytes(StandardCharsets.UTF_8));
+        return new LineFile(format, FileChannel.open(file, StandardOpenOption.APPEND));
+    }
+
+    private static String titles(LineFormat format) {
+        return format.titles().isEmpty() ? "" : format.titles() + "\n";
+    }
+
+    private static String upTo(long lastStep, Path file, LineFormat format) throws IOException {
+        String text = Files.readString(file);
+        StringBuilder kept = new StringBuilder(titles(format));
+        List<String> lines =
+                text.substring(0, text.lastIndexOf('\n') + 1).lines().toList();
+        for (int i = format.titles().isEmpty() ? 0 : 1; i < lines.size(); i++) {
+            if (step(lines.get(i), i + 1, file, format) <= lastStep) {
+                kept.append(lines.get(i)).append('\n');
+            }
+        }
+        return kept.toString();
+    }
+
+    private static long step(String line, int number, Path file, LineFormat format) throws FileSystemException {
+        try {
+            return format.step(line);
+        } catch (NumberFormatException e) {
+            throw new FileSystemException(
+                    file.toString(),
+                    null,
+                    "line " + number + " is no scalar: " + line + "; take it out, or the file away");
+        }
+    }
+
+    @Override
+    public void add(List<Scalar> scalars) throws IOException {
+        StringBuilder lines = new StringBuilder();
+        scalars.forEach(scalar -> lines.append(format.line(scalar)).append('\n'));
+        WholeFile.writeFully(channel, ByteBuffer.wrap(lines.toString().getBytes(StandardCharsets.UTF_8)));
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.close();
+    }
+}

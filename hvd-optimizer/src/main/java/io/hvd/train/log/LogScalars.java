@@ -1,0 +1,54 @@
+package io.hvd.train.log;
+
+import io.hvd.optimizer.AmpOptimizer;
+import io.hvd.optimizer.DistributedOptimizer;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.train.Callback;
+import io.hvd.train.Training;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * Keeps the {@link RunLog} of a {@link io.hvd.train.TrainingLoop}: the metrics of each epoch, and every rank's speed, waits and
+ * memory. The ranks meet at the end of the epoch, as they do for the metrics anyway.
+ */
+public final class LogScalars implements Callback {
+    private final RunLog log;
+    private final int batchSize;
+
+    /** @param batchSize samples of a batch of one rank, for the samples per second */
+    public LogScalars(RunLog log, int batchSize) {
+        this.log = log;
+        this.batchSize = batchSize;
+    }
+
+    @Override
+    public void epochBegins(Training training) {
+        log.clock().waitBegins();
+    }
+
+    @Override
+    public void batchBegins(Training training) {
+        log.clock().batchArrives();
+    }
+
+    @Override
+    public void batchEnds(Training training) {
+        log.clock().stepEnds(batchSize, exposedNanos(training.optimizer()));
+        log.clock().waitBegins();
+    }
+
+    private static long exposedNanos(Optimizer optimizer) {
+        if (optimizer instanceof DistributedOptimizer distributed) {
+            return distributed.lastStep().exposedNanos();
+        }
+        return optimizer instanceof AmpOptimizer amp ? amp.lastStep().exposedNanos() : 0;
+    }
+
+    @Override
+    public void epochEnds(Training training) {
+        Map<String, Double> metrics = new TreeMap<>();
+        training.results().forEach((name, result) -> metrics.put(name, result.mean()));
+        log.epochEnds(training.epoch(), log.stepsBefore() + training.steps(), metrics);
+    }
+}

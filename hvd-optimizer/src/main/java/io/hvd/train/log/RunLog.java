@@ -1,0 +1,277 @@
+package io.hvd.train.log;
+
+import io.hvd.HvdContext;
+import io.hvd.error.HvdException;
+import io.hvd.train.JsonCodec;
+import io.hvd.train.log.RunCard.EpochRow;
+import io.hvd.train.log.RunCard.Exit;
+import io.hvd.train.log.RunCard.RankRow;
+import io.hvd.train.log.RunCard.Summary;
+import io.hvd.train.Memory;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The record of a run in a folder: its curves, by a {@link ScalarWriter}, and its run card {@code run.json}, which says where and
+ * with which versions and settings it ran, how fast each rank was, how its steps divide into computing, exchange and waiting for
+ * data, and how it ended. {@code hvd-report} makes a page of such folders.
+ *
+ * <pre>{@code
+ * try (RunLog log = RunLog.open(hvd, Path.of("runs/a"), new RunDescription("mnist", Map.of("lr", "0.01")))) {
+ *     log.during(() -> TrainingLoop.of(hvd, optimizer)
+ *             .with(new LogScalars(log, batchSize))
+ *             .run(10, loader, loader.batches(), step));
+ * }
+ * }</pre>
+ *
+ * <p>The ranks meet when the log is opened and at the end of each epoch; a step costs two readings of the clock. The first rank
+ * writes, and the card is complete after each epoch, so a run that is killed leaves one that says "running". A card that cannot
+ * be written is an error in the log: the training goes on. One thread of each rank uses it.
+ */
+public final class RunLog implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(RunLog.class);
+    /** A rank that waits for data in a larger share of its steps deserves a warning. */
+    private static final double MUCH_WAITING = 0.2;
+
+    private final HvdContext hvd;
+    private final RunDescription description;
+    private final RunFacts facts;
+    private final RunCardFile file;
+    private final ScalarWriter scalars;
+    private final long stepsBefore;
+    private final StepClock clock = new StepClock();
+    private final List<String> starts = new ArrayList<>();
+    private final List<EpochRow> epochs = new ArrayList<>();
+    private final List<String> warnings = new ArrayList<>();
+    private Exit exit = Exit.RUNNING;
+
+    private RunLog(HvdContext hvd, RunDescription description, RunFacts facts, ScalarWriter scalars, Earlier earlier) {
+        this.hvd = hvd;
+        this.description = description;
+        this.facts = facts;
+        this.scalars = scalars;
+        this.file = earlier.file;
+        this.stepsBefore = earlier.stepsDone;
+        starts.addAll(earlier.starts);
+        starts.add(now());
+        epochs.addAll(earlier.epochs);
+        write();
+    }
+
+    /** What is left of the run that this one goes on with. */
+    private record Earlier(RunCardFile file, long stepsDone, List<String> starts, List<EpochRow> epochs) {
+        static Earlier none(RunCardFile file, long stepsDone) {
+            return new Earlier(file, stepsDone, List.of(), List.of());
+        }
+
+        static Earlier read(RunCardFile file, long stepsDone) throws IOException {
+            if (!file.exists()) {
+                return none(file, stepsDone);
+            }
+            RunCard card = file.read();
+            return new Earlier(file, stepsDone, card.starts(), card.epochsUpTo(stepsDone));
+        }
+    }
+
+    /**
+     * Begins the record of a new run. A collective: every rank calls it.
+     *
+     * @param folder made on the host of rank 0 if it is not there
+     * @throws HvdException on all ranks, if the folder holds a run already, or cannot be written
+     */
+    public static RunLog open(HvdContext hvd, Path folder, RunDescription description) {
+        ScalarWriter scalars = ScalarWriter.open(hvd, folder);
+        Earlier none = Earlier.none(RunCardFile.in(folder), 0);
+        return new RunLog(hvd, description, RunFacts.gather(hvd), scalars, none);
+    }
+
+    /**
+     * Goes on with the record of a run, or begins one. A collective: every rank calls it.
+     *
+     * @param stepsDone batches that the checkpoint has behind it, over all epochs; what the folder has of later steps is left out
+     *     from now on
+     * @throws HvdException on all ranks, if the folder's files cannot be read or written
+     */
+    public static RunLog resume(HvdContext hvd, Path folder, RunDescription description, long stepsDone) {
+        RunCardFile file = RunCardFile.in(folder);
+        Earlier earlier = FirstRank.of(hvd)
+                .together(
+                        "read the run in " + folder,
+                        () -> Earlier.read(file, stepsDone),
+                        () -> Earlier.none(file, stepsDone));
+        ScalarWriter scalars = ScalarWriter.resume(hvd, folder, stepsDone);
+        return new RunLog(hvd, description, RunFacts.gather(hvd), scalars, earlier);
+    }
+
+    /** Takes the curves of the program's own. */
+    public ScalarWriter scalars() {
+        return scalars;
+    }
+
+    /** Takes the times of the steps; {@link LogScalars} and {@link #timed} call it for the program. */
+    public StepClock clock() {
+        return clock;
+    }
+
+    /** Batches that were done before this process began, as {@link #resume} was told; 0 in a new run. */
+    public long stepsBefore() {
+        return stepsBefore;
+    }
+
+    /** The batches of an epoch, for a loop of one's own, with the wait for each of them taken as a wait for data. */
+    public <B> Iterable<B> timed(Iterable<B> batches) {
+        return () -> new TimedBatches<>(batches.iterator(), clock);
+    }
+
+    /** Puts a warning into the run card. It counts on rank 0; one that is there already is not repeated. */
+    public void warn(String warning) {
+        if (!warnings.contains(warning)) {
+            warnings.add(warning);
+        }
+    }
+
+    /**
+     * Ends an epoch: writes its metrics, the held-back means, and each rank's figures since the end of the last one, and the run
+     * card. A collective: every rank calls it.
+     *
+     * @param epoch counted from 0
+     * @param step batches that are done, over all epochs
+     * @param metrics by name, the same on all ranks
+     */
+    public void epochEnds(int epoch, long step, Map<String, Double> metrics) {
+        scalars.writeMeans();
+        RankFigures mine = RankFigures.of(hvd.rank(), clock.take(), Memory.peakMebibytes());
+        List<RankFigures> all = hvd.allgatherObject("run.figures", mine, JsonCodec.of(RankFigures.class));
+        metrics.forEach((name, value) -> scalars.addScalar(name, value, step));
+        all.forEach(one -> write(one, step));
+        scalars.addScalar("samples per second", Summary.of(all).samplesPerSecond(), step);
+        epochs.add(new EpochRow(epoch + 1, step, now(), new TreeMap<>(metrics), all));
+        metrics.forEach((name, value) -> {
+            if (!Double.isFinite(value)) {
+                warn(name + " was " + value + " after epoch " + (epoch + 1));
+            }
+        });
+        write();
+    }
+
+    private void write(RankFigures figures, long step) {
+        String rank = "/rank " + figures.rank();
+        scalars.addScalar("samples per second of a rank" + rank, figures.samplesPerSecond(), step);
+        scalars.addScalar("share of data wait" + rank, figures.dataWaitShare(), step);
+        scalars.addScalar("share of exchange" + rank, figures.exchangeShare(), step);
+        scalars.addScalar("peak memory in MiB" + rank, figures.peakMemoryMib(), step);
+    }
+
+    /**
+     * Runs the training, and notes on the card whether it finished or with which exception it ended, which then goes on.
+     *
+     * @return what the training returns
+     */
+    public <T> T during(Callable<T> training) throws Exception {
+        try {
+            T result = training.call();
+            finished();
+            return result;
+        } catch (Throwable e) { // an OutOfMemoryError ends the run too
+            failed(e);
+            throw e;
+        }
+    }
+
+    /** Notes that the run has come to its end. */
+    public void finished() {
+        exit = Exit.FINISHED;
+        slowData();
+    }
+
+    /** Notes with what the run has ended. */
+    public void failed(Throwable cause) {
+        String error = cause instanceof HvdException e
+                ? e.id().code()
+                : cause.getClass().getName();
+        exit = new Exit("failed", error, String.valueOf(cause.getMessage()));
+    }
+
+    private void slowData() {
+        for (RankRow row : rankRows()) {
+            double share = row.total().dataWaitShare();
+            if (share > MUCH_WAITING) {
+                warn(String.format(
+                        Locale.ROOT,
+                        "rank %d waited for its batches in %.0f %% of its steps' time; give its loader more workers",
+                        row.rank(),
+                        100 * share));
+            }
+        }
+    }
+
+    /** Writes the card for the last time, on rank 0; no collective. A run that nobody said to be finished has failed. */
+    @Override
+    public void close() {
+        if (exit == Exit.RUNNING) {
+            exit = new Exit("failed", null, "the program left the run before its end");
+        }
+        write();
+        scalars.close();
+    }
+
+    private void write() {
+        if (hvd.rank() != 0) {
+            return;
+        }
+        try {
+            file.write(card());
+        } catch (IOException e) {
+            LOG.error("the run card is not up to date: {}", e.toString());
+        }
+    }
+
+    private RunCard card() {
+        List<RankRow> rows = rankRows();
+        return new RunCard(
+                RunCard.FORMAT,
+                description.program(),
+                facts.command(),
+                starts,
+                now(),
+                exit,
+                facts.versions(),
+                description.shown(),
+                RunFacts.settings(hvd, System.getenv()),
+                rows,
+                Summary.of(rows.stream().map(RankRow::total).toList()),
+                epochs,
+                warnings);
+    }
+
+    private List<RankRow> rankRows() {
+        return facts.places().stream()
+                .map(place -> new RankRow(
+                        place.rank(),
+                        place.host(),
+                        place.pid(),
+                        place.device(),
+                        RankFigures.sum(place.rank(), of(place.rank()))))
+                .toList();
+    }
+
+    private List<RankFigures> of(int rank) {
+        return epochs.stream()
+                .flatMap(row -> row.ranks().stream())
+                .filter(figures -> figures.rank() == rank)
+                .toList();
+    }
+
+    private static String now() {
+        return Instant.now().toString();
+    }
+}
