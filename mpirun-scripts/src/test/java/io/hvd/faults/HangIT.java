@@ -21,7 +21,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @Tag("timing")
 class HangIT {
-    private static final int RANKS = 4;
+    private static final int RANKS = 3;
     /** The limit of 3 s, the start of the job, and as much again. */
     private static final double SOON_SECONDS = 40;
 
@@ -38,7 +38,7 @@ class HangIT {
         assertThat(summary(job).get(0))
                 .startsWith("hvd: HANG: rank 1 is stopped (process state T), process ")
                 .containsPattern("allreduce \"gradient\", was made at HangProgram.average\\(HangProgram.java:\\d+\\)")
-                .contains("ranks {0, 2, 3} have waited in allreduce \"a\"");
+                .contains("ranks {0, 2} have waited in allreduce \"a\"");
         assertThat(report()).contains("Last calls as last published");
     }
 
@@ -50,7 +50,7 @@ class HangIT {
         assertThat(summary(job).get(0))
                 .startsWith("hvd: HANG: the ranks made the same calls up to call 3 of rank 0; then rank 2 called"
                         + " broadcast \"weights\" at HangProgram.misbehave(HangProgram.java:")
-                .contains(", where ranks {0, 1, 3} called allreduce \"a\" at HangProgram.average(HangProgram.java:");
+                .contains(", where ranks {0, 1} called allreduce \"a\" at HangProgram.average(HangProgram.java:");
     }
 
     @Test
@@ -60,9 +60,9 @@ class HangIT {
 
         assertThat(summary(job).get(0))
                 .startsWith("hvd: HANG: the ranks made the same calls up to call 7 of rank 0; then rank 1 left out"
-                        + " allreduce \"weights\", which ranks {0, 2, 3} called at HangProgram.leaveOneOut(")
+                        + " allreduce \"weights\", which ranks {0, 2} called at HangProgram.leaveOneOut(")
                 .contains(", and went on to allreduce \"bias\" at HangProgram.leaveOneOut(")
-                .contains("; ranks {0, 2, 3} have waited in allreduce \"weights\" for ");
+                .contains("; ranks {0, 2} have waited in allreduce \"weights\" for ");
     }
 
     /** The ranks wait four calls later, under a name that says nothing. */
@@ -75,7 +75,7 @@ class HangIT {
                 .startsWith("hvd: HANG: the ranks made the same calls up to call 4 of rank 0; then rank 1 left out the"
                         + " unnamed allreduce of float32")
                 .containsPattern(
-                        "which ranks \\{0, 2, 3\\} called at HangProgram.leaveAnUnnamedOneOut\\(HangProgram.java:\\d+\\)")
+                        "which ranks \\{0, 2\\} called at HangProgram.leaveAnUnnamedOneOut\\(HangProgram.java:\\d+\\)")
                 .contains("rank 1 has not called allreduce \"allreduce.noname.8\"");
     }
 
@@ -103,7 +103,7 @@ class HangIT {
         assertThat(summary(job).get(0))
                 .startsWith("hvd: HANG: the ranks made the same calls up to call 4 of rank 0; then rank 1 called"
                         + " allreduce \"c\" at HangProgram.average(")
-                .contains(", where ranks {0, 2, 3} called allreduce \"b\" at HangProgram.average(");
+                .contains(", where ranks {0, 2} called allreduce \"b\" at HangProgram.average(");
     }
 
     /** Once the steps have settled, the others wait for it inside MPI. */
@@ -157,7 +157,7 @@ class HangIT {
         assertThat(summary(job).get(0))
                 .startsWith("hvd: HANG: the ranks made the same calls up to call 15 of rank 0; then rank 2 called"
                         + " broadcast \"weights\" at HangProgram.misbehave(")
-                .contains(", where ranks {0, 1, 3} called allreduce \"gradient\" at HangProgram.average(");
+                .contains(", where ranks {0, 1} called allreduce \"gradient\" at HangProgram.average(");
     }
 
     @Test
@@ -175,7 +175,7 @@ class HangIT {
 
         assertThat(job.output())
                 .containsPattern("Missing: rank 1 \\[a\\] .*, rank 2 \\[rank 2 to rank 1, tag 7\\] ")
-                .doesNotContain("rank 0 [", "rank 3 [");
+                .doesNotContain("rank 0 [");
     }
 
     @Test
