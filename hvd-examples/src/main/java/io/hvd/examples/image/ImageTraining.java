@@ -223,7 +223,7 @@ final class ImageTraining {
     }
 
     private double progress(int epoch, double ofPass) {
-        return series == null ? epoch + ofPass : series.progress(epoch, ofPass);
+        return series == null ? epoch + ofPass : series.progress(epoch);
     }
 
     /** The samples at a batch's beginning that count. In a series each step has random numbers of its own. */

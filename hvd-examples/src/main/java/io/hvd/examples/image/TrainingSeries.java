@@ -34,7 +34,9 @@ final class TrainingSeries implements AutoCloseable {
 
     private long step;
     private boolean terminated;
-    private double doneBefore;
+    /** The part of the epoch that was done before the batch under way. */
+    private double done;
+
     private PaddingMask mask;
     private int[] indices;
     private int place;
@@ -102,15 +104,15 @@ final class TrainingSeries implements AutoCloseable {
 
     /** Called when the loader has begun the rest of an epoch. */
     void epochBegins() {
-        doneBefore = sampler.done();
+        done = sampler.done();
         mask = new PaddingMask(sampler);
         indices = sampler.indices();
         place = 0;
     }
 
-    /** The progress of the training in epochs. @param ofPass part of the loader's batches that is done */
-    double progress(int epoch, double ofPass) {
-        return epoch + doneBefore + (1 - doneBefore) * ofPass;
+    /** The progress of the training in epochs, which counts samples and so is the same in a run that resumes. */
+    double progress(int epoch) {
+        return epoch + done;
     }
 
     /** How many samples of the next batch count: the others are repetitions. */
@@ -131,6 +133,7 @@ final class TrainingSeries implements AutoCloseable {
     /** Ends a step, which may save; true if the training ends now, on all ranks. */
     boolean stepped(int epoch, boolean isLastOfEpoch) throws IOException {
         step++;
+        done = sampler.done();
         if (samples != null) {
             samples.flush();
         }
