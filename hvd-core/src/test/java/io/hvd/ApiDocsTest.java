@@ -32,6 +32,7 @@ class ApiDocsTest {
             "io.hvd.data",
             "io.hvd.data.cuda",
             "io.hvd.optimizer",
+            "io.hvd.optimizer.djl",
             "io.hvd.optimizer.reduce",
             "io.hvd.optimizer.torch",
             "io.hvd.train",

@@ -6,6 +6,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.InaccessibleObjectException;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -71,7 +72,7 @@ final class OptimizerFields {
             } else if ((value instanceof Number || value instanceof Boolean) && !name.equals(UPDATES)) {
                 settings.put(name, value.toString());
             } else if (value instanceof int[] numbers) {
-                settings.put(name, java.util.Arrays.toString(numbers));
+                settings.put(name, Arrays.toString(numbers));
             }
         }
     }

@@ -14,8 +14,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -31,15 +33,17 @@ import java.util.concurrent.ConcurrentHashMap;
 final class OptimizerMemory {
     private final Optimizer optimizer;
     private final List<ParameterSlot> slots;
+    /** It is read in every step. */
+    private final Optional<Field> updates;
 
     OptimizerMemory(Optimizer optimizer, List<ParameterSlot> slots) {
         this.optimizer = optimizer;
         this.slots = slots;
+        this.updates = OptimizerFields.ofOptimizer(optimizer, OptimizerFields.UPDATES);
     }
 
     int updates() {
-        return OptimizerFields.ofOptimizer(optimizer, OptimizerFields.UPDATES)
-                .map(field -> (Integer) OptimizerFields.read(field, optimizer))
+        return updates.map(field -> (Integer) OptimizerFields.read(field, optimizer))
                 .orElse(0);
     }
 
@@ -75,7 +79,7 @@ final class OptimizerMemory {
                         + owner().replace("\n", ", ") + "\"");
             }
             int updates = in.readInt();
-            Map<Map<String, Map<Device, NDArray>>, Map<String, NDArray>> read = new java.util.IdentityHashMap<>();
+            Map<Map<String, Map<Device, NDArray>>, Map<String, NDArray>> read = new IdentityHashMap<>();
             for (Map<String, Map<Device, NDArray>> map : maps()) {
                 read.put(map, read(in));
             }
