@@ -165,6 +165,7 @@ public final class GradScaler {
         if (found.stepped) {
             throw misuse("step", optimizer, "has already been called for it since the last update()");
         }
+        progress.remove(optimizer); // a step that is refused is over, and the next iteration may begin
         if (found.overflow) {
             optimizer.skipStep(explainsOverflows());
         } else {

@@ -185,6 +185,12 @@ class NonFiniteGradientsTest {
             amp.backward(scale -> mine.gradients(hvd.rank() == 1 ? Double.NaN : 1, 1));
             assertRefused(amp::step, "step 2, counted from 0", "on rank 1 \"w\"");
             mine.assertUnchanged();
+
+            amp.zeroGradients();
+            amp.backward(scale -> mine.gradients(1, 1));
+            amp.step();
+            assertThat(amp.stepped()).isTrue();
+            assertThat(mine.w[0]).isEqualTo(-1);
             return null;
         });
     }
