@@ -105,7 +105,7 @@ final class StepRules {
         FiniteScan scan = new FiniteScan();
         boolean allZero = inner instanceof ArrayOptimizer
                 && parameters.stream().map(Parameter::gradient).allMatch(scan::isZero);
-        if (allZero && set.rank() == 0) {
+        if (allZero && set.included() && set.rank() == 0) {
             LOG.warn(
                     "the gradients of {}, {}, are all zero in the first step: the order is zeroGradients(), backward, step()."
                             + " Call backward before step()",
