@@ -7,7 +7,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 /**
  * What a rank tells hvd-top about itself. Only the monitor's thread uses it.
@@ -20,9 +19,8 @@ final class Status {
     /** More calls would make no difference to what hvd-top shows. */
     private static final int MOST_CALLS = 8;
 
+    /** A set whose ranks take more is told by the first of them. */
     private static final int LONGEST_TEXT = 200;
-    /** A set of more ranks is told by the first of them. */
-    private static final int MOST_MEMBERS = 512;
 
     private final FlightRecorder recorder;
     private final List<Member> members;
@@ -49,6 +47,7 @@ final class Status {
                 .put("rank", rank)
                 .put("size", members.size())
                 .put("host", members.get(rank).host())
+                .put("local", local())
                 .put("nanos", nanos)
                 .put("steps", now.steps)
                 .put("calls", now.calls)
@@ -96,9 +95,16 @@ final class Status {
 
     /** Empty if these are all ranks. */
     private String members(List<Integer> ranks) {
-        return ranks.size() == members.size()
-                ? ""
-                : ranks.stream().limit(MOST_MEMBERS).map(String::valueOf).collect(Collectors.joining(","));
+        return ranks.size() == members.size() ? "" : RankRuns.text(ranks);
+    }
+
+    /** The ranks whose processes the same hvd-top finds. */
+    private String local() {
+        String machine = members.get(rank).machine();
+        return RankRuns.text(members.stream()
+                .filter(member -> member.machine().equals(machine))
+                .map(Member::rank)
+                .toList());
     }
 
     /** The main class or the jar; the words behind it may be secret. */

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -72,6 +73,21 @@ class StatusPageTest {
                 .contains("\"steps\":6", "\"calls\":6", "\"stepsPerSecond\":3.000", "\"pendingCalls\":1")
                 .contains("\"pending\":[{\"kind\":\"allreduce\",\"name\":\"late\"")
                 .containsPattern("\"last\":\\{\"kind\":\"allreduce\",\"name\":\"w\"");
+    }
+
+    /** Long texts are cut, and 200 ranks with commas are one. */
+    @Test
+    void thePageSaysWhichRanksTheHostHas() {
+        List<Member> members = IntStream.range(0, 200)
+                .mapToObj(rank -> Member.ofThisProcess(rank, rank == 3 ? "other" : "h"))
+                .toList();
+
+        String page = new Status(new FlightRecorder(4), members, 0)
+                .json(Activity.of(new FlightRecorder(4), PhaseView.NONE), SECOND);
+
+        assertThat(page).contains("\"local\":\"0-2,4-199\"");
+        assertThat(RankRuns.text(List.of(5))).isEqualTo("5");
+        assertThat(RankRuns.text(List.of(1, 3, 4))).isEqualTo("1,3-4");
     }
 
     private static Call.Operation operation(String name) {

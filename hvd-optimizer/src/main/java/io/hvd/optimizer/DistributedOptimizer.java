@@ -144,7 +144,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         long backwardEnded = System.nanoTime();
         exchange.submitRest(source);
         lastStep = exchange.awaitAll(backwardEnded);
-        GradientsEvent.ended(wait, set.rank(), lastStep);
+        GradientsEvent.ended(wait, set, lastStep);
         look(look);
         if (source != null) {
             source.adopt();
@@ -286,7 +286,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
                 .mapToLong(parameter -> parameter.value().bytes())
                 .sum();
         lastStep = new StepStats(bytes, 0, bytes, System.nanoTime() - start);
-        GradientsEvent.ended(wait, set.rank(), lastStep);
+        GradientsEvent.ended(wait, set, lastStep);
     }
 
     private void warnIfNeverBroadcast() {

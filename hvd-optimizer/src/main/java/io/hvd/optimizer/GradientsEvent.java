@@ -1,5 +1,6 @@
 package io.hvd.optimizer;
 
+import io.hvd.ProcessSet;
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
@@ -50,10 +51,10 @@ final class GradientsEvent extends Event {
         return event;
     }
 
-    /** The gradients are there. */
-    static void ended(GradientsEvent event, int rank, StepStats stats) {
-        if (event != null) {
-            event.rank = rank;
+    /** The gradients are there. A rank outside of the set has waited for nobody. */
+    static void ended(GradientsEvent event, ProcessSet set, StepStats stats) {
+        if (event != null && set.included()) {
+            event.rank = set.ranks().get(set.rank());
             event.bytes = stats.bytes();
             event.bytesSent = stats.bytesSent();
             event.exposed = stats.exposedNanos();

@@ -3,6 +3,7 @@ package io.hvd.optimizer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.hvd.Hvd;
+import io.hvd.InitOptions;
 import io.hvd.data.DataLoader;
 import io.hvd.data.Dataset;
 import io.hvd.data.DistributedSampler;
@@ -67,6 +68,31 @@ class FlightRecordingOfTrainingTest {
         assertThat(named(events, "hvd.DataWait").stream().map(event -> event.getInt("batch")))
                 .hasSize(RANKS * STEPS)
                 .contains(0, STEPS - 1);
+    }
+
+    @Test
+    void theMembersOfAProcessSetHaveTheirRanksInTheJobAndTheOtherRanksWaitForNobody() throws Exception {
+        Path file = folder.resolve("set.jfr");
+        InitOptions pair = InitOptions.standard().withProcessSets(List.of(List.of(1, 2)));
+        try (Recording recording = new Recording()) {
+            recording.start();
+            Hvd.spawn(3, pair, hvd -> {
+                TinyNet net = new TinyNet(1);
+                try (var optimizer = DistributedOptimizer.wrap(new Sgd(net.parameters, 0.1f))
+                        .processSet(hvd.processSet(1))
+                        .build()) {
+                    net.backward(1, 2);
+                    optimizer.step();
+                }
+                return null;
+            });
+            recording.stop();
+            recording.dump(file);
+        }
+
+        assertThat(named(RecordingFile.readAllEvents(file), "hvd.Gradients").stream()
+                        .map(event -> event.getInt("rank")))
+                .containsExactlyInAnyOrder(1, 2);
     }
 
     private static final class Numbers implements Dataset<Integer> {

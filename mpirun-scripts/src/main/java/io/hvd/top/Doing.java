@@ -4,7 +4,6 @@ import io.hvd.top.OpenPages.Sighting;
 import io.hvd.top.RankPage.Call;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -73,15 +72,20 @@ record Doing(State state, String text, List<Integer> waitingFor, long sinceMilli
             String text = "waits for " + ranks(missing) + " in " + where + " since " + seconds(since);
             return new Doing(State.WAITING, text, missing, millis(since));
         }
-        boolean allSeen =
-                page.members(call).stream().allMatch(member -> seen(member, job).isPresent());
-        String text = (allSeen ? "in " : "waits, perhaps for ranks that this host does not have, in ") + where
-                + " since " + seconds(since);
-        return new Doing(allSeen ? State.COLLECTIVE : State.WAITING, text, List.of(), millis(since));
+        List<Integer> unseen = page.members(call).stream()
+                .filter(member -> job.stream().noneMatch(other -> other.page().rank() == member))
+                .toList();
+        String text = perhaps(unseen, page) + "in " + where + " since " + seconds(since);
+        return new Doing(unseen.isEmpty() ? State.COLLECTIVE : State.WAITING, text, List.of(), millis(since));
     }
 
-    private static Optional<Sighting> seen(int rank, List<Sighting> job) {
-        return job.stream().filter(one -> one.page().rank() == rank).findFirst();
+    /** @param unseen members without a page here: those of other hosts, and those of this one that are gone */
+    private static String perhaps(List<Integer> unseen, RankPage page) {
+        List<Integer> gone = unseen.stream().filter(page.localRanks()::contains).toList();
+        if (!gone.isEmpty()) {
+            return "waits, perhaps for " + ranks(gone) + ", gone from this host, ";
+        }
+        return unseen.isEmpty() ? "" : "waits, perhaps for ranks of other hosts, ";
     }
 
     /** Whether this is the rank, and it has not made the call that another one waits in. */
@@ -97,7 +101,8 @@ record Doing(State state, String text, List<Integer> waitingFor, long sinceMilli
         return hasLookedSince && !isOver;
     }
 
-    private static String ranks(List<Integer> ranks) {
+    /** Words for ranks that are not empty. */
+    static String ranks(List<Integer> ranks) {
         return ranks.size() == 1 ? "rank " + ranks.get(0) : "ranks " + ranks;
     }
 

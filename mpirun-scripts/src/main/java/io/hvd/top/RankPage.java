@@ -16,6 +16,7 @@ import java.util.zip.CRC32;
  * monotonic clock, which {@link System#nanoTime()} shows.
  *
  * @param job host and process of rank 0
+ * @param local the ranks of the same host, such as 0-3,7
  * @param phase the long work that the rank has announced, or empty
  * @param pendingCalls number of calls that have not ended
  * @param pending the first of them, oldest first
@@ -27,6 +28,7 @@ record RankPage(
         int rank,
         int size,
         String host,
+        String local,
         long nanos,
         long steps,
         long calls,
@@ -39,6 +41,8 @@ record RankPage(
         List<Call> pending,
         Call last) {
     private static final Pattern HEAD = Pattern.compile("hvd-status 1 ([0-9a-f]{8}) (\\d{1,7})\n");
+    private static final Pattern RUN = Pattern.compile("(\\d{1,9})(?:-(\\d{1,9}))?");
+    private static final int MOST_RANKS = 1 << 16;
     private static final Pattern CONTROL = Pattern.compile("\\p{Cntrl}");
     private static final int NANOS_PER_MILLI = 1_000_000;
 
@@ -46,6 +50,7 @@ record RankPage(
         job = printable(job);
         program = printable(program);
         host = printable(host);
+        local = printable(local);
         phase = printable(phase);
         pending = pending == null ? List.of() : List.copyOf(pending);
     }
@@ -53,7 +58,7 @@ record RankPage(
     /**
      * A collective.
      *
-     * @param members global ranks of its process set, with commas; empty for all ranks
+     * @param members global ranks of its process set, such as 0-3,7; empty for all ranks
      * @param begun 1 if the data plane has begun, because all members have called it
      * @param submittedAgo milliseconds from the call to the page's time
      * @param endedAgo milliseconds from the end to the page's time; -1 if it has not ended
@@ -114,9 +119,28 @@ record RankPage(
 
     /** The ranks that must make a call. */
     List<Integer> members(Call call) {
-        return call.members().isEmpty()
-                ? IntStream.range(0, size).boxed().toList()
-                : Arrays.stream(call.members().split(",")).map(Integer::valueOf).toList();
+        return call.members().isEmpty() ? IntStream.range(0, size).boxed().toList() : ranks(call.members());
+    }
+
+    /** The ranks of the same host. */
+    List<Integer> localRanks() {
+        return ranks(local);
+    }
+
+    /** Leaves out what is no number: the rank cuts long texts. */
+    private static List<Integer> ranks(String runs) {
+        return Arrays.stream(runs.split(","))
+                .map(RUN::matcher)
+                .filter(Matcher::matches)
+                .flatMapToInt(RankPage::run)
+                .limit(MOST_RANKS)
+                .boxed()
+                .toList();
+    }
+
+    private static IntStream run(Matcher run) {
+        int from = Integer.parseInt(run.group(1));
+        return IntStream.rangeClosed(from, run.group(2) == null ? from : Integer.parseInt(run.group(2)));
     }
 
     long submittedNanos(Call call) {

@@ -28,9 +28,12 @@ final class Screen {
     }
 
     private static String seen(Job job) {
-        return job.ranks().size() == job.size()
-                ? "all on this host"
-                : job.ranks().size() + " of them on this host; the others are not shown";
+        if (job.ranks().size() == job.size()) {
+            return "all on this host";
+        }
+        String gone = job.gone().isEmpty() ? "" : "; gone from this host: " + Doing.ranks(job.gone());
+        boolean hasOthers = job.ranks().size() + job.gone().size() < job.size();
+        return job.ranks().size() + " of them on this host" + gone + (hasOthers ? "; the others are not shown" : "");
     }
 
     private static String line(Row row) {

@@ -14,7 +14,14 @@ import java.util.Optional;
 record Snapshot(List<Job> jobs) {
 
     /** The ranks of a job that this host has. */
-    record Job(String name, String program, int size, List<Row> ranks) {}
+    record Job(String name, String program, int size, List<Row> ranks) {
+        /** The ranks that have been on this host and have no page: they have ended, or do not want to be seen. */
+        List<Integer> gone() {
+            return ranks.get(0).page().localRanks().stream()
+                    .filter(rank -> ranks.stream().noneMatch(row -> row.page().rank() == rank))
+                    .toList();
+        }
+    }
 
     /**
      * A rank.
@@ -76,6 +83,7 @@ record Snapshot(List<Job> jobs) {
         object.addProperty("job", job.name);
         object.addProperty("program", job.program);
         object.addProperty("size", job.size);
+        object.add("gone", array(job.gone()));
         object.add("ranks", ranks);
         return object;
     }

@@ -7,39 +7,57 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import io.hvd.testing.Job;
 import java.util.List;
+import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Test;
 
-/** A real job in which rank 2 computes long. */
+/** A real job of two processes with two ranks each. */
 class HvdTopIT {
-    private static final int RANKS = 4;
+    private static final int PROCESSES = 2;
 
     @Test
-    void theRankThatTheOthersWaitForIsNamed() {
-        Job job = Job.horovodrun(RANKS, LateRankProgram.class);
+    void aLateRankAndAProcessThatIsStoppedAreNamedToThoseThatWait() {
+        Job job = Job.horovodrun(PROCESSES, LateRankProgram.class);
 
         assertThat(job.exitCode()).as(job.output()).isZero();
-        String json = job.lines("TOP {").get(0).replaceFirst("^.*?TOP ", "");
-        List<JsonObject> ranks = ranks(json);
-        assertThat(ranks).hasSize(RANKS);
-        for (JsonObject rank : ranks) {
-            boolean isLate = rank.get("rank").getAsInt() == 2;
-            assertThat(rank.get("state").getAsString()).isEqualTo(isLate ? "computing" : "waiting");
-            assertThat(rank.get("waitingFor").toString()).isEqualTo(isLate ? "[]" : "[2]");
-            assertThat(rank.get("waitedForBy").toString()).isEqualTo(isLate ? "[0,1,3]" : "[]");
-            assertThat(rank.get("steps").getAsLong()).isEqualTo(15);
-            assertThat(rank.get("residentBytes").getAsLong()).isGreaterThan(1 << 20);
-            assertThat(rank.get("last").getAsString()).isEqualTo("allreduce gradient");
-        }
+        List<JsonObject> late = ranks(job, "TOP {");
+        assertThat(texts(late, "state")).containsExactly("waiting", "waiting", "computing", "waiting");
+        assertThat(texts(late, "waitingFor")).containsExactly("[2]", "[2]", "[]", "[2]");
+        assertThat(texts(late, "waitedForBy")).containsExactly("[]", "[]", "[0,1,3]", "[]");
+        assertThat(texts(late, "steps")).containsOnly("15");
+        assertThat(texts(late, "last")).containsOnly("allreduce gradient");
+        assertThat(late).allMatch(rank -> rank.get("residentBytes").getAsLong() > 1 << 20);
+        List<String> pids = texts(late, "pid");
+        assertThat(pids).hasSize(4).containsExactly(pids.get(0), pids.get(0), pids.get(2), pids.get(2));
+        assertThat(pids.get(2)).isNotEqualTo(pids.get(0));
         assertThat(job.output()).contains("waits for rank 2 in allreduce gradient since ");
+
+        List<JsonObject> stopped = ranks(job, "STOPPED {");
+        assertThat(texts(stopped, "state")).containsExactly("waiting", "waiting", "stopped", "stopped");
+        assertThat(texts(stopped, "waitingFor")).containsExactly("[2,3]", "[2,3]", "[]", "[]");
+        assertThat(texts(stopped, "waitedForBy")).containsExactly("[]", "[]", "[0,1]", "[0,1]");
+        assertThat(job.output()).contains("stopped (process state T); waited for by [0, 1]");
     }
 
     /** Other jobs of this user may run beside this one. */
-    private static List<JsonObject> ranks(String json) {
-        return JsonParser.parseString(json).getAsJsonObject().getAsJsonArray("jobs").asList().stream()
+    private static List<JsonObject> ranks(Job job, String line) {
+        String json = job.lines(line).get(0);
+        json = json.substring(json.indexOf('{', json.indexOf(line)));
+        return objects(JsonParser.parseString(json).getAsJsonObject(), "jobs").stream()
+                .filter(one -> one.get("program").getAsString().endsWith("LateRankProgram"))
+                .flatMap(one -> objects(one, "ranks").stream())
+                .toList();
+    }
+
+    private static List<JsonObject> objects(JsonObject object, String field) {
+        return StreamSupport.stream(object.getAsJsonArray(field).spliterator(), false)
                 .map(JsonElement::getAsJsonObject)
-                .filter(job -> job.get("program").getAsString().endsWith("LateRankProgram"))
-                .flatMap(job -> job.getAsJsonArray("ranks").asList().stream())
-                .map(JsonElement::getAsJsonObject)
+                .toList();
+    }
+
+    private static List<String> texts(List<JsonObject> ranks, String field) {
+        return ranks.stream()
+                .map(rank -> rank.get(field))
+                .map(value -> value.isJsonArray() ? value.toString() : value.getAsString())
                 .toList();
     }
 }

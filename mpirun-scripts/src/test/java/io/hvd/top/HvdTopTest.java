@@ -1,6 +1,7 @@
 package io.hvd.top;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.hvd.top.OpenPages.Sighting;
 import java.io.ByteArrayOutputStream;
@@ -36,7 +37,7 @@ final class HvdTopTest {
     }
 
     private static String json(int rank, long nanos, String pending, String last) {
-        return ("{'job':'h:7','program':'Train','rank':%d,'size':3,'host':'h','nanos':%d,'steps':40,'calls':80,"
+        return ("{'job':'h:7','program':'Train','rank':%d,'size':3,'host':'h','local':'0-1','nanos':%d,'steps':40,'calls':80,"
                         + "'stepsPerSecond':2.500,'callsPerSecond':5.000,'heapUsed':1048576,'heapMost':4194304,"
                         + "'phase':'','pendingCalls':%d,'pending':[%s]%s}")
                 .formatted(rank, nanos, pending.isEmpty() ? 0 : 1, pending, last.isEmpty() ? "" : ",'last':" + last)
@@ -103,8 +104,28 @@ final class HvdTopTest {
         assertThat(doings).allSatisfy(doing -> {
             assertThat(doing.state()).isEqualTo(Doing.State.WAITING);
             assertThat(doing.waitingFor()).isEmpty();
-            assertThat(doing.text()).contains("ranks that this host does not have");
+            assertThat(doing.text()).startsWith("waits, perhaps for ranks of other hosts, in allreduce w since 8.1 s");
         });
+    }
+
+    @Test
+    void aRankOfThisHostThatHasNoPageAnyMoreIsNamed() {
+        Snapshot snapshot = Snapshot.of(List.of(rank(0, 'S', 100, call("w", 8_000, -1), "")), List.of(), NOW);
+
+        assertThat(String.join("\n", Screen.lines(snapshot)))
+                .contains("3 ranks, 1 of them on this host; gone from this host: rank 1; the others are not shown")
+                .contains("waits, perhaps for rank 1, gone from this host, in allreduce w since 8.1 s");
+        assertThat(snapshot.json().toString()).contains("\"gone\":[1]");
+    }
+
+    /** A rank cuts texts that are too long. */
+    @Test
+    void whatIsNoNumberIsNoMemberOfAProcessSet() {
+        String call = call("w", 5_000, -1).replace("'members':''", "'members':'0-2,7,9...'");
+
+        RankPage page = RankPage.parse(page(json(0, 1, call, ""))).orElseThrow();
+
+        assertThat(page.members(page.pending().get(0))).containsExactly(0, 1, 2, 7);
     }
 
     /** The pages of two ranks are up to a second apart. */
@@ -133,7 +154,8 @@ final class HvdTopTest {
         Snapshot snapshot = Snapshot.of(List.of(rank(1, 'R', 10, "", call("v", 20, 15))), List.of(), NOW);
 
         assertThat(Screen.lines(snapshot))
-                .contains("job h:7  Train  3 ranks, 1 of them on this host; the others are not shown")
+                .contains("job h:7  Train  3 ranks, 1 of them on this host; gone from this host: rank 0;"
+                        + " the others are not shown")
                 .contains("   1      101      2.5      5.0      0      2 MiB     1 of     4 MiB"
                         + "  computing; last allreduce v");
     }
@@ -157,8 +179,8 @@ final class HvdTopTest {
         process(46, "hvd-status-6.shm (deleted)", "hvd-status 1 00000000 9999999\n".getBytes(StandardCharsets.UTF_8));
 
         assertThat(new OpenPages(folder).ranks())
-                .extracting(one -> one.process().pid())
-                .containsExactly(41L);
+                .extracting(one -> one.process().pid(), one -> one.process().residentBytes())
+                .containsExactly(tuple(41L, 300L << 10));
     }
 
     @Test
@@ -213,6 +235,6 @@ final class HvdTopTest {
             fields.add("7");
         }
         Files.writeString(process.resolve("stat"), pid + " (a (strange) name) " + String.join(" ", fields));
-        Files.writeString(process.resolve("statm"), "900 300 20 1 0 5 0");
+        Files.writeString(process.resolve("status"), "Name:\tjava\nVmHWM:\t  900 kB\nVmRSS:\t  300 kB\n");
     }
 }
