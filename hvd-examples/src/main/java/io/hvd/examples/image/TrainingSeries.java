@@ -2,10 +2,11 @@ package io.hvd.examples.image;
 
 import io.hvd.HvdContext;
 import io.hvd.data.ElasticSampler;
+import io.hvd.data.EpochBatches;
 import io.hvd.data.SplitMix64;
-import io.hvd.optimizer.Optimizer;
-import io.hvd.optimizer.ShardedOptimizer;
 import io.hvd.optimizer.torch.StateDict;
+import io.hvd.optimizer.torch.TorchBatch;
+import io.hvd.optimizer.torch.TorchLoader;
 import io.hvd.train.PaddingMask;
 import io.hvd.train.checkpoint.Checkpoints;
 import io.hvd.train.checkpoint.Manifest;
@@ -22,10 +23,11 @@ import java.util.Properties;
  * A training with checkpoints in a folder: it begins with the newest one, trains on each sample of an epoch once whatever the number
  * of ranks, and ends after a checkpoint when a rank gets SIGTERM.
  */
-final class TrainingSeries implements AutoCloseable {
+final class TrainingSeries implements TrainingCourse {
     private final CheckpointFlags flags;
     private final long seed;
     private final HvdContext hvd;
+    private final ImageClassifier model;
     private final ElasticSampler sampler;
     private final Checkpoints checkpoints;
     private final TerminationVote vote;
@@ -41,32 +43,23 @@ final class TrainingSeries implements AutoCloseable {
     private int[] indices;
     private int place;
 
-    /** @param sharded null if every rank keeps the whole state */
     TrainingSeries(
-            HvdContext hvd,
-            TrainingOptions options,
-            int images,
-            ImageClassifier model,
-            Optimizer optimizer,
-            ShardedOptimizer sharded)
+            HvdContext hvd, TrainingOptions options, int images, ImageClassifier model, TrainingOptimizer optimizer)
             throws IOException {
         this.flags = options.series();
         this.seed = options.seed();
         this.hvd = hvd;
+        this.model = model;
         this.sampler = ElasticSampler.builder(images, hvd.size(), hvd.rank())
                 .seed(seed)
                 .build();
-        this.checkpoints = Checkpoints.in(flags.folder().orElseThrow(), hvd, optimizer)
+        this.checkpoints = Checkpoints.in(flags.folder().orElseThrow(), hvd, optimizer.outermost())
                 .model(() -> StateDict.of(model), saved -> StateDict.load(model, saved))
                 .with("sampler", sampler)
                 .config("net", model.getClass().getSimpleName())
                 .version("libtorch", libTorch())
                 .keep(flags.keep())
-                .after(() -> {
-                    if (sharded != null) {
-                        sharded.consolidate(0);
-                    }
-                })
+                .after(optimizer::consolidate)
                 .build();
         this.vote = new TerminationVote(hvd);
         Optional<Path> file = flags.samples();
@@ -84,12 +77,13 @@ final class TrainingSeries implements AutoCloseable {
         return properties.getProperty("version", "unknown");
     }
 
-    ElasticSampler sampler() {
+    @Override
+    public ElasticSampler sampler() {
         return sampler;
     }
 
-    /** Takes over the newest checkpoint, if there is one, and returns the epoch to go on with. */
-    int resume() throws IOException {
+    @Override
+    public int resume() throws IOException {
         Optional<Manifest> manifest = checkpoints.resumeLatest();
         manifest.ifPresent(found -> {
             step = found.step();
@@ -102,21 +96,26 @@ final class TrainingSeries implements AutoCloseable {
         return manifest.map(Manifest::epoch).orElse(0);
     }
 
-    /** Called when the loader has begun the rest of an epoch. */
-    void epochBegins() {
+    @Override
+    public EpochBatches.Pass<TorchBatch> begin(TorchLoader<?> loader, int epoch) {
+        EpochBatches.Pass<TorchBatch> rest = loader.iterator();
         done = sampler.done();
         mask = new PaddingMask(sampler);
         indices = sampler.indices();
         place = 0;
+        return rest;
     }
 
-    /** The progress of the training in epochs, which counts samples and so is the same in a run that resumes. */
-    double progress(int epoch) {
+    /** Counts samples, and so is the same in a run that resumes. */
+    @Override
+    public double progress(int epoch, double ofPass) {
         return epoch + done;
     }
 
-    /** How many samples of the next batch count: the others are repetitions. */
-    int counted(int batchSize, int epoch) throws IOException {
+    /** The others are repetitions. Each step has random numbers of its own. */
+    @Override
+    public int counted(int batchSize, int epoch) throws IOException {
+        model.seedDropout(seedOfStep());
         int counted = mask.counted(batchSize);
         for (int i = 0; samples != null && i < counted; i++) {
             samples.write(epoch + " " + (step + 1) + " " + indices[place + i] + "\n");
@@ -126,12 +125,13 @@ final class TrainingSeries implements AutoCloseable {
     }
 
     /** A seed for the random numbers of the next step, which depends on nothing that a checkpoint would have to hold. */
-    long seedOfStep() {
+    private long seedOfStep() {
         return new SplitMix64(seed + 1 + step * 0x10001L + hvd.rank()).nextLong();
     }
 
-    /** Ends a step, which may save; true if the training ends now, on all ranks. */
-    boolean stepped(int epoch, boolean isLastOfEpoch) throws IOException {
+    /** One batch is one step, which may save. */
+    @Override
+    public boolean stepped(int epoch, boolean isLastOfEpoch) throws IOException {
         step++;
         done = sampler.done();
         if (samples != null) {
@@ -149,17 +149,18 @@ final class TrainingSeries implements AutoCloseable {
         return terminated;
     }
 
-    /** Saves in the middle of an epoch, where the limit on steps ends the run. */
-    void cutShort(int epoch) throws IOException {
+    @Override
+    public void cutShort(int epoch) throws IOException {
         checkpoints.saveAndWait(step, epoch);
     }
 
-    boolean isTerminated() {
+    @Override
+    public boolean isTerminated() {
         return terminated;
     }
 
-    /** Saves after the evaluation. @param last whether this run ends with this epoch */
-    void epochEnds(int epoch, boolean last) throws IOException {
+    @Override
+    public void epochEnds(int epoch, boolean last) throws IOException {
         sampler.setEpoch(epoch + 1);
         if (last) {
             checkpoints.saveAndWait(step, epoch + 1);
