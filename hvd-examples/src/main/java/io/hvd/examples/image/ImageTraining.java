@@ -58,6 +58,7 @@ final class ImageTraining {
 
     private final Evaluator evaluator;
     private final RunTotals totals = new RunTotals();
+    private final RunRecord record;
 
     /** @throws ParseException on all ranks, if the flags do not go with their number */
     ImageTraining(
@@ -110,6 +111,7 @@ final class ImageTraining {
                 ? new TrainingSeries(hvd, options, images.train().size(), model, optimizer, sharded)
                 : null;
         this.evaluator = new Evaluator(hvd, images, device, model, horovods.testBatchSize(), 0);
+        this.record = new RunRecord(hvd, example, options.run());
     }
 
     /**
@@ -119,6 +121,10 @@ final class ImageTraining {
      * @return the last evaluation, the same on every rank
      */
     Evaluation run() throws IOException, ParseException, ExampleFailure {
+        return record.during(this::train);
+    }
+
+    private Evaluation train() throws IOException, ParseException, ExampleFailure {
         new OutputFiles().with("checkpoint", options.checkpoint()).require(hvd);
         int firstEpoch = firstEpoch();
         optimizer.broadcastParameters(0);
@@ -135,6 +141,7 @@ final class ImageTraining {
                         .workers(options.workers())
                         .on(options.cuda() ? hvd.device() : Device.CPU)
                         .build()) {
+            record.begins(series == null ? (long) firstEpoch * loader.batches() : series.step());
             for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
                 own.setEpoch(epoch);
                 // Dropout depends on seed, epoch and rank, so that a resumed run draws the numbers of an uninterrupted
@@ -146,6 +153,7 @@ final class ImageTraining {
                 }
                 last = evaluator.evaluate(batch -> {});
                 report(epoch, last);
+                record.epochEnds(epoch, last);
                 FiniteLoss.require(last.loss(), "the test loss after epoch " + (epoch + 1));
                 if (series != null && !complete) {
                     series.cutShort(epoch);
@@ -186,15 +194,20 @@ final class ImageTraining {
             series.epochBegins();
         }
         try (Progress progress = Progress.on(hvd.rank() == 0, title, all)) {
+            record.epochBegins();
             while (pass.hasNext()) {
                 TorchBatch batch = pass.next();
+                record.batchArrives();
                 boolean firstPass = batches % options.passes() == 0;
                 // A checkpoint contains the learning rate of its own training, which may have had another number of
                 // ranks.
                 optimizer.learningRate(schedule.rate(progress(epoch, batches / (double) all)));
                 batches++;
                 boolean lastPass = batches % options.passes() == 0 || batches == all;
-                double loss = pass(batch, counted(batch, epoch), firstPass, lastPass, horovods.logs(batches - 1));
+                int counted = counted(batch, epoch);
+                boolean withLoss = record.isKept() || horovods.logs(batches - 1);
+                double loss = pass(batch, counted, firstPass, lastPass, withLoss);
+                record.stepEnds(counted, loss, lastPass ? optimizer.lastStep().exposedNanos() : 0);
                 log(epoch, batches - 1, loader, loss);
                 progress.step();
                 if (series != null && series.stepped(epoch, batches == all) || totals.steps() >= options.maxSteps()) {

@@ -102,6 +102,11 @@ final class TrainingSeries implements AutoCloseable {
         return manifest.map(Manifest::epoch).orElse(0);
     }
 
+    /** The steps behind the training, over all epochs. */
+    long step() {
+        return step;
+    }
+
     /** Called when the loader has begun the rest of an epoch. */
     void epochBegins() {
         done = sampler.done();
