@@ -58,6 +58,7 @@ NamespaceHostsIT     horovodrun between hosts (root)
 NoHangIT             known long work while ranks negotiate, and beside a transfer by MPI
 ProgramGeneratorTest the ends of 500 random programs of each kind instead of 30
 PythonSafetensorsIT  checkpoints, also of a series, that Python reads and writes (with its packages safetensors and torch)
+ReportBrowserIT      a page of runs in Chromium, on a phone's screen and on a desk's
 RepositoryIT         hvd deployed into a folder, and projects of Maven and Gradle that take it from there
 ResumedCifarIT       cifar10 with synchronised batch norms, resumed
 SlurmIT              two hosts of a real Slurm (root)

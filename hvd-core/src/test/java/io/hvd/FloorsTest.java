@@ -136,6 +136,8 @@ class FloorsTest {
                     "com.google.gson.*"),
             // the live view
             floor("io.hvd.top", "io.hvd.launch", CONFIG, "org.apache.commons.cli.*", "com.google.gson.*"),
+            // pages of runs
+            floor("io.hvd.report", "io.hvd.launch", CONFIG, FILE, "org.apache.commons.cli.*", "com.google.gson.*"),
             // the main class that names the programs
             floor(
                     "io.hvd.command",
@@ -143,6 +145,7 @@ class FloorsTest {
                     "io.hvd.launch.setup",
                     "io.hvd.doctor",
                     "io.hvd.top",
+                    "io.hvd.report",
                     CONFIG,
                     "org.apache.commons.cli.*"),
             floor("io.hvd.data", ERROR, JFR, LOG),
@@ -272,6 +275,7 @@ class FloorsTest {
             "io.hvd.doctor.*",
             "io.hvd.command.*",
             "io.hvd.top.*",
+            "io.hvd.report.*",
             "io.hvd.optimizer.*",
             "io.hvd.data.*",
             "io.hvd.train.*",

@@ -16,6 +16,7 @@ public enum HvdProgram {
     HOROVODRUN("horovodrun", "run"),
     DOCTOR("hvd-doctor", "doctor"),
     TOP("hvd-top", "top"),
+    REPORT("hvd-report", "report"),
     SETUP("mpirun-scripts/setup.sh", "setup");
 
     /** The name that docs/library.md gives the jar. */

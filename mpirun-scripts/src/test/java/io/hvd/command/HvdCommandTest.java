@@ -23,7 +23,7 @@ final class HvdCommandTest {
         assertThat(text(out)).isEmpty();
         assertThat(text(err))
                 .startsWith("hvd-launch: name a subcommand\n")
-                .contains("\n  run ", "\n  doctor ", "\n  top ", "\n  setup ");
+                .contains("\n  run ", "\n  doctor ", "\n  top ", "\n  report ", "\n  setup ");
     }
 
     @ParameterizedTest

@@ -95,6 +95,7 @@ final class CifarFlags {
                                 "checkpoint",
                                 "file that rank 0 writes after each epoch; after the best epoch it also writes model_best-FILE"))
                 .addOption(null, "resume", false, "continue from the checkpoint file if it exists")
+                .addOption(RunFlags.flag())
                 .addOption(valued("epoch-csv", "file to which rank 0 adds start and seconds of every epoch"))
                 .addOption(valued(
                         "predict-out",

@@ -117,7 +117,8 @@ record CifarOptions(
             Optional<Path> checkpoint,
             boolean resume,
             Optional<Path> epochCsv,
-            Optional<Path> predictions) {
+            Optional<Path> predictions,
+            RunFlags run) {
         static Results from(CommandLine line) throws ParseException {
             TrainingOptions.requireFileToResume(line);
             return new Results(
@@ -126,7 +127,8 @@ record CifarOptions(
                     Flags.path(line, "checkpoint"),
                     line.hasOption("resume"),
                     Flags.path(line, "epoch-csv"),
-                    Flags.path(line, "predict-out"));
+                    Flags.path(line, "predict-out"),
+                    RunFlags.of(line));
         }
 
         /** The files that rank 0 writes; an evaluation only reads the checkpoint. */

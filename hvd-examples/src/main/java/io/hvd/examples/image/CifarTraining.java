@@ -44,6 +44,7 @@ final class CifarTraining {
     private final Evaluator evaluator;
     private final CifarReport report;
     private final RunTotals totals = new RunTotals();
+    private final RunRecord record;
     private Predictions predictions;
     private double best;
 
@@ -65,6 +66,7 @@ final class CifarTraining {
         this.evaluator = new Evaluator(
                 hvd, images, device, model, Math.min(batchPerRank, LARGEST_TEST_BATCH), options.workers());
         this.report = new CifarReport(hvd);
+        this.record = new RunRecord(hvd, "cifar10", options.results().run());
     }
 
     private DistributedOptimizer optimizer() {
@@ -85,7 +87,11 @@ final class CifarTraining {
      * @throws ExampleFailure on all ranks, as soon as they find a loss that is not a finite number
      * @return the last evaluation, the same on every rank
      */
-    Evaluation run() throws IOException, ExampleFailure {
+    Evaluation run() throws IOException, ParseException, ExampleFailure {
+        return record.during(this::trainOrEvaluate);
+    }
+
+    private Evaluation trainOrEvaluate() throws IOException, ExampleFailure {
         long parameters = TorchTensors.parameters(model).values().stream()
                 .mapToLong(io.hvd.tensor.Tensor::elements)
                 .sum();
@@ -94,6 +100,7 @@ final class CifarTraining {
         Evaluation last = Evaluation.NONE;
         if (!options.results().evaluateOnly()) {
             try (TorchLoader<ImageSample> loader = loader(epoch)) {
+                record.begins((long) epoch * loader.batches());
                 for (; epoch < schedule.epochs() && totals.steps() < schedule.maxSteps(); epoch++) {
                     last = runEpoch(loader, epoch);
                 }
@@ -140,6 +147,7 @@ final class CifarTraining {
         totals.waited(loader.waitNanos());
         Evaluation evaluation = evaluate();
         report.epoch(epoch, schedule.epochs(), trainingLoss, evaluation, secondsSince(start));
+        record.epochEnds(epoch, evaluation);
         FiniteLoss.require(evaluation.loss(), "the test loss after epoch " + (epoch + 1));
         if (hvd.rank() == 0 && options.results().epochCsv().isPresent()) {
             new EpochCsv(options.results().epochCsv().get()).add(begun, secondsSince(start));
@@ -156,10 +164,13 @@ final class CifarTraining {
         model.train(true);
         int step = 0;
         long last = System.nanoTime();
+        record.epochBegins();
         for (TorchBatch batch : loader) {
+            record.batchArrives();
             double waited = secondsSince(last);
             List<BatchResult> results = step(batch);
             figures.add(results, secondsSince(last), waited);
+            record.stepEnds(batch.size(), loss(results), optimizer.lastStep().exposedNanos());
             last = System.nanoTime();
             step++;
             if (step % options.results().printFreq() == 0) {
@@ -189,6 +200,11 @@ final class CifarTraining {
         totals.stepped(optimizer.lastStep());
         totals.saw(batch.size());
         return results;
+    }
+
+    private static double loss(List<BatchResult> results) {
+        return results.stream().mapToDouble(BatchResult::lossSum).sum()
+                / results.stream().mapToInt(BatchResult::samples).sum();
     }
 
     private BatchResult pass(TorchBatch batch, BatchPart part) {

@@ -28,6 +28,7 @@ final class ImageTraining {
     private final Evaluator evaluator;
     private final TrainingReport report;
     private final RunTotals totals = new RunTotals();
+    private final RunRecord record;
 
     /** @throws ParseException on all ranks, if the flags do not go with their number */
     ImageTraining(
@@ -51,10 +52,11 @@ final class ImageTraining {
         this.images = images;
         TorchDevice device = TorchDevice.of(hvd, options.cuda());
         this.model = device.onto(ImageClassifier.seeded(options.seed(), net));
+        this.record = new RunRecord(hvd, example, options.run());
         Schedule schedule = options.schedule(hvd.size());
         this.optimizer = new TrainingOptimizer(hvd, options, horovods, model, schedule.rate(0));
         this.course = TrainingCourse.of(hvd, options, images.train().size(), model, optimizer);
-        this.step = new TrainingStep(options, schedule, device, model, optimizer, course, totals);
+        this.step = new TrainingStep(options, schedule, device, model, optimizer, course, totals, record);
         this.evaluator = new Evaluator(hvd, images, device, model, horovods.testBatchSize(), 0);
         this.report = new TrainingReport(example, hvd, options, horovods, optimizer, totals);
     }
@@ -66,6 +68,10 @@ final class ImageTraining {
      * @return the last evaluation, the same on every rank
      */
     Evaluation run() throws IOException, ParseException, ExampleFailure {
+        return record.during(this::train);
+    }
+
+    private Evaluation train() throws IOException, ParseException, ExampleFailure {
         new OutputFiles().with("checkpoint", options.checkpoint()).require(hvd);
         int firstEpoch = course.resume();
         optimizer.outermost().broadcastParameters(0);
@@ -74,6 +80,7 @@ final class ImageTraining {
         int epoch = firstEpoch;
         try (TrainingCourse closing = course;
                 TorchLoader<ImageSample> loader = loader()) {
+            record.begins(course.stepsBefore(firstEpoch, loader.batches()));
             for (; epoch < options.epochs() && totals.steps() < options.maxSteps(); epoch++) {
                 // Dropout depends on seed, epoch and rank, so that a resumed run draws the numbers of an uninterrupted
                 // one.
@@ -84,6 +91,7 @@ final class ImageTraining {
                 }
                 last = evaluator.evaluate(batch -> {});
                 report.epoch(epoch, last);
+                record.epochEnds(epoch, last);
                 FiniteLoss.require(last.loss(), "the test loss after epoch " + (epoch + 1));
                 save(epoch, complete);
             }
@@ -118,8 +126,10 @@ final class ImageTraining {
         int batches = 0;
         EpochBatches.Pass<TorchBatch> pass = course.begin(loader, epoch);
         try (Progress progress = Progress.on(hvd.rank() == 0, title, pass.batches())) {
+            record.epochBegins();
             while (pass.hasNext()) {
                 TorchBatch batch = pass.next();
+                record.batchArrives();
                 BatchPlace place = new BatchPlace(epoch, batches++, pass.batches(), options.passes());
                 double loss = step.run(batch, place, report.logs(place));
                 if (report.logs(place)) {

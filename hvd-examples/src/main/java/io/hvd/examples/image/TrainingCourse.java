@@ -24,6 +24,9 @@ sealed interface TrainingCourse extends AutoCloseable permits WholeEpochs, Train
     /** Takes over what another run has saved, if there is something, and returns the epoch to go on with. */
     int resume() throws IOException;
 
+    /** The batches that the training has behind it when it begins. */
+    long stepsBefore(int firstEpoch, int batchesPerEpoch);
+
     /** Begins an epoch, or the rest of it. */
     EpochBatches.Pass<TorchBatch> begin(TorchLoader<?> loader, int epoch);
 

@@ -34,6 +34,7 @@ record TrainingOptions(
         Optional<Path> checkpoint,
         boolean resume,
         CheckpointFlags series,
+        RunFlags run,
         boolean sharded,
         boolean adasum,
         boolean cuda) {
@@ -82,6 +83,7 @@ record TrainingOptions(
                 .addOption(Flags.valued(
                         "num-groups",
                         "number of groups of parameters whose gradients travel together, default by size"))
+                .addOption(RunFlags.flag())
                 .addOption(TorchDevice.flag());
         ReducerFlags.addTo(flags);
         CheckpointFlags.addTo(flags);
@@ -134,6 +136,7 @@ record TrainingOptions(
                 Flags.path(line, "checkpoint"),
                 line.hasOption("resume"),
                 CheckpointFlags.of(line),
+                RunFlags.of(line),
                 line.hasOption("sharded-optimizer"),
                 line.hasOption("use-adasum"),
                 TorchDevice.isCuda(line));

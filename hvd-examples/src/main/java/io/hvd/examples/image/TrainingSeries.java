@@ -97,6 +97,11 @@ final class TrainingSeries implements TrainingCourse {
     }
 
     @Override
+    public long stepsBefore(int firstEpoch, int batchesPerEpoch) {
+        return step;
+    }
+
+    @Override
     public EpochBatches.Pass<TorchBatch> begin(TorchLoader<?> loader, int epoch) {
         EpochBatches.Pass<TorchBatch> rest = loader.iterator();
         done = sampler.done();

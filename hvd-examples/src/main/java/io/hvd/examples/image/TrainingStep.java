@@ -19,6 +19,7 @@ final class TrainingStep {
     private final TrainingOptimizer optimizer;
     private final TrainingCourse course;
     private final RunTotals totals;
+    private final RunRecord record;
 
     /** @param totals get the samples and the steps */
     TrainingStep(
@@ -28,7 +29,8 @@ final class TrainingStep {
             ImageClassifier model,
             TrainingOptimizer optimizer,
             TrainingCourse course,
-            RunTotals totals) {
+            RunTotals totals,
+            RunRecord record) {
         this.options = options;
         this.schedule = schedule;
         this.device = device;
@@ -36,6 +38,7 @@ final class TrainingStep {
         this.optimizer = optimizer;
         this.course = course;
         this.totals = totals;
+        this.record = record;
     }
 
     /** @return the loss of this rank, if it is wanted and there is one; else NaN */
@@ -54,11 +57,13 @@ final class TrainingStep {
             if (place.isLastPass()) {
                 step(optimizer.outermost());
             }
-            if (withLoss && loss != null) {
+            if ((withLoss || record.isKept()) && loss != null) {
                 found = loss.item_float();
             }
         }
         totals.saw(counted);
+        record.stepEnds(
+                counted, found, place.isLastPass() ? optimizer.outermost().lastStep().exposedNanos() : 0);
         return found;
     }
 

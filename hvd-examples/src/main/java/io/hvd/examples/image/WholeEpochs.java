@@ -37,6 +37,11 @@ final class WholeEpochs implements TrainingCourse {
     }
 
     @Override
+    public long stepsBefore(int firstEpoch, int batchesPerEpoch) {
+        return (long) firstEpoch * batchesPerEpoch;
+    }
+
+    @Override
     public EpochBatches.Pass<TorchBatch> begin(TorchLoader<?> loader, int epoch) {
         sampler.setEpoch(epoch);
         return loader.iterator();

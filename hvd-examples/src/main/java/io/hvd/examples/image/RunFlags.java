@@ -1,0 +1,56 @@
+package io.hvd.examples.image;
+
+import io.hvd.HvdContext;
+import io.hvd.examples.Flags;
+import io.hvd.train.log.RunDescription;
+import io.hvd.train.log.RunLog;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.Option;
+import org.apache.commons.cli.ParseException;
+
+/**
+ * The flag of the record of a run.
+ *
+ * @param folder empty if no record is kept
+ * @param resumes whether the training may go on with an earlier one, and so with its record
+ * @param given the flags of the command line and their values, for comparisons of runs
+ */
+record RunFlags(Optional<Path> folder, boolean resumes, Map<String, String> given) {
+    private static final String FOLDER = "run-dir";
+
+    static Option flag() {
+        return Flags.valued(
+                FOLDER,
+                "folder for the record of this run, of which hvd-report makes a page; one that holds a run is refused"
+                        + " unless the training resumes");
+    }
+
+    static RunFlags of(CommandLine line) throws ParseException {
+        if (line.hasOption(FOLDER) && line.hasOption("evaluate")) {
+            throw new ParseException("--" + FOLDER + " and --evaluate exclude each other");
+        }
+        Map<String, String> given = new TreeMap<>();
+        for (Option option : line.getOptions()) {
+            if (!FOLDER.equals(option.getLongOpt())) {
+                given.put(option.getLongOpt(), option.hasArg() ? option.getValue() : "yes");
+            }
+        }
+        boolean resumes = line.hasOption("resume") || line.hasOption("checkpoint-dir");
+        return new RunFlags(Flags.path(line, FOLDER), resumes, given);
+    }
+
+    /**
+     * A collective if there is a folder.
+     *
+     * @param stepsDone batches that the training has behind it
+     */
+    Optional<RunLog> open(HvdContext hvd, String example, long stepsDone) {
+        RunDescription description = new RunDescription(example, given);
+        return folder.map(path ->
+                resumes ? RunLog.resume(hvd, path, description, stepsDone) : RunLog.open(hvd, path, description));
+    }
+}

@@ -1,0 +1,106 @@
+package io.hvd.report;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.TreeMap;
+
+/** The page of some runs: HTML with its drawings inside, without scripts, that loads nothing. */
+record ReportPage(List<RunFolder> runs) {
+    /** More lines of a legend help nobody; the table beside the chart has all names. */
+    private static final int MOST_KEYS = 12;
+
+    String html() throws IOException {
+        String title = runs.size() == 1 ? "Run " + runs.get(0).name() : runs.size() + " runs";
+        StringBuilder html =
+                new StringBuilder("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        html.append("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+                .append("<meta name=\"color-scheme\" content=\"light dark\">\n")
+                .append("<meta http-equiv=\"Content-Security-Policy\"")
+                .append(" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n")
+                .append("<title>" + Html.text(title) + "</title>\n<style>\n" + style() + "</style>\n</head>\n<body>\n")
+                .append("<h1>" + Html.text(title) + "</h1>\n");
+        html.append("<section class=\"grid runs\">\n");
+        runs.forEach(run -> html.append(card(run)));
+        html.append("</section>\n").append(comparison()).append("<section class=\"grid charts\">\n");
+        new Charts(runs).all().forEach(chart -> html.append(figure(chart)));
+        return html.append("</section>\n<footer>Made by hvd-report.</footer>\n</body>\n</html>\n")
+                .toString();
+    }
+
+    private static String style() throws IOException {
+        try (InputStream file = ReportPage.class.getResourceAsStream("report.css")) {
+            return new String(file.readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    private static String card(RunFolder run) {
+        Card card = run.card();
+        StringBuilder html =
+                new StringBuilder("<article class=\"run\"><h2>" + Html.text(run.name()) + " <span class=\"state "
+                        + Html.text(card.exit().state()) + "\">" + Html.text(run.state()) + "</span></h2>");
+        if (card.exit().error() != null || card.exit().message() != null) {
+            String error = card.exit().error() == null ? "" : card.exit().error() + ": ";
+            html.append("<p class=\"failure\">" + Html.text(error + card.exit().message()) + "</p>");
+        }
+        html.append("<dl>");
+        entry(html, "program", card.program());
+        entry(html, "ranks", String.valueOf(card.ranks().size()));
+        entry(html, "begun", card.starts().isEmpty() ? "" : card.starts().get(0));
+        if (card.starts().size() > 1) {
+            entry(
+                    html,
+                    "resumed",
+                    String.join(", ", card.starts().subList(1, card.starts().size())));
+        }
+        entry(html, "last written", String.valueOf(card.written()));
+        entry(html, "samples per second", Html.number(card.samplesPerSecond()));
+        if (!card.epochs().isEmpty()) {
+            Card.Epoch last = card.epochs().get(card.epochs().size() - 1);
+            entry(html, "epochs", last.epoch() + ", " + last.step() + " steps");
+            new TreeMap<>(last.metrics()).forEach((name, value) -> entry(html, name, Html.number(value)));
+        }
+        html.append("</dl>");
+        if (!card.warnings().isEmpty()) {
+            html.append("<ul class=\"warnings\">");
+            card.warnings().forEach(one -> html.append("<li>" + Html.text(one) + "</li>"));
+            html.append("</ul>");
+        }
+        return html.append("</article>\n").toString();
+    }
+
+    private static void entry(StringBuilder html, String name, String value) {
+        html.append("<dt>" + Html.text(name) + "</dt><dd>" + Html.text(value) + "</dd>");
+    }
+
+    private String comparison() {
+        Differences all = new Differences(runs);
+        StringBuilder html = new StringBuilder("<section class=\"differences\">");
+        if (runs.size() > 1) {
+            html.append("<h2>What differs between the runs</h2>\n").append(Html.table(all.columns(), all.rows(true)));
+        }
+        return html.append("<details><summary>All versions, settings and flags</summary>")
+                .append(Html.table(all.columns(), all.rows(false)))
+                .append("</details></section>\n")
+                .toString();
+    }
+
+    private static String figure(Chart chart) {
+        StringBuilder html =
+                new StringBuilder("<figure><figcaption>" + Html.text(chart.title()) + "</figcaption>\n" + chart.svg());
+        List<Chart.Key> keys = chart.keys();
+        html.append("\n<ul class=\"keys\">");
+        for (Chart.Key key : keys.subList(0, Math.min(keys.size(), MOST_KEYS))) {
+            html.append("<li><svg viewBox=\"0 0 24 8\" aria-hidden=\"true\"><path d=\"M0 4H24\" "
+                    + key.stroke().attributes() + "/></svg>" + Html.text(key.name()) + "</li>");
+        }
+        if (keys.size() > MOST_KEYS) {
+            html.append("<li>and " + (keys.size() - MOST_KEYS) + " more</li>");
+        }
+        return html.append("</ul>\n<details><summary>Table</summary>")
+                .append(Html.table(chart.columns(), chart.rows()))
+                .append("</details></figure>\n")
+                .toString();
+    }
+}

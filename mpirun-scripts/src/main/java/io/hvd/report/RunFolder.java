@@ -1,0 +1,71 @@
+package io.hvd.report;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A run as its folder tells of it.
+ *
+ * @param name for charts and tables
+ * @param curves the run's scalars; those that hvd writes for each rank stand in the card
+ */
+record RunFolder(String name, Card card, List<Curve> curves) {
+    /** @throws ReportException if one of the folders holds no run, or one that cannot be read */
+    static List<RunFolder> read(List<Path> folders) throws ReportException {
+        List<RunFolder> runs = new ArrayList<>();
+        for (Path folder : folders) {
+            runs.add(read(name(folder, folders), folder));
+        }
+        return runs;
+    }
+
+    private static RunFolder read(String name, Path folder) throws ReportException {
+        Card card = new CardFile(folder.resolve("run.json")).read();
+        Path scalars = folder.resolve("scalars.jsonl");
+        List<Curve> all = Files.exists(scalars) ? new ScalarFile(scalars).read() : metrics(card);
+        return new RunFolder(name, card, all.stream().filter(RunFolder::isOwn).toList());
+    }
+
+    private static boolean isOwn(Curve curve) {
+        return !curve.tag().equals("samples per second") && !curve.tag().matches(".*/rank \\d+");
+    }
+
+    /** Where the scalars are missing, the card has those of the epochs. */
+    private static List<Curve> metrics(Card card) {
+        Map<String, List<Curve.Point>> byName = new LinkedHashMap<>();
+        for (Card.Epoch epoch : card.epochs()) {
+            epoch.metrics()
+                    .forEach((name, value) -> byName.computeIfAbsent(name, one -> new ArrayList<>())
+                            .add(new Curve.Point(epoch.step(), value)));
+        }
+        List<Curve> curves = new ArrayList<>();
+        byName.forEach((name, points) -> curves.add(new Curve(name, points)));
+        return curves;
+    }
+
+    /** The folder's own name, if that says which of them it is. */
+    private static String name(Path folder, List<Path> folders) {
+        String last = last(folder);
+        long named = folders.stream().filter(one -> last(one).equals(last)).count();
+        return named == 1 ? last : folder.toString();
+    }
+
+    private static String last(Path folder) {
+        Path name = folder.toAbsolutePath().normalize().getFileName();
+        return name == null ? folder.toString() : name.toString();
+    }
+
+    /** How the run ended, in a few words. */
+    String state() {
+        return switch (card.exit().state()) {
+            case "finished" -> "finished";
+            case "failed" -> "failed";
+            case "running" -> "running, or killed";
+            default -> card.exit().state();
+        };
+    }
+}
