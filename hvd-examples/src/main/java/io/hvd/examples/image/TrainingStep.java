@@ -63,7 +63,9 @@ final class TrainingStep {
         }
         totals.saw(counted);
         record.stepEnds(
-                counted, found, place.isLastPass() ? optimizer.outermost().lastStep().exposedNanos() : 0);
+                counted,
+                found,
+                place.isLastPass() ? optimizer.outermost().lastStep().exposedNanos() : 0);
         return found;
     }
 
