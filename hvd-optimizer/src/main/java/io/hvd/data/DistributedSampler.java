@@ -29,8 +29,7 @@ public final class DistributedSampler implements Sampler {
     private final long seed;
     private final int length;
 
-    private int epoch;
-    private boolean begun;
+    private final EpochCount epochs = new EpochCount();
 
     /**
      * Shuffles with seed 0 and pads.
@@ -82,7 +81,7 @@ public final class DistributedSampler implements Sampler {
 
     /** The epoch under way; before the first iteration, and after {@link #setEpoch}, the one that comes next. */
     public int epoch() {
-        return epoch;
+        return epochs.now();
     }
 
     /**
@@ -91,25 +90,18 @@ public final class DistributedSampler implements Sampler {
      * @throws IllegalArgumentException if the epoch is negative
      */
     public void setEpoch(int epoch) {
-        if (epoch < 0) {
-            throw new IllegalArgumentException("epoch must not be negative, found " + epoch);
-        }
-        this.epoch = epoch;
-        begun = false;
+        epochs.set(epoch);
     }
 
     @Override
     public int[] indices() {
         int size = shard.datasetSize();
-        return shard.deal(shuffle ? Permutation.of(size, seed + epoch) : Permutation.identity(size), length);
+        return shard.deal(shuffle ? Permutation.of(size, seed + epochs.now()) : Permutation.identity(size), length);
     }
 
     @Override
     public int[] beginEpoch() {
-        if (begun) {
-            epoch++;
-        }
-        begun = true;
+        epochs.begin();
         return indices();
     }
 

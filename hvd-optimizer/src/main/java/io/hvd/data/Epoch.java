@@ -26,7 +26,6 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
     private final int ahead;
     private final Handover handover;
 
-    private final DataWaitEvent recorded = new DataWaitEvent();
     private final Deque<PendingBatch<B>> inFlight = new ArrayDeque<>();
     private int submitted;
     private int delivered;
@@ -70,24 +69,16 @@ public final class Epoch<B> implements EpochBatches.Pass<B>, AutoCloseable {
      */
     @Override
     public B next() {
-        long asked = System.nanoTime();
-        try {
-            return take();
-        } finally {
-            handover.waited(System.nanoTime() - asked);
+        try (Handover.Wait wait = handover.begin()) {
+            submitUpTo(Math.max(1, ahead));
+            PendingBatch<B> head = head();
+            B batch = await(head);
+            wait.ended(head.number());
+            deliver(head);
+            handover.taken();
+            submitUpTo(ahead);
+            return batch;
         }
-    }
-
-    private B take() {
-        submitUpTo(Math.max(1, ahead));
-        PendingBatch<B> head = head();
-        DataWaitEvent wait = recorded.begun();
-        B batch = await(head);
-        DataWaitEvent.ended(wait, head.number());
-        deliver(head);
-        handover.taken();
-        submitUpTo(ahead);
-        return batch;
     }
 
     /** Whether {@link #next} would return at once: the next batch is made already, or has failed. */

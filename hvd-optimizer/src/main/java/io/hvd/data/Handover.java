@@ -5,6 +5,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /** What a loader keeps of the batches that its epochs hand over. One thread iterates, any thread may ask for the time. */
 final class Handover {
     private final AtomicLong waitedNanos = new AtomicLong();
+    /** Begins the events of JDK Flight Recorder. */
+    private final DataWaitEvent recorded = new DataWaitEvent();
+
     private final Runnable taken;
 
     /** @param taken is called for each batch that was handed over, on the thread that iterates */
@@ -12,8 +15,26 @@ final class Handover {
         this.taken = taken;
     }
 
-    void waited(long nanos) {
-        waitedNanos.addAndGet(nanos);
+    /** Begins a wait of the thread that iterates. */
+    Wait begin() {
+        return new Wait();
+    }
+
+    /** One wait for a batch. It counts also if no batch comes; a recording has only those for which one came. */
+    final class Wait implements AutoCloseable {
+        private final long asked = System.nanoTime();
+        /** Null outside of a recording. */
+        private final DataWaitEvent event = recorded.begun();
+
+        /** The batch of this number is there. */
+        void ended(int number) {
+            DataWaitEvent.ended(event, number);
+        }
+
+        @Override
+        public void close() {
+            waitedNanos.addAndGet(System.nanoTime() - asked);
+        }
     }
 
     void taken() {

@@ -25,8 +25,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
     private final long seed;
     private final boolean dropLast;
 
-    private int epoch;
-    private boolean begun;
+    private final EpochCount epochs = new EpochCount();
 
     private LoadBalancingDistributedSampler(Builder builder) {
         shard = builder.shard;
@@ -76,7 +75,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
 
     /** The epoch under way; before the first iteration, and after {@link #setEpoch}, the one that comes next. */
     public int epoch() {
-        return epoch;
+        return epochs.now();
     }
 
     /**
@@ -85,16 +84,12 @@ public final class LoadBalancingDistributedSampler implements Sampler {
      * @throws IllegalArgumentException if the epoch is negative
      */
     public void setEpoch(int epoch) {
-        if (epoch < 0) {
-            throw new IllegalArgumentException("epoch must not be negative, found " + epoch);
-        }
-        this.epoch = epoch;
-        begun = false;
+        epochs.set(epoch);
     }
 
     @Override
     public int[] indices() {
-        int[] order = groups.order(seed + epoch);
+        int[] order = groups.order(seed + epochs.now());
         int[] mine = new int[length()];
         for (int i = 0; i < mine.length; i++) {
             mine[i] = order[i * shard.replicas() + shard.rank()];
@@ -104,10 +99,7 @@ public final class LoadBalancingDistributedSampler implements Sampler {
 
     @Override
     public int[] beginEpoch() {
-        if (begun) {
-            epoch++;
-        }
-        begun = true;
+        epochs.begin();
         return indices();
     }
 

@@ -1,13 +1,10 @@
 package io.hvd.optimizer;
 
-import io.hvd.ObjectCodec;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
 import io.hvd.error.HvdException;
 import io.hvd.tensor.JoinDivisor;
-import io.hvd.tensor.Tensor;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -33,13 +30,9 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private final ProcessSet set;
     private final List<Parameter> parameters;
-    /** Those that all ranks have in common. */
-    private final List<Parameter> shared;
     /** The index of each parameter in {@link #parameters}, by its name. */
     private final Map<String, Integer> places = new HashMap<>();
 
-    /** Those of this rank alone. */
-    private final LocalParameters local;
     /** Null without range control. */
     private final WireRange range;
 
@@ -51,14 +44,13 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private final ModelBuffers buffers;
     private final DivergenceGuard guard;
-    private final StepSkew skew;
+    private final StateBroadcast broadcast;
     private final SettingsCheck settingsCheck;
     private final GradientArithmetic gradients;
     private final LocalParameters.Norms norms;
     private final OverflowVote vote;
     private final GradientClip clip;
-    /** Null where steps by gradients that are not finite are made. */
-    private final NonFiniteCheck finite;
+    private final FiniteSteps finite;
 
     /** The class through which a program steps this optimizer; null for this one. */
     private String owner;
@@ -72,36 +64,35 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
     /** Begins the events of JDK Flight Recorder. */
     private final GradientsEvent recorded = new GradientsEvent();
 
-    DistributedOptimizer(DistributedOptimizerBuilder builder) {
-        this.inner = builder.inner();
-        this.set = builder.ranks();
+    DistributedOptimizer(OptimizerParts parts) {
+        this.inner = parts.inner();
+        this.set = parts.ranks();
         this.parameters = OptimizerCheck.requireUsable(inner.parameters());
         for (int i = 0; i < parameters.size(); i++) {
             places.put(parameters.get(i).name(), i);
         }
-        this.shared = builder.shared(parameters);
-        this.local = builder.local();
-        this.adasum = builder.adasum(set, parameters);
-        this.alone = builder.exchangesNothing(set);
+        List<Parameter> shared = parts.shared(parameters);
+        this.adasum = parts.adasum(set, parameters);
+        this.alone = parts.exchangesNothing(set);
         if (inner instanceof ShardedOptimizer sharded) {
-            sharded.scope(builder.prefix());
+            sharded.scope(parts.prefix());
         }
-        this.settingsCheck = builder.settingsCheck(set);
-        this.range = builder.range(set, parameters);
-        this.exchange = builder.exchange(set, parameters, settingsCheck, range);
+        this.settingsCheck = parts.settingsCheck(set);
+        this.range = parts.range(set, parameters);
+        this.exchange = parts.exchange(set, parameters, settingsCheck, range);
         this.rules = new StepRules(inner, set, parameters, exchange);
-        this.buffers = builder.modelBuffers(set);
-        this.guard = builder.guard(set, parameters, buffers);
-        this.skew = new StepSkew(set);
+        this.buffers = parts.modelBuffers(set);
+        this.guard = parts.guard(set, parameters, buffers);
+        this.broadcast = new StateBroadcast(inner, set, shared, parts.local(), buffers, exchange, rules);
         Object stepping = inner instanceof ShardedOptimizer sharded ? sharded.state() : inner;
         this.gradients = stepping instanceof GradientArithmetic own ? own : new HostGradients(parameters);
-        this.norms = local.norms(parameters, gradients);
-        this.vote = builder.vote(set);
-        this.clip = builder.clip();
+        this.norms = parts.local().norms(parameters, gradients);
+        this.vote = parts.vote(set);
+        this.clip = parts.clip();
         this.source = inner instanceof GradientSource announcing && !alone ? announcing : null;
-        this.finite = builder.finiteCheck(set, parameters, gradients, vote);
-        if (finite != null && !(inner instanceof GradientSource)) {
-            exchange.beforeLeaving(finite::leaving);
+        this.finite = new FiniteSteps(parts.finiteCheck(set, parameters, gradients, vote), settingsCheck);
+        if (!(inner instanceof GradientSource)) {
+            finite.watch(exchange);
         }
         if (source != null) {
             source.listen(exchange);
@@ -136,7 +127,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         rules.requireOutsideOfNoSync();
         if (alone) {
             gatherOwn();
-            lookAlone(look);
+            finite.lookAlone(look);
             return;
         }
         synchronizedAlready = false;
@@ -145,42 +136,12 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         exchange.submitRest(source);
         lastStep = exchange.awaitAll(backwardEnded);
         GradientsEvent.ended(wait, set, lastStep);
-        look(look);
+        finite.look(look, source);
         if (source != null) {
             source.adopt();
         }
         exchange.startOver();
         synchronizedAlready = true;
-    }
-
-    private void look(boolean wanted) {
-        if (finite == null) {
-            return;
-        }
-        if (!wanted) {
-            finite.forget();
-            return;
-        }
-        if (source != null) {
-            source.arrived();
-        }
-        compareSettingsBeforeAsking();
-        finite.look(source);
-    }
-
-    private void lookAlone(boolean wanted) {
-        if (finite != null && wanted) {
-            compareSettingsBeforeAsking();
-            finite.lookAlone();
-        }
-    }
-
-    /** A rank that does not look would not answer. */
-    private void compareSettingsBeforeAsking() {
-        if (finite.asks()) {
-            settingsCheck.begin();
-            settingsCheck.end();
-        }
     }
 
     /**
@@ -240,20 +201,16 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** With one rank nobody has looked, unless the program has called {@link #synchronize()}. */
     private void requireFinite() {
-        if (finite == null) {
-            return;
-        }
-        if (alone && !skipping) {
+        if (alone && !skipping && finite.areRequired()) {
             gatherOwn();
-            lookAlone(true);
+            finite.lookAlone(true);
         }
         try {
-            finite.requireFinite();
+            finite.require();
         } catch (HvdException e) {
             synchronizedAlready = false;
             throw e;
         }
-        finite.stepped();
     }
 
     private void clip() {
@@ -281,7 +238,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
         GradientsEvent wait = recorded.begun();
         long start = System.nanoTime();
         adasum.step();
-        valuesOverwritten();
+        broadcast.parametersOverwritten();
         long bytes = parameters.stream()
                 .mapToLong(parameter -> parameter.value().bytes())
                 .sum();
@@ -393,13 +350,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      */
     void skipStep(boolean isNormal) {
         settingsCheck.end();
-        if (finite != null) {
-            if (isNormal) {
-                finite.forget();
-            }
-            finite.requireFinite();
-            finite.stepped();
-        }
+        finite.skip(isNormal);
         synchronizedAlready = false;
         set.markStep();
     }
@@ -454,9 +405,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     private void startOver() {
         synchronizedAlready = false;
-        if (finite != null) {
-            finite.forget();
-        }
+        finite.forget();
         exchange.startOver();
     }
 
@@ -516,24 +465,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
      * @throws HvdException if the ranks differ in the number, names, types or shapes of their parameters
      */
     public void broadcastParameters(int root) {
-        Map<String, Tensor> values = new LinkedHashMap<>();
-        if (inner instanceof GradientSource own) {
-            own.requireInPlace();
-        }
-        shared.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
-        set.broadcastParameters(values, root);
-        valuesOverwritten();
-    }
-
-    private void valuesOverwritten() {
-        if (inner instanceof GradientSource own) {
-            own.overwritten();
-        }
-    }
-
-    /** A single rank need not broadcast its parameters; on a GPU, its back end might not even be able to. */
-    private boolean travels(Parameter parameter) {
-        return set.size() > 1 || parameter.value().device().isCpu();
+        broadcast.parameters(root);
     }
 
     /**
@@ -553,13 +485,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** @param whole this optimizer, or one around it with more state */
     int join(JoinDivisor divisor, Optimizer whole) {
-        rules.requireSharedState("join(...)", local);
-        int last = set.join(divisor);
-        skew.joined(exchange.steps());
-        broadcastParameters(last);
-        broadcastOptimizerState(last, whole);
-        buffers.takeFrom(last);
-        return last;
+        return broadcast.join(divisor, whole);
     }
 
     /**
@@ -585,16 +511,7 @@ public final class DistributedOptimizer implements Optimizer, AutoCloseable {
 
     /** @param whole this optimizer, or one around it with more state */
     void broadcastOptimizerState(int root, Optimizer whole) {
-        rules.requireSharedState("broadcastOptimizerState(...)", local);
-        if (inner instanceof ShardedOptimizer sharded) {
-            sharded.consolidateIfNeeded(root);
-        }
-        boolean isRoot = set.ranks().get(set.rank()) == root;
-        byte[] mine = isRoot ? whole.saveState() : null;
-        byte[] state = set.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);
-        if (!isRoot) {
-            whole.loadState(state);
-        }
+        broadcast.optimizerState(root, whole);
     }
 
     /** What {@link DistributedOptimizerBuilder#rangeControl} has seen; all zeros without it. To be read between steps. */

@@ -1,8 +1,6 @@
 package io.hvd.optimizer;
 
-import io.hvd.AllreduceOptions;
 import io.hvd.Compression;
-import io.hvd.Hvd;
 import io.hvd.HvdContext;
 import io.hvd.ProcessSet;
 import io.hvd.error.ErrorId;
@@ -11,58 +9,52 @@ import io.hvd.optimizer.reduce.GradientReducer;
 import io.hvd.tensor.ReduceOp;
 import io.hvd.tensor.Tensor;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.TreeSet;
-import java.util.function.DoubleConsumer;
 import java.util.function.Predicate;
 
 /** Settings of a {@link DistributedOptimizer}. All ranks must choose the same settings. */
 public final class DistributedOptimizerBuilder {
-    private final Optimizer inner;
+    // OptimizerParts reads the fields, and makes an optimizer of them.
+    final Optimizer inner;
     /** Null for the current context. */
-    private HvdContext context;
+    HvdContext context;
     /** Null for all ranks of the context. */
-    private ProcessSet set;
+    ProcessSet set;
 
-    private Compression compression = Compression.NONE;
-    private ReduceOp op = ReduceOp.AVERAGE;
-    private double predivide = 1.0;
-    private int passesPerStep = 1;
-    private LocalReduction localReduction = LocalReduction.SUM;
-    private boolean weighted;
-    private long bucketBytes;
-    private int numGroups;
-    private List<List<String>> groups = List.of();
+    Compression compression = Compression.NONE;
+    ReduceOp op = ReduceOp.AVERAGE;
+    double predivide = 1.0;
+    int passesPerStep = 1;
+    LocalReduction localReduction = LocalReduction.SUM;
+    boolean weighted;
+    long bucketBytes;
+    int numGroups;
+    List<List<String>> groups = List.of();
     /** Null for none. */
-    private Predicate<Parameter> alwaysFp32;
+    Predicate<Parameter> alwaysFp32;
     /** Null for an allreduce. */
-    private GradientReducer reducer;
+    GradientReducer reducer;
 
     /** Null for a number. */
-    private String scopeName;
-    /** From {@link #build} on. */
-    private OptimizerScope numbered;
+    String scopeName;
 
-    private String scope;
-    private LocalParameters local = LocalParameters.NONE;
-    private int compareEvery = -1;
+    LocalParameters local = LocalParameters.NONE;
+    int compareEvery = -1;
     /** Null for none. */
-    private RangeControl rangeControl;
+    RangeControl rangeControl;
 
-    private boolean settingsMayDiffer;
-    private Map<String, Tensor> buffers = Map.of();
+    boolean settingsMayDiffer;
+    Map<String, Tensor> buffers = Map.of();
     /** Null for never. */
-    private BufferSync bufferSync;
+    BufferSync bufferSync;
 
-    private GradientClip clip = GradientClip.NONE;
+    GradientClip clip = GradientClip.NONE;
 
     /** Null for the setting. */
-    private Boolean refuseNonFinite;
+    Boolean refuseNonFinite;
 
     DistributedOptimizerBuilder(Optimizer inner) {
         this.inner = Objects.requireNonNull(inner, "optimizer");
@@ -297,248 +289,11 @@ public final class DistributedOptimizerBuilder {
         return this;
     }
 
-    /** What the names of the optimizer's collectives begin with; from {@link #build} on. */
-    String prefix() {
-        return scope;
-    }
-
-    LocalParameters local() {
-        return local;
-    }
-
-    GradientClip clip() {
-        return clip;
-    }
-
-    Optimizer inner() {
-        return inner;
-    }
-
-    /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
-    ProcessSet ranks() {
-        if (set == null) {
-            return context != null ? context : Hvd.context();
-        }
-        if (context != null && context.processSets().get(set.id()) != set) {
-            throw new HvdException(
-                    ErrorId.BAD_ARGUMENT,
-                    "the optimizer got context(...) and processSet(...), but process set " + set.id() + " of ranks "
-                            + set.ranks() + " is not one of that context, which has sets "
-                            + new TreeSet<>(context.processSets().keySet())
-                            + ". Leave context(...) out, or name a set of that context");
-        }
-        return set;
-    }
-
-    /** Those that all ranks have in common. */
-    List<Parameter> shared(List<Parameter> parameters) {
-        local.requireKnown(parameters);
-        if (inner instanceof ShardedOptimizer) {
-            OptimizerCheck.requireShared(local, "a ShardedOptimizer steps each parameter on one rank for all");
-        }
-        return local.shared(parameters);
-    }
-
-    /** Null without ADASUM, and on a rank that steps alone. */
-    AdasumSteps adasum(ProcessSet ranks, List<Parameter> parameters) {
-        if (op != ReduceOp.ADASUM) {
-            return null;
-        }
-        OptimizerCheck.requirePlainAdasum(inner, predivide, compression, passesPerStep, localReduction, reducer);
-        OptimizerCheck.requireNoGroupingWithAdasum(numGroups, groups, bucketBytes, alwaysFp32 != null);
-        OptimizerCheck.requireShared(local, "ADASUM combines how far all parameters have moved");
-        return ranks.included() ? new AdasumSteps(ranks, inner, parameters, scope) : null;
-    }
-
-    /** Whether gradients stay on this rank. */
-    boolean exchangesNothing(ProcessSet ranks) {
-        return !ranks.included()
-                || op == ReduceOp.ADASUM
-                || (ranks.size() == 1 && localReduction == LocalReduction.SUM && !weighted);
-    }
-
-    SettingsCheck settingsCheck(ProcessSet ranks) {
-        List<String> shared = sharedNames();
-        SettingsCheck check = new SettingsCheck(ranks, inner, numbered, shared, settings(shared));
-        boolean stepsAlone = exchangesNothing(ranks) && (op != ReduceOp.ADASUM || !ranks.included());
-        if (stepsAlone) {
-            check.skip();
-        } else if (settingsMayDiffer) {
-            check.skipOptimizer();
-        }
-        return check;
-    }
-
-    /** What must not differ between the ranks, besides the optimizer's own settings. */
-    private Map<String, String> settings(List<String> shared) {
-        Map<String, String> all = new TreeMap<>();
-        all.put(
-                "parameters that are not local",
-                shared.size() + " with names of checksum " + Long.toHexString(OptimizerScope.hash(shared)));
-        all.put("local gradients", local == LocalParameters.NONE || local.scaled() ? "scaled" : "not scaled");
-        all.put("sparse gradients", sparse().toString());
-        all.put("average over", weighted ? "samples" : "ranks");
-        all.putAll(clip.settings());
-        all.put("gradients that are not finite", refusesNonFinite(ranks()) ? "refused" : "allowed");
-        if (rangeControl != null) {
-            all.put("range control", rangeControl.toString());
-        }
-        if (numGroups > 0 || !groups.isEmpty() || reducer != null) {
-            all.put("groups of gradients", ParameterGroups.inWords(buckets(OptimizerCheck.named(inner.parameters()))));
-        }
-        if (reducer != null) {
-            all.put("reducer", reducer.settings());
-        }
-        return all;
-    }
-
-    private List<String> sharedNames() {
-        return local.shared(OptimizerCheck.named(inner.parameters())).stream()
-                .map(Parameter::name)
-                .toList();
-    }
-
-    private Set<String> sparse() {
-        return new TreeSet<>(inner instanceof GradientSource source ? source.sparse() : Set.of());
-    }
-
-    /** Null where nothing is compressed. */
-    WireRange range(ProcessSet ranks, List<Parameter> parameters) {
-        if (rangeControl == null) {
-            return null;
-        }
-        OptimizerCheck.requireFloat16(op, compression);
-        return exchangesNothing(ranks) || ranks.size() == 1
-                ? null
-                : new WireRange(ranks, parameters, untouchedByRange(), rangeControl, 1 / predivide, scope);
-    }
-
-    private Predicate<Parameter> untouchedByRange() {
-        Set<String> outside = outsideOfBuckets();
-        return alwaysFp32().or(parameter -> outside.contains(parameter.name()));
-    }
-
-    GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check, WireRange range) {
-        return new GradientExchange(
-                reduction(ranks, parameters, range),
-                parameters,
-                buckets(parameters),
-                range,
-                passesPerStep,
-                check,
-                weights(ranks, parameters),
-                local,
-                new UnusedParameters(ranks, scope, local.shared(parameters)),
-                exchangesNothing(ranks));
-    }
-
-    private Buckets buckets(List<Parameter> parameters) {
-        OptimizerCheck.requireOneGrouping(numGroups, groups, bucketBytes);
-        Set<String> outside = outsideOfBuckets();
-        if (!groups.isEmpty()) {
-            return new Buckets(ParameterGroups.named(parameters, groups), parameters, outside);
-        }
-        return numGroups > 0
-                ? new Buckets(ParameterGroups.consecutive(parameters.size(), numGroups), parameters, outside)
-                : new Buckets(parameters, bucketBytes, outside);
-    }
-
-    private Set<String> outsideOfBuckets() {
-        Set<String> outside = new HashSet<>(sparse());
-        OptimizerCheck.requireDistinct(local.names(), outside);
-        outside.addAll(local.names());
-        return outside;
-    }
-
-    /** Null if all ranks count alike. */
-    private BatchWeights weights(ProcessSet ranks, List<Parameter> parameters) {
-        if (!weighted) {
-            return null;
-        }
-        OptimizerCheck.requireWeighable(op, predivide, parameters);
-        return exchangesNothing(ranks) ? null : new BatchWeights(ranks, scope, accumulated(parameters));
-    }
-
-    private DoubleConsumer accumulated(List<Parameter> parameters) {
-        DoubleConsumer multiply = inner instanceof GradientSource source
-                ? source::multiplyAccumulated
-                : new HostGradients(parameters)::multiplyGradients;
-        return factor -> {
-            if (factor == 0) {
-                inner.zeroGradients();
-            } else {
-                multiply.accept(factor);
-            }
-        };
-    }
-
-    private GradientReduction reduction(ProcessSet ranks, List<Parameter> parameters, WireRange range) {
-        Predicate<Parameter> ownType =
-                range == null ? alwaysFp32() : alwaysFp32().or(range::isWide);
-        if (op == ReduceOp.ADASUM) {
-            return new GradientAllreduce(ranks, AllreduceOptions.average(), localReduction, ownType, scope);
-        }
-        if (weighted && reducer != null) {
-            throw OptimizerCheck.weightsBesideReducer(reducer);
-        }
-        if (weighted) { // each rank's gradients are its part of the average
-            Compression onWire = ranks.size() == 1 ? Compression.NONE : compression;
-            AllreduceOptions sum = AllreduceOptions.sum().withCompression(onWire);
-            return new GradientAllreduce(ranks, sum, LocalReduction.SUM, ownType, scope);
-        }
-        AllreduceOptions asked = OptimizerCheck.options(op, predivide, compression);
-        if (reducer != null) {
-            OptimizerCheck.requireReducible(reducer, parameters, asked, alwaysFp32 != null);
-        }
-        if (reducer != null && ranks.size() > 1) {
-            return new ReducedGradients(ranks, reducer, localReduction, scope);
-        }
-        AllreduceOptions options = ranks.size() == 1 ? AllreduceOptions.of(op) : asked;
-        return new GradientAllreduce(ranks, options, localReduction, ownType, scope);
-    }
-
-    private Predicate<Parameter> alwaysFp32() {
-        return alwaysFp32 != null ? alwaysFp32 : parameter -> false;
-    }
-
-    ModelBuffers modelBuffers(ProcessSet ranks) {
-        return new ModelBuffers(ranks, buffers, bufferSync, scope);
-    }
-
-    DivergenceGuard guard(ProcessSet ranks, List<Parameter> parameters, ModelBuffers modelBuffers) {
-        int every = compareEvery < 0 ? ranks.divergenceSteps() : compareEvery;
-        return new DivergenceGuard(ranks, local.shared(parameters), modelBuffers.toCompare(), every, scope);
-    }
-
-    private boolean refusesNonFinite(ProcessSet ranks) {
-        return refuseNonFinite == null ? ranks.refusesNonFinite() : refuseNonFinite;
-    }
-
-    /** Null where steps by gradients that are not finite are made. */
-    NonFiniteCheck finiteCheck(
-            ProcessSet ranks, List<Parameter> parameters, GradientArithmetic arithmetic, OverflowVote vote) {
-        if (!refusesNonFinite(ranks)) {
-            return null;
-        }
-        boolean differ =
-                op == ReduceOp.ADASUM || reducer != null || !local.names().isEmpty();
-        boolean onHost = sparse().isEmpty()
-                && parameters.stream().allMatch(each -> each.gradient().device().isCpu());
-        GradientArithmetic looking = onHost ? new HostGradients(parameters) : arithmetic;
-        return new NonFiniteCheck(ranks, parameters, looking, differ ? vote : null, scope);
-    }
-
-    OverflowVote vote(ProcessSet ranks) {
-        return new OverflowVote(ranks, scope, op == ReduceOp.ADASUM && ranks.included());
-    }
-
     /**
      * @throws HvdException if parameter names are missing or not distinct, or settings contradict each other, such
      *     as a context and a process set of another one
      */
     public DistributedOptimizer build() {
-        numbered = scopeName == null ? OptimizerScope.numbered(ranks()) : OptimizerScope.named(scopeName);
-        scope = numbered.prefix();
-        return new DistributedOptimizer(this);
+        return new DistributedOptimizer(new OptimizerParts(this));
     }
 }

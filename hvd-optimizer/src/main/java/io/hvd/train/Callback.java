@@ -45,4 +45,11 @@ public interface Callback {
 
     /** After the last epoch, also if the loop was stopped. */
     default void trainingEnds(Training training) throws Exception {}
+
+    /**
+     * In place of {@link #trainingEnds}, when the loop ends by an exception on this rank: gives back what outlives the loop, such as a
+     * handler of a signal. It calls no collective and waits for no other rank. It also comes to callbacks that were not told of a
+     * beginning, since one before them has failed.
+     */
+    default void trainingFails(Training training) throws Exception {}
 }

@@ -105,16 +105,37 @@ public final class TrainingLoop {
         }
         Training training = new Training(ranks, optimizer, epochs, batches);
         requireSame(training, !(data instanceof EpochBatches<?>));
+        try {
+            runEpochs(training, data, step);
+        } catch (RuntimeException | Error e) {
+            failed(training, e);
+            throw e;
+        }
+        return training;
+    }
+
+    private <B> void runEpochs(Training training, Iterable<B> data, Step<B> step) {
         training.beginEpoch(firstEpoch);
         tell("before the first batch", training, Callback::trainingBegins);
         int epoch = training.epoch();
-        while (epoch < epochs && training.stopReason() == null) {
+        while (epoch < training.epochs() && training.stopReason() == null) {
             runEpoch(training, epoch, data, step);
             epoch += training.isLeaving() ? 0 : 1;
         }
         training.end(epoch);
         tell("after the last batch", training, Callback::trainingEnds);
-        return training;
+    }
+
+    private void failed(Training training, Throwable why) {
+        for (Callback callback : callbacks) {
+            try {
+                callback.trainingFails(training);
+            } catch (Exception e) {
+                if (e != why) {
+                    why.addSuppressed(e);
+                }
+            }
+        }
     }
 
     private void requireSame(Training training, boolean andBatches) {

@@ -104,4 +104,12 @@ public final class AutoResume implements Callback {
             checkpoints.saveAndWait(training.steps(), training.epoch());
         }
     }
+
+    /** The process ends at SIGTERM again, as it did before the loop. */
+    @Override
+    public void trainingFails(Training training) {
+        if (vote != null) {
+            vote.abandon();
+        }
+    }
 }

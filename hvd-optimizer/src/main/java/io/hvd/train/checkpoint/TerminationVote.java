@@ -58,6 +58,11 @@ public final class TerminationVote implements AutoCloseable {
         return true;
     }
 
+    /** Listens no longer, and does not wait for the last vote, in which other ranks may not take part after a failure. */
+    void abandon() {
+        signal.close();
+    }
+
     /** Waits for the last vote, which the other ranks have started too, and listens no longer. */
     @Override
     public void close() {

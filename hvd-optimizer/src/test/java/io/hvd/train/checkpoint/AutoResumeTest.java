@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.hvd.Hvd;
 import io.hvd.train.Training;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -151,5 +152,43 @@ class AutoResumeTest {
         for (int i = 0; i < whole.size(); i++) {
             assertThat(parts.get(i)).as("step %d", i).isCloseTo(whole.get(i), within(0.01));
         }
+    }
+
+    /** Were it not, a process whose loop has thrown would no longer end at the signal. */
+    @Test
+    void aLoopThatThrowsGivesTheSignalBack() throws ReflectiveOperationException {
+        Object own = Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {Class.forName("sun.misc.SignalHandler")},
+                (proxy, method, arguments) -> null);
+        Object before = handleTermination(own);
+        try {
+            assertThatThrownBy(() -> run(1, folder, fit -> {}, training -> {
+                        assertThat(handlesTermination(own)).isFalse();
+                        throw new IllegalStateException("no more data");
+                    }))
+                    .rootCause()
+                    .hasMessage("no more data");
+            assertThat(handlesTermination(own)).isTrue();
+        } finally {
+            handleTermination(before);
+        }
+    }
+
+    private static boolean handlesTermination(Object handler) {
+        try {
+            Object now = handleTermination(handler);
+            handleTermination(now);
+            return now == handler;
+        } catch (ReflectiveOperationException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Returns the handler before. */
+    private static Object handleTermination(Object handler) throws ReflectiveOperationException {
+        Class<?> signal = Class.forName("sun.misc.Signal");
+        return signal.getMethod("handle", signal, Class.forName("sun.misc.SignalHandler"))
+                .invoke(null, signal.getConstructor(String.class).newInstance("TERM"), handler);
     }
 }

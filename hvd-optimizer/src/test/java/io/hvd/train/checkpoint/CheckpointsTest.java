@@ -51,7 +51,7 @@ class CheckpointsTest {
         final DistributedOptimizer optimizer;
         final Checkpoints checkpoints;
 
-        Model(HvdContext hvd, Path folder, UnaryOperator<Checkpoints.Builder> more) {
+        Model(HvdContext hvd, Path folder, UnaryOperator<CheckpointsBuilder> more) {
             this.hvd = hvd;
             sampler = ElasticSampler.builder(100, hvd.size(), hvd.rank()).build();
             optimizer = DistributedOptimizer.wrap(new Adam(new ArrayParameters().add("w", weights, gradients), 0.1))
@@ -254,7 +254,7 @@ class CheckpointsTest {
     void theTrainingGoesOnWhileOneIsWrittenAndTheFileHasTheStateOfItsStep() {
         CountDownLatch mayWrite = new CountDownLatch(1);
         Hvd.spawn(2, hvd -> {
-            Checkpoints.Output slow = (checkpoint, file) -> {
+            SeriesFiles.Output slow = (checkpoint, file) -> {
                 try {
                     mayWrite.await();
                 } catch (InterruptedException e) {
@@ -291,7 +291,7 @@ class CheckpointsTest {
     void aFullDiskShowsAtTheNextCallWithFileRoomAndTheCheckpointThatStays() {
         save(1, 10);
         Hvd.spawn(1, hvd -> {
-            Checkpoints.Output full = (checkpoint, file) -> {
+            SeriesFiles.Output full = (checkpoint, file) -> {
                 throw new IOException("No space left on device");
             };
             try (Model model = new Model(hvd, folder, builder -> builder.output(full))) {

@@ -48,7 +48,7 @@ final class LineFit {
         sampler = ElasticSampler.builder(POINTS, hvd.size(), hvd.rank()).seed(3).build();
     }
 
-    Checkpoints.Builder checkpoints(Path folder) {
+    CheckpointsBuilder checkpoints(Path folder) {
         return Checkpoints.in(folder, hvd, optimizer).with("sampler", sampler).config("data", "line");
     }
 

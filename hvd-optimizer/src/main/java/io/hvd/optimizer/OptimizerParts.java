@@ -1,0 +1,280 @@
+package io.hvd.optimizer;
+
+import io.hvd.AllreduceOptions;
+import io.hvd.Compression;
+import io.hvd.Hvd;
+import io.hvd.ProcessSet;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.ReduceOp;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.DoubleConsumer;
+import java.util.function.Predicate;
+
+/** What a {@link DistributedOptimizer} is put together from, as the settings of its builder say. */
+final class OptimizerParts {
+    private final DistributedOptimizerBuilder asked;
+    private final OptimizerScope numbered;
+    private final String scope;
+
+    /** @throws HvdException if the context and the process set contradict each other */
+    OptimizerParts(DistributedOptimizerBuilder asked) {
+        this.asked = asked;
+        this.numbered =
+                asked.scopeName == null ? OptimizerScope.numbered(ranks()) : OptimizerScope.named(asked.scopeName);
+        this.scope = numbered.prefix();
+    }
+
+    /** What the names of the optimizer's collectives begin with. */
+    String prefix() {
+        return scope;
+    }
+
+    LocalParameters local() {
+        return asked.local;
+    }
+
+    GradientClip clip() {
+        return asked.clip;
+    }
+
+    Optimizer inner() {
+        return asked.inner;
+    }
+
+    /** A context says which job, a process set which of its ranks: the narrower one decides, in whatever order. */
+    ProcessSet ranks() {
+        if (asked.set == null) {
+            return asked.context != null ? asked.context : Hvd.context();
+        }
+        if (asked.context != null && asked.context.processSets().get(asked.set.id()) != asked.set) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "the optimizer got context(...) and processSet(...), but process set " + asked.set.id()
+                            + " of ranks "
+                            + asked.set.ranks() + " is not one of that context, which has sets "
+                            + new TreeSet<>(asked.context.processSets().keySet())
+                            + ". Leave context(...) out, or name a set of that context");
+        }
+        return asked.set;
+    }
+
+    /** Those that all ranks have in common. */
+    List<Parameter> shared(List<Parameter> parameters) {
+        asked.local.requireKnown(parameters);
+        if (asked.inner instanceof ShardedOptimizer) {
+            OptimizerCheck.requireShared(asked.local, "a ShardedOptimizer steps each parameter on one rank for all");
+        }
+        return asked.local.shared(parameters);
+    }
+
+    /** Null without ADASUM, and on a rank that steps alone. */
+    AdasumSteps adasum(ProcessSet ranks, List<Parameter> parameters) {
+        if (asked.op != ReduceOp.ADASUM) {
+            return null;
+        }
+        OptimizerCheck.requirePlainAdasum(
+                asked.inner,
+                asked.predivide,
+                asked.compression,
+                asked.passesPerStep,
+                asked.localReduction,
+                asked.reducer);
+        OptimizerCheck.requireNoGroupingWithAdasum(
+                asked.numGroups, asked.groups, asked.bucketBytes, asked.alwaysFp32 != null);
+        OptimizerCheck.requireShared(asked.local, "ADASUM combines how far all parameters have moved");
+        return ranks.included() ? new AdasumSteps(ranks, asked.inner, parameters, scope) : null;
+    }
+
+    /** Whether gradients stay on this rank. */
+    boolean exchangesNothing(ProcessSet ranks) {
+        return !ranks.included()
+                || asked.op == ReduceOp.ADASUM
+                || (ranks.size() == 1 && asked.localReduction == LocalReduction.SUM && !asked.weighted);
+    }
+
+    SettingsCheck settingsCheck(ProcessSet ranks) {
+        List<String> shared = sharedNames();
+        SettingsCheck check = new SettingsCheck(ranks, asked.inner, numbered, shared, settings(shared));
+        boolean stepsAlone = exchangesNothing(ranks) && (asked.op != ReduceOp.ADASUM || !ranks.included());
+        if (stepsAlone) {
+            check.skip();
+        } else if (asked.settingsMayDiffer) {
+            check.skipOptimizer();
+        }
+        return check;
+    }
+
+    /** What must not differ between the ranks, besides the optimizer's own settings. */
+    private Map<String, String> settings(List<String> shared) {
+        Map<String, String> all = new TreeMap<>();
+        all.put(
+                "parameters that are not local",
+                shared.size() + " with names of checksum " + Long.toHexString(OptimizerScope.hash(shared)));
+        all.put(
+                "local gradients",
+                asked.local == LocalParameters.NONE || asked.local.scaled() ? "scaled" : "not scaled");
+        all.put("sparse gradients", sparse().toString());
+        all.put("average over", asked.weighted ? "samples" : "ranks");
+        all.putAll(asked.clip.settings());
+        all.put("gradients that are not finite", refusesNonFinite(ranks()) ? "refused" : "allowed");
+        if (asked.rangeControl != null) {
+            all.put("range control", asked.rangeControl.toString());
+        }
+        if (asked.numGroups > 0 || !asked.groups.isEmpty() || asked.reducer != null) {
+            all.put(
+                    "groups of gradients",
+                    ParameterGroups.inWords(buckets(OptimizerCheck.named(asked.inner.parameters()))));
+        }
+        if (asked.reducer != null) {
+            all.put("reducer", asked.reducer.settings());
+        }
+        return all;
+    }
+
+    private List<String> sharedNames() {
+        return asked.local.shared(OptimizerCheck.named(asked.inner.parameters())).stream()
+                .map(Parameter::name)
+                .toList();
+    }
+
+    private Set<String> sparse() {
+        return new TreeSet<>(asked.inner instanceof GradientSource source ? source.sparse() : Set.of());
+    }
+
+    /** Null where nothing is compressed. */
+    WireRange range(ProcessSet ranks, List<Parameter> parameters) {
+        if (asked.rangeControl == null) {
+            return null;
+        }
+        OptimizerCheck.requireFloat16(asked.op, asked.compression);
+        return exchangesNothing(ranks) || ranks.size() == 1
+                ? null
+                : new WireRange(ranks, parameters, untouchedByRange(), asked.rangeControl, 1 / asked.predivide, scope);
+    }
+
+    private Predicate<Parameter> untouchedByRange() {
+        Set<String> outside = outsideOfBuckets();
+        return alwaysFp32().or(parameter -> outside.contains(parameter.name()));
+    }
+
+    GradientExchange exchange(ProcessSet ranks, List<Parameter> parameters, SettingsCheck check, WireRange range) {
+        return new GradientExchange(
+                reduction(ranks, parameters, range),
+                parameters,
+                buckets(parameters),
+                range,
+                asked.passesPerStep,
+                check,
+                weights(ranks, parameters),
+                asked.local,
+                new UnusedParameters(ranks, scope, asked.local.shared(parameters)),
+                exchangesNothing(ranks));
+    }
+
+    private Buckets buckets(List<Parameter> parameters) {
+        OptimizerCheck.requireOneGrouping(asked.numGroups, asked.groups, asked.bucketBytes);
+        Set<String> outside = outsideOfBuckets();
+        if (!asked.groups.isEmpty()) {
+            return new Buckets(ParameterGroups.named(parameters, asked.groups), parameters, outside);
+        }
+        return asked.numGroups > 0
+                ? new Buckets(ParameterGroups.consecutive(parameters.size(), asked.numGroups), parameters, outside)
+                : new Buckets(parameters, asked.bucketBytes, outside);
+    }
+
+    private Set<String> outsideOfBuckets() {
+        Set<String> outside = new HashSet<>(sparse());
+        OptimizerCheck.requireDistinct(asked.local.names(), outside);
+        outside.addAll(asked.local.names());
+        return outside;
+    }
+
+    /** Null if all ranks count alike. */
+    private BatchWeights weights(ProcessSet ranks, List<Parameter> parameters) {
+        if (!asked.weighted) {
+            return null;
+        }
+        OptimizerCheck.requireWeighable(asked.op, asked.predivide, parameters);
+        return exchangesNothing(ranks) ? null : new BatchWeights(ranks, scope, accumulated(parameters));
+    }
+
+    private DoubleConsumer accumulated(List<Parameter> parameters) {
+        DoubleConsumer multiply = asked.inner instanceof GradientSource source
+                ? source::multiplyAccumulated
+                : new HostGradients(parameters)::multiplyGradients;
+        return factor -> {
+            if (factor == 0) {
+                asked.inner.zeroGradients();
+            } else {
+                multiply.accept(factor);
+            }
+        };
+    }
+
+    private GradientReduction reduction(ProcessSet ranks, List<Parameter> parameters, WireRange range) {
+        Predicate<Parameter> ownType =
+                range == null ? alwaysFp32() : alwaysFp32().or(range::isWide);
+        if (asked.op == ReduceOp.ADASUM) {
+            return new GradientAllreduce(ranks, AllreduceOptions.average(), asked.localReduction, ownType, scope);
+        }
+        if (asked.weighted && asked.reducer != null) {
+            throw OptimizerCheck.weightsBesideReducer(asked.reducer);
+        }
+        if (asked.weighted) { // each rank's gradients are its part of the average
+            Compression onWire = ranks.size() == 1 ? Compression.NONE : asked.compression;
+            AllreduceOptions sum = AllreduceOptions.sum().withCompression(onWire);
+            return new GradientAllreduce(ranks, sum, LocalReduction.SUM, ownType, scope);
+        }
+        AllreduceOptions wanted = OptimizerCheck.options(asked.op, asked.predivide, asked.compression);
+        if (asked.reducer != null) {
+            OptimizerCheck.requireReducible(asked.reducer, parameters, wanted, asked.alwaysFp32 != null);
+        }
+        if (asked.reducer != null && ranks.size() > 1) {
+            return new ReducedGradients(ranks, asked.reducer, asked.localReduction, scope);
+        }
+        AllreduceOptions options = ranks.size() == 1 ? AllreduceOptions.of(asked.op) : wanted;
+        return new GradientAllreduce(ranks, options, asked.localReduction, ownType, scope);
+    }
+
+    private Predicate<Parameter> alwaysFp32() {
+        return asked.alwaysFp32 != null ? asked.alwaysFp32 : parameter -> false;
+    }
+
+    ModelBuffers modelBuffers(ProcessSet ranks) {
+        return new ModelBuffers(ranks, asked.buffers, asked.bufferSync, scope);
+    }
+
+    DivergenceGuard guard(ProcessSet ranks, List<Parameter> parameters, ModelBuffers modelBuffers) {
+        int every = asked.compareEvery < 0 ? ranks.divergenceSteps() : asked.compareEvery;
+        return new DivergenceGuard(ranks, asked.local.shared(parameters), modelBuffers.toCompare(), every, scope);
+    }
+
+    private boolean refusesNonFinite(ProcessSet ranks) {
+        return asked.refuseNonFinite == null ? ranks.refusesNonFinite() : asked.refuseNonFinite;
+    }
+
+    /** Null where steps by gradients that are not finite are made. */
+    NonFiniteCheck finiteCheck(
+            ProcessSet ranks, List<Parameter> parameters, GradientArithmetic arithmetic, OverflowVote vote) {
+        if (!refusesNonFinite(ranks)) {
+            return null;
+        }
+        boolean differ = asked.op == ReduceOp.ADASUM
+                || asked.reducer != null
+                || !asked.local.names().isEmpty();
+        boolean onHost = sparse().isEmpty()
+                && parameters.stream().allMatch(each -> each.gradient().device().isCpu());
+        GradientArithmetic looking = onHost ? new HostGradients(parameters) : arithmetic;
+        return new NonFiniteCheck(ranks, parameters, looking, differ ? vote : null, scope);
+    }
+
+    OverflowVote vote(ProcessSet ranks) {
+        return new OverflowVote(ranks, scope, asked.op == ReduceOp.ADASUM && ranks.included());
+    }
+}

@@ -1,0 +1,94 @@
+package io.hvd.optimizer;
+
+import io.hvd.ObjectCodec;
+import io.hvd.ProcessSet;
+import io.hvd.tensor.JoinDivisor;
+import io.hvd.tensor.Tensor;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Gives all ranks what one of them has: the parameters, the optimizer's state, and after a join the buffers too. */
+final class StateBroadcast {
+    private final Optimizer inner;
+    private final ProcessSet set;
+    /** The parameters that all ranks have in common. */
+    private final List<Parameter> shared;
+
+    private final LocalParameters local;
+    private final ModelBuffers buffers;
+    private final GradientExchange exchange;
+    private final StepRules rules;
+    private final StepSkew skew;
+
+    StateBroadcast(
+            Optimizer inner,
+            ProcessSet set,
+            List<Parameter> shared,
+            LocalParameters local,
+            ModelBuffers buffers,
+            GradientExchange exchange,
+            StepRules rules) {
+        this.inner = inner;
+        this.set = set;
+        this.shared = shared;
+        this.local = local;
+        this.buffers = buffers;
+        this.exchange = exchange;
+        this.rules = rules;
+        this.skew = new StepSkew(set);
+    }
+
+    /** Overwrites the parameters of every rank with those of the root. */
+    void parameters(int root) {
+        Map<String, Tensor> values = new LinkedHashMap<>();
+        if (inner instanceof GradientSource own) {
+            own.requireInPlace();
+        }
+        shared.stream().filter(this::travels).forEach(parameter -> values.put(parameter.name(), parameter.value()));
+        set.broadcastParameters(values, root);
+        parametersOverwritten();
+    }
+
+    /** A single rank need not broadcast its parameters; on a GPU, its back end might not even be able to. */
+    private boolean travels(Parameter parameter) {
+        return set.size() > 1 || parameter.value().device().isCpu();
+    }
+
+    /** Parameters have other values, which did not come from a step of the wrapped optimizer. */
+    void parametersOverwritten() {
+        if (inner instanceof GradientSource own) {
+            own.overwritten();
+        }
+    }
+
+    /** @param whole the optimizer whose state it is */
+    void optimizerState(int root, Optimizer whole) {
+        rules.requireSharedState("broadcastOptimizerState(...)", local);
+        if (inner instanceof ShardedOptimizer sharded) {
+            sharded.consolidateIfNeeded(root);
+        }
+        boolean isRoot = set.ranks().get(set.rank()) == root;
+        byte[] mine = isRoot ? whole.saveState() : null;
+        byte[] state = set.broadcastObject("broadcast_optimizer_state", mine, ObjectCodec.bytes(), root);
+        if (!isRoot) {
+            whole.loadState(state);
+        }
+    }
+
+    /**
+     * Waits until all ranks have no more data, and gives them what the last one has.
+     *
+     * @param whole the optimizer whose state it is
+     * @return the global rank that was last
+     */
+    int join(JoinDivisor divisor, Optimizer whole) {
+        rules.requireSharedState("join(...)", local);
+        int last = set.join(divisor);
+        skew.joined(exchange.steps());
+        parameters(last);
+        optimizerState(last, whole);
+        buffers.takeFrom(last);
+        return last;
+    }
+}

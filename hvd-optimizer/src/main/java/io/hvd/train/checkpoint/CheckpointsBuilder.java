@@ -1,0 +1,127 @@
+package io.hvd.train.checkpoint;
+
+import io.hvd.ProcessSet;
+import io.hvd.data.Stateful;
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.optimizer.Optimizer;
+import io.hvd.tensor.Tensor;
+import io.hvd.train.Checkpoint;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+/** Settings of a series of {@link Checkpoints}. It begins with the last three kept. */
+public final class CheckpointsBuilder {
+    private final Path folder;
+    private final ProcessSet ranks;
+    private final Optimizer optimizer;
+    private final SortedMap<String, Stateful> stateful = new TreeMap<>();
+    private final SortedMap<String, String> config = new TreeMap<>();
+    private final SortedMap<String, String> versions = new TreeMap<>();
+    private Supplier<? extends SortedMap<String, Tensor>> tensors;
+    private Consumer<SortedMap<String, Tensor>> load;
+    private Runnable together = () -> {};
+    private int kept = 3;
+    private SeriesFiles.Output output = Checkpoint::write;
+
+    CheckpointsBuilder(Path folder, ProcessSet ranks, Optimizer optimizer) {
+        this.folder = Objects.requireNonNull(folder, "folder");
+        this.ranks = Objects.requireNonNull(ranks, "ranks");
+        this.optimizer = Objects.requireNonNull(optimizer, "optimizer");
+        this.tensors = () -> ResumableParts.parameters(optimizer);
+        this.load = saved -> ResumableParts.overwrite(ResumableParts.parameters(optimizer), saved);
+        versions.put("java", Runtime.version().toString());
+        String own = Checkpoints.class.getPackage().getImplementationVersion();
+        versions.put("hvd", own == null ? "not from a jar" : own);
+    }
+
+    /**
+     * Sets what the model's tensors are; without it the optimizer's parameters, which must then be in the host's memory.
+     * With LibTorch it is {@code model(() -> StateDict.of(module), saved -> StateDict.load(module, saved))}, which has
+     * the buffers too.
+     *
+     * @param current gives them in the host's memory; those that change as the training goes on are copied
+     * @param taker gives them other values, or throws an HvdException if they do not fit
+     */
+    public CheckpointsBuilder model(
+            Supplier<? extends SortedMap<String, Tensor>> current, Consumer<SortedMap<String, Tensor>> taker) {
+        tensors = Objects.requireNonNull(current, "current");
+        load = Objects.requireNonNull(taker, "taker");
+        return this;
+    }
+
+    /** Adds a part whose state goes into the manifest, such as a sampler or an {@code EarlyStop}. */
+    public CheckpointsBuilder with(String name, Stateful part) {
+        if (!name.matches("[a-z][a-z_]*") || List.of("config", "version").contains(name)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "Checkpoints.with(\"" + name + "\"): expected lower-case letters and underscores, and not"
+                            + " config or version");
+        }
+        stateful.put(name, Objects.requireNonNull(part, "part"));
+        return this;
+    }
+
+    /** Adds a setting that a run which resumes must have too, such as the name of the data set; one line. */
+    public CheckpointsBuilder config(String key, String word) {
+        if ((key + word).chars().anyMatch(Character::isISOControl)) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "Checkpoints.config(\"" + key + "\", \"" + word + "\"): expected a single line");
+        }
+        config.put(key, word);
+        return this;
+    }
+
+    /** Adds a version that is noted, and not compared; those of hvd and Java are there. */
+    public CheckpointsBuilder version(String key, String word) {
+        versions.put(key, Objects.requireNonNull(word, key));
+        return this;
+    }
+
+    /** Sets how many files are kept; older ones are deleted when a new one is whole. */
+    public CheckpointsBuilder keep(int files) {
+        if (files < 1) {
+            throw new HvdException(ErrorId.BAD_ARGUMENT, "Checkpoints.keep(" + files + "): expected at least 1 file");
+        }
+        kept = files;
+        return this;
+    }
+
+    /** Sets what all ranks do before the first one copies, such as {@code () -> sharded.consolidate(0)}. */
+    public CheckpointsBuilder after(Runnable collective) {
+        together = Objects.requireNonNull(collective, "collective");
+        return this;
+    }
+
+    CheckpointsBuilder output(SeriesFiles.Output other) {
+        output = other;
+        return this;
+    }
+
+    /** Makes it; reads and writes nothing yet. */
+    public Checkpoints build() {
+        return new Checkpoints(this);
+    }
+
+    ProcessSet ranks() {
+        return ranks;
+    }
+
+    Runnable together() {
+        return together;
+    }
+
+    SeriesFiles files() {
+        return new SeriesFiles(new CheckpointFolder(folder), kept, output);
+    }
+
+    ResumableParts parts() {
+        return new ResumableParts(optimizer, tensors, load, stateful, config, versions);
+    }
+}

@@ -1,0 +1,121 @@
+package io.hvd.train.checkpoint;
+
+import io.hvd.error.ErrorId;
+import io.hvd.error.HvdException;
+import io.hvd.tensor.Tensor;
+import io.hvd.train.Checkpoint;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Writes the files of a series one after the other on a thread of its own, and deletes the old ones. */
+final class SeriesFiles {
+    private final CheckpointFolder folder;
+    private final int kept;
+    private final Output output;
+    private final BackgroundWriter writer = new BackgroundWriter();
+    /** The step of the last file that this run knows to be whole; -1 if there is none. */
+    private volatile long lastWhole = -1;
+    /** Whether this run goes on with what is in the folder. */
+    private boolean looked;
+
+    /** Puts a checkpoint into a file. */
+    interface Output {
+        void write(Checkpoint checkpoint, Path file) throws IOException;
+    }
+
+    SeriesFiles(CheckpointFolder folder, int kept, Output output) {
+        this.folder = folder;
+        this.kept = kept;
+        this.output = output;
+    }
+
+    Path folder() {
+        return folder.folder();
+    }
+
+    Path file(long step) {
+        return folder.file(step);
+    }
+
+    /** The folder's files are those of this run, or of one that it goes on with. */
+    void looked() {
+        looked = true;
+    }
+
+    /** Loads the newest file that is whole and of this training. */
+    NewestValid newest(ResumableParts parts) throws IOException {
+        NewestValid found = NewestValid.load(folder, parts);
+        found.manifest().ifPresent(manifest -> lastWhole = manifest.step());
+        return found;
+    }
+
+    /** Whether a file is still being written. */
+    boolean isBusy() {
+        return writer.isBusy();
+    }
+
+    /** Throws if the last file could not be written, once. */
+    void requireNoFailure() {
+        writer.requireNoFailure();
+    }
+
+    /** Waits until the last file is on the disk. */
+    void await() {
+        writer.await();
+    }
+
+    /** Begins to write a file, after the one before. */
+    void begin(long step, Checkpoint checkpoint) {
+        writer.begin(() -> {
+            write(step, checkpoint);
+            return null;
+        });
+    }
+
+    /** Later files of a run that is not resumed would be taken for the newest ones by the next. */
+    void requireOwnFolder(long step) throws IOException {
+        Files.createDirectories(folder.folder());
+        if (looked) {
+            return;
+        }
+        looked = true;
+        Optional<Long> later = folder.steps().stream().findFirst().filter(last -> last >= step);
+        if (later.isPresent()) {
+            throw new HvdException(
+                    ErrorId.BAD_ARGUMENT,
+                    "the folder " + folder.folder() + " holds checkpoints of another run, up to step " + later.get()
+                            + ", and this one is at step " + step
+                            + ": call resumeLatest() first, or take an empty folder");
+        }
+    }
+
+    private void write(long step, Checkpoint checkpoint) {
+        Path file = folder.file(step);
+        try {
+            output.write(checkpoint.withTensorSums(), file);
+            lastWhole = step;
+            folder.keepLast(kept, step);
+        } catch (IOException e) {
+            throw new HvdException(ErrorId.CHECKPOINT_NOT_WRITTEN, notWritten(file, checkpoint, e), e);
+        }
+    }
+
+    private String notWritten(Path file, Checkpoint checkpoint, IOException e) {
+        long bytes =
+                checkpoint.tensors().values().stream().mapToLong(Tensor::bytes).sum();
+        return "the checkpoint " + file + " of " + bytes + " bytes could not be written, " + room() + ": "
+                + e.getMessage() + ". "
+                + (lastWhole < 0 ? "There is none before it" : folder.file(lastWhole) + " stays and can be resumed");
+    }
+
+    private String room() {
+        try {
+            return "its disk has room for "
+                    + Files.getFileStore(folder.folder()).getUsableSpace();
+        } catch (IOException e) {
+            return "the room on its disk is not known";
+        }
+    }
+}
