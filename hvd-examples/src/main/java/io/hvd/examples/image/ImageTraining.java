@@ -194,8 +194,12 @@ final class ImageTraining {
                 optimizer.learningRate(schedule.rate(progress(epoch, batches / (double) all)));
                 batches++;
                 boolean lastPass = batches % options.passes() == 0 || batches == all;
-                double loss = pass(batch, counted(batch, epoch), firstPass, lastPass, horovods.logs(batches - 1));
-                log(epoch, batches - 1, loader, loss);
+                int counted = counted(batch, epoch);
+                boolean logs = counted > 0 && horovods.logs(batches - 1);
+                double loss = pass(batch, counted, firstPass, lastPass, logs);
+                if (logs) {
+                    log(epoch, batches - 1, loader, loss);
+                }
                 progress.step();
                 if (series != null && series.stepped(epoch, batches == all) || totals.steps() >= options.maxSteps()) {
                     break;
@@ -208,18 +212,16 @@ final class ImageTraining {
     }
 
     private void log(int epoch, int batch, TorchLoader<ImageSample> loader, double loss) {
-        if (horovods.logs(batch)) {
-            int samples = (images.train().size() + hvd.size() - 1) / hvd.size();
-            System.out.println(HorovodMnistFlags.line(
-                    hvd.rank(),
-                    epoch,
-                    batch,
-                    loader.batches(),
-                    options.batchSize(),
-                    samples,
-                    loss,
-                    optimizer.scaler().scale()));
-        }
+        int samples = (images.train().size() + hvd.size() - 1) / hvd.size();
+        System.out.println(HorovodMnistFlags.line(
+                hvd.rank(),
+                epoch,
+                batch,
+                loader.batches(),
+                options.batchSize(),
+                samples,
+                loss,
+                optimizer.scaler().scale()));
     }
 
     private double progress(int epoch, double ofPass) {
@@ -235,7 +237,7 @@ final class ImageTraining {
         return series.counted(batch.size(), epoch);
     }
 
-    /** @return the loss of this rank, if it is wanted and there is one; else NaN */
+    /** @return the loss of this rank, if it is wanted; else NaN */
     private double pass(TorchBatch batch, int counted, boolean firstPass, boolean lastPass, boolean withLoss) {
         double found = Double.NaN;
         try (PointerScope scope = new PointerScope()) {
@@ -255,7 +257,7 @@ final class ImageTraining {
                 optimizer.step();
                 totals.stepped(optimizer.lastStep());
             }
-            if (withLoss && loss != null) {
+            if (withLoss) {
                 found = loss.item_float();
             }
         }
