@@ -19,6 +19,8 @@ public interface Callback {
         DECISION,
         /** Saves what there is. */
         CHECKPOINT,
+        /** Saves what all those before have seen, to go on from there. */
+        RESUME,
         /** The program's own. */
         PROGRAM
     }

@@ -36,10 +36,21 @@ public final class EarlyStop implements Callback, Stateful {
             best = value;
             worse = 0;
         } else if (++worse >= patience) {
-            training.stop("\"" + goal.metric() + "\" has not become better than " + best
-                    + (goal.by() > 0 ? " by more than " + goal.by() : "") + " for " + worse + " epochs, it is "
-                    + value);
+            training.stop(why() + ", it is " + value);
         }
+    }
+
+    /** A run that has stopped is over, also when it is started again. */
+    @Override
+    public void epochBegins(Training training) {
+        if (worse >= patience) {
+            training.leave(why());
+        }
+    }
+
+    private String why() {
+        return "\"" + goal.metric() + "\" has not become better than " + best
+                + (goal.by() > 0 ? " by more than " + goal.by() : "") + " for " + worse + " epochs";
     }
 
     /** The best value so far, and for how many epochs there was no better one. */

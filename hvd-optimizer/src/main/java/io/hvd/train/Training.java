@@ -119,7 +119,8 @@ public final class Training {
 
     /**
      * Ends the loop after this batch, in the middle of its epoch: no evaluation and no end of the epoch follow. A callback calls
-     * it in {@link Callback#batchEnds} after the same batch on all ranks, such as when these have agreed on it.
+     * it in {@link Callback#batchEnds} after the same batch on all ranks, such as when these have agreed on it, or in {@link
+     * Callback#epochBegins}, and then no batch is trained.
      *
      * @param why for {@link #stopReason}
      */

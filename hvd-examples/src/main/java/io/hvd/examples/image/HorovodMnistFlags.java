@@ -1,6 +1,7 @@
 package io.hvd.examples.image;
 
 import io.hvd.examples.Flags;
+import java.util.List;
 import java.util.Locale;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.Options;
@@ -40,8 +41,10 @@ record HorovodMnistFlags(int testBatchSize, int logInterval, double predivideFac
         requireNoContradiction(line, NO_CUDA, "device", "cuda", TorchDevice.isCuda(line));
         requireNoContradiction(line, MIXED, "amp", line.getOptionValue("amp"), line.hasOption("amp") && !isFp16(line));
         double predivide = Flags.decimal(line, PREDIVIDE, 1, factor -> factor > 0, "above 0");
-        if (predivide != 1 && line.hasOption("use-adasum")) {
-            throw new ParseException("--" + PREDIVIDE + " other than 1 and --use-adasum exclude each other");
+        for (String other : List.of("use-adasum", "checkpoint-dir")) {
+            if (predivide != 1 && line.hasOption(other)) {
+                throw new ParseException("--" + PREDIVIDE + " other than 1 and --" + other + " exclude each other");
+            }
         }
         return new HorovodMnistFlags(
                 Flags.count(line, TEST_BATCH_SIZE, HOROVODS_TEST_BATCH_SIZE, 1),

@@ -161,6 +161,10 @@ record TrainingOptions(
     }
 
     static void requireFileToResume(CommandLine line) throws ParseException {
+        if (line.hasOption("resume") && line.hasOption("checkpoint-dir")) {
+            throw new ParseException(
+                    "--resume and --checkpoint-dir exclude each other: with the folder a training always goes on from its newest file");
+        }
         if (line.hasOption("resume") && !line.hasOption("checkpoint")) {
             throw new ParseException("--resume needs --checkpoint FILE");
         }

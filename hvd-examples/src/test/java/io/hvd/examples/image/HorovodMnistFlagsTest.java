@@ -23,6 +23,7 @@ import org.apache.commons.cli.DefaultParser;
 import org.apache.commons.cli.ParseException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -108,6 +109,7 @@ class HorovodMnistFlagsTest {
         "--no-cuda --device cuda, --no-cuda and --device cuda exclude each other",
         "--use-mixed-precision --amp bf16, --use-mixed-precision and --amp bf16 exclude each other",
         "--gradient-predivide-factor 2 --use-adasum, --gradient-predivide-factor other than 1 and --use-adasum exclude",
+        "--gradient-predivide-factor 2 --checkpoint-dir x, --gradient-predivide-factor other than 1 and --checkpoint-dir exclude",
         "--gradient-predivide-factor 0, --gradient-predivide-factor",
         "--log-interval -1, --log-interval",
         "--test-batch-size 0, --test-batch-size"
@@ -158,6 +160,16 @@ class HorovodMnistFlagsTest {
         assertThat(result(trained("--use-adasum"))).isNotEqualTo(result(trained("")));
     }
 
+    /** Each of two ranks has 41 places for 81 images, and the last place of the second one is a repetition, which counts for nothing. */
+    @Test
+    void aBatchWithoutSamplesHasNoLine(@TempDir Path folder) throws Exception {
+        String output = trained(81, "--log-interval 1 --checkpoint-dir " + folder);
+
+        assertThat(output).doesNotContain("NaN");
+        assertThat(output.lines().filter(each -> each.startsWith("rank 0, "))).hasSize(6);
+        assertThat(output.lines().filter(each -> each.startsWith("rank 1, "))).hasSize(5);
+    }
+
     /** The parts of the last line that do not depend on time. */
     private static String result(String output) {
         String last = output.lines()
@@ -168,10 +180,14 @@ class HorovodMnistFlagsTest {
     }
 
     private static String trained(String flags) throws Exception {
+        return trained(80, flags);
+    }
+
+    private static String trained(int samples, String flags) throws Exception {
         CommandLine line =
                 line(("--epochs 1 --batch-size 8 --workers 0 " + flags).strip().split(" "));
         TrainingOptions options = TrainingOptions.from(line, new TrainingOptions.Defaults(10, 64, 0.01, 1, 0.5));
-        var images = SyntheticDigits.sets(80, 70, 42);
+        var images = SyntheticDigits.sets(samples, 70, 42);
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         PrintStream before = System.out;
         System.setOut(new PrintStream(output, true, StandardCharsets.UTF_8));

@@ -16,6 +16,8 @@ import java.util.stream.IntStream;
 import org.apache.commons.cli.DefaultParser;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** On ranks that are threads of this JVM, with 4 batches per epoch on each. */
 class ImageTrainingTest {
@@ -122,6 +124,24 @@ class ImageTrainingTest {
         inASeries(2, flags + " --max-steps 3");
         inASeries(2, flags);
         assertThat(whole).hasBinaryContent(expected);
+    }
+
+    /** Two ranks have 32 places each for 63 images, so that in a batch behind the first 31 only one of them has an image. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "--epochs 2",
+                "--epochs 2 --amp fp16 --num-groups 2",
+                "--epochs 2 --amp O2 --fp16-allreduce",
+                "--epochs 2 --sharded-optimizer --momentum 0.5"
+            })
+    void aRankWithoutImagesInTheLastStepOfAnEpochTakesPartInIt(String flags) throws Exception {
+        List<String> seen = new ArrayList<>(inASeries(2, flags + " --batch-size 31 --max-steps 1"));
+        seen.addAll(inASeries(2, flags + " --batch-size 31"));
+        assertThat(seen)
+                .containsExactlyInAnyOrderElementsOf(IntStream.range(0, 2 * 63)
+                        .mapToObj(place -> place / 63 + " " + place % 63)
+                        .toList());
     }
 
     /** The weights of the file have 16 bits, and the optimizer's state has the float32 copies that the training goes on with. */

@@ -64,6 +64,15 @@ class TrainingOptionsTest {
                 .hasMessageEndingWith(other.replaceAll(" 2$", "") + " exclude each other");
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"--resume", "--checkpoint x", "--use-adasum", "--backward-passes-per-step 2", "--top-k 0.1"})
+    void whatDoesNotGoWithASeriesOfCheckpointsIsAMistakeInTheFlags(String other) {
+        assertThatThrownBy(() -> parse(("--checkpoint-dir x " + other).split(" ")))
+                .isInstanceOf(ParseException.class)
+                .hasMessageContainingAll("--checkpoint-dir", other.split(" ")[0], " exclude each other");
+    }
+
     @Test
     void aReducerIsMadeAnewForEachRank() throws ParseException {
         var make = parse("--power-sgd", "2").reducer().orElseThrow();

@@ -62,7 +62,7 @@ public final class AutoResume implements Callback {
 
     @Override
     public Place place() {
-        return Place.CHECKPOINT;
+        return Place.RESUME;
     }
 
     @Override

@@ -5,6 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.hvd.Hvd;
+import io.hvd.train.Checkpoint;
+import io.hvd.train.EarlyStop;
+import io.hvd.train.Goal;
+import io.hvd.train.SaveCheckpoint;
 import io.hvd.train.Training;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
@@ -12,6 +16,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -122,6 +128,60 @@ class AutoResumeTest {
         List<LineFit> again = run(3, folder);
         assertThat(seen(again)).isEmpty();
         assertThat(names()).isEqualTo(before).last().isEqualTo("step-0000000078.safetensors");
+    }
+
+    @Test
+    void aRunThatHasStoppedEarlyIsOverWhenItIsStartedAgain() throws IOException {
+        assertThat(epochsUntilTheEarlyStop()).isEqualTo(2);
+        List<String> before = names();
+        assertThat(epochsUntilTheEarlyStop()).isZero();
+        assertThat(names()).isEqualTo(before);
+    }
+
+    /** The loss does not become better, and one such epoch is enough. */
+    private int epochsUntilTheEarlyStop() {
+        return Hvd.spawn(2, hvd -> {
+                    LineFit fit = new LineFit(hvd);
+                    EarlyStop stop = new EarlyStop(Goal.smallest("loss"), 1);
+                    try (Checkpoints checkpoints =
+                            fit.checkpoints(folder).with("early_stop", stop).build()) {
+                        Training end = fit.train(
+                                EPOCHS,
+                                EVERY,
+                                checkpoints,
+                                training -> training.metrics().add("loss", 1, 1),
+                                stop);
+                        assertThat(end.epoch()).isEqualTo(2);
+                        assertThat(end.stopReason()).contains("\"loss\" has not become better than 1.0 for 1 epochs");
+                    }
+                    return fit.losses.size();
+                })
+                .get(0);
+    }
+
+    /** Whatever the order in which the program names the callbacks: a run that is killed then keeps a better model. */
+    @Test
+    void whatIsSavedAtTheEndOfAnEpochKnowsItsBestModel() throws IOException {
+        Hvd.spawn(2, hvd -> {
+            LineFit fit = new LineFit(hvd);
+            SaveCheckpoint best = SaveCheckpoint.best(
+                    Goal.smallest("loss"),
+                    folder.resolve("best"),
+                    training -> new Checkpoint(new TreeMap<>(), Map.of()));
+            try (Checkpoints checkpoints =
+                    fit.checkpoints(folder).with("best_model", best).build()) {
+                int stepsOfAnEpoch = 26;
+                fit.train(
+                        2,
+                        stepsOfAnEpoch,
+                        checkpoints,
+                        training -> training.metrics().add("loss", 1 + training.epoch(), 1),
+                        best);
+            }
+            return null;
+        });
+        Path afterTheFirst = folder.resolve("step-0000000026.safetensors");
+        assertThat(Checkpoint.read(afterTheFirst).metadata()).containsEntry("best_model.best", "1.0");
     }
 
     private List<String> names() throws IOException {

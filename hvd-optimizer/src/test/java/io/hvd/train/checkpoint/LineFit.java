@@ -7,6 +7,7 @@ import io.hvd.data.ElasticSampler;
 import io.hvd.optimizer.ArrayParameters;
 import io.hvd.optimizer.DistributedOptimizer;
 import io.hvd.optimizer.Sgd;
+import io.hvd.train.Callback;
 import io.hvd.train.PaddingMask;
 import io.hvd.train.Training;
 import io.hvd.train.TrainingLoop;
@@ -52,16 +53,16 @@ final class LineFit {
         return Checkpoints.in(folder, hvd, optimizer).with("sampler", sampler).config("data", "line");
     }
 
-    Training train(int epochs, int every, Checkpoints checkpoints, Consumer<Training> afterStep) {
+    Training train(int epochs, int every, Checkpoints checkpoints, Consumer<Training> afterStep, Callback... others) {
         autoResume = AutoResume.everySteps(every, checkpoints, sampler);
         Dataset<Integer> points = Dataset.of(IntStream.range(0, POINTS).boxed().toList());
         try (var loader = DataLoader.<Integer, List<Integer>>builder(points, sampler, List::copyOf)
                 .batchSize(BATCH)
                 .workers(1)
                 .build()) {
-            return TrainingLoop.of(hvd, optimizer)
-                    .with(autoResume)
-                    .evaluation(training -> losses.add(loss()))
+            TrainingLoop loop = TrainingLoop.of(hvd, optimizer).with(autoResume);
+            List.of(others).forEach(loop::with);
+            return loop.evaluation(training -> losses.add(loss()))
                     .run(epochs, loader, loader.batches(), (batch, training) -> {
                         step(batch, training);
                         afterStep.accept(training);
