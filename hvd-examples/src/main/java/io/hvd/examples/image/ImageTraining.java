@@ -13,6 +13,7 @@ import io.hvd.tensor.Device;
 import io.hvd.train.Schedule;
 import java.io.IOException;
 import java.util.Locale;
+import java.util.OptionalDouble;
 import java.util.function.Supplier;
 import org.apache.commons.cli.ParseException;
 
@@ -129,25 +130,11 @@ final class ImageTraining {
             record.epochBegins();
             while (pass.hasNext()) {
                 TorchBatch batch = pass.next();
-<<<<<<< HEAD
                 record.batchArrives();
                 BatchPlace place = new BatchPlace(epoch, batches++, pass.batches(), options.passes());
-                double loss = step.run(batch, place, report.logs(place));
-                if (report.logs(place)) {
-                    report.batch(place, loader.batches(), images.train().size(), loss);
-=======
-                boolean firstPass = batches % options.passes() == 0;
-                // A checkpoint contains the learning rate of its own training, which may have had another number of
-                // ranks.
-                optimizer.learningRate(schedule.rate(progress(epoch, batches / (double) all)));
-                batches++;
-                boolean lastPass = batches % options.passes() == 0 || batches == all;
-                int counted = counted(batch, epoch);
-                boolean logs = counted > 0 && horovods.logs(batches - 1);
-                double loss = pass(batch, counted, firstPass, lastPass, logs);
-                if (logs) {
-                    log(epoch, batches - 1, loader, loss);
->>>>>>> w-review
+                OptionalDouble loss = step.run(batch, place, report.logs(place));
+                if (loss.isPresent()) {
+                    report.batch(place, loader.batches(), images.train().size(), loss.getAsDouble());
                 }
                 progress.step();
                 if (course.stepped(epoch, place.isLast()) || totals.steps() >= options.maxSteps()) {
@@ -157,139 +144,6 @@ final class ImageTraining {
         }
         totals.trained((System.nanoTime() - start) / 1e9);
         totals.waited(loader.waitNanos());
-<<<<<<< HEAD
         return batches == pass.batches();
-=======
-        return batches == all;
-    }
-
-    private void log(int epoch, int batch, TorchLoader<ImageSample> loader, double loss) {
-        int samples = (images.train().size() + hvd.size() - 1) / hvd.size();
-        System.out.println(HorovodMnistFlags.line(
-                hvd.rank(),
-                epoch,
-                batch,
-                loader.batches(),
-                options.batchSize(),
-                samples,
-                loss,
-                optimizer.scaler().scale()));
-    }
-
-    private double progress(int epoch, double ofPass) {
-        return series == null ? epoch + ofPass : series.progress(epoch);
-    }
-
-    /** The samples at a batch's beginning that count. In a series each step has random numbers of its own. */
-    private int counted(TorchBatch batch, int epoch) throws IOException {
-        if (series == null) {
-            return batch.size();
-        }
-        model.seedDropout(series.seedOfStep());
-        return series.counted(batch.size(), epoch);
-    }
-
-    /** @return the loss of this rank, if it is wanted; else NaN */
-    private double pass(TorchBatch batch, int counted, boolean firstPass, boolean lastPass, boolean withLoss) {
-        double found = Double.NaN;
-        try (PointerScope scope = new PointerScope()) {
-            if (firstPass) {
-                optimizer.zeroGradients();
-            }
-            if (series != null) {
-                distributed.batchSize(counted);
-            }
-            Tensor loss = counted == 0 ? null : loss(batch, counted);
-            if (!options.noSync()) {
-                optimizer.backward(scale -> backward(loss, scale));
-            } else {
-                addUp(loss.div(new Scalar(options.passes())), lastPass);
-            }
-            if (lastPass) {
-                optimizer.step();
-                totals.stepped(optimizer.lastStep());
-            }
-            if (withLoss) {
-                found = loss.item_float();
-            }
-        }
-        totals.saw(counted);
-        return found;
-    }
-
-    private Tensor loss(TorchBatch batch, int counted) {
-        return options.precision().compute(device.device().type(), () -> {
-            Tensor output =
-                    model.classify(batch.fields().get(ImageTensors.IMAGES).narrow(0, 0, counted));
-            return nll_loss(output, batch.fields().get(ImageTensors.LABELS).narrow(0, 0, counted));
-        });
-    }
-
-    /** A rank without samples in this step has no loss. */
-    private static void backward(Tensor loss, double scale) {
-        if (loss != null) {
-            TorchOptimizer.backward(loss, scale);
-        }
-    }
-
-    /** The last pass exchanges the sum of all. */
-    private void addUp(Tensor loss, boolean lastPass) {
-        if (lastPass) {
-            optimizer.backward(scale -> TorchOptimizer.backward(loss, scale));
-            return;
-        }
-        try (var local = distributed.noSync()) {
-            optimizer.backward(scale -> TorchOptimizer.backward(loss, scale));
-        }
-    }
-
-    private void report(int epoch, Evaluation evaluation) {
-        if (hvd.rank() == 0) {
-            System.out.printf(
-                    Locale.ROOT,
-                    "epoch %d/%d: test loss %.4f, accuracy %.2f %% of %d samples%n",
-                    epoch + 1,
-                    options.epochs(),
-                    evaluation.loss(),
-                    100 * evaluation.accuracy(),
-                    evaluation.samples());
-        }
-    }
-
-    /** Rank 0 writes the file, and has its share only. */
-    private void bringStateToRankZero() {
-        if (sharded != null && options.checkpoint().isPresent()) {
-            sharded.consolidate(0);
-        }
-    }
-
-    private void printStateBytes() {
-        if (sharded != null) {
-            long[] bytes = sharded.stateBytesOfRanks();
-            if (hvd.rank() == 0) {
-                System.out.println("optimizer state in bytes by rank: " + Arrays.toString(bytes));
-            }
-        }
-    }
-
-    private void printResult(int epochs, Evaluation evaluation) {
-        long[] peaks =
-                (long[]) hvd.allgather("peak memory", io.hvd.tensor.Tensor.of(new long[] {Memory.peakMebibytes()}))
-                        .toArray();
-        if (hvd.rank() == 0) {
-            if (optimizer.skippedSteps() > 0) {
-                System.out.printf(
-                        "%d steps skipped because of overflows; the loss scale is %s%n",
-                        optimizer.skippedSteps(), optimizer.scaler().scale());
-            }
-            System.out.printf(
-                    Locale.ROOT,
-                    "%s; peak memory of the ranks' processes in MiB: %s; %s%n",
-                    totals.sent(),
-                    Arrays.toString(peaks),
-                    totals.dataWait());
-            System.out.println(totals.result(example, hvd.size(), epochs, evaluation.loss(), evaluation.accuracy()));
-        }
->>>>>>> w-review
     }
 }

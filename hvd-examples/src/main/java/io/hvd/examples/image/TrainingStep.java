@@ -6,6 +6,7 @@ import io.hvd.optimizer.AmpOptimizer;
 import io.hvd.optimizer.torch.TorchBatch;
 import io.hvd.train.Schedule;
 import java.io.IOException;
+import java.util.OptionalDouble;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
@@ -41,8 +42,8 @@ final class TrainingStep {
         this.record = record;
     }
 
-    /** @return the loss of this rank, if it is wanted and there is one; else NaN */
-    double run(TorchBatch batch, BatchPlace place, boolean withLoss) throws IOException {
+    /** @return the loss of this rank, if it is wanted and one of the samples counts */
+    OptionalDouble run(TorchBatch batch, BatchPlace place, boolean withLoss) throws IOException {
         // A checkpoint contains the learning rate of its own training, which may have had another number of ranks.
         optimizer.outermost().learningRate(schedule.rate(course.progress(place.epoch(), place.done())));
         int counted = course.counted(batch.size(), place.epoch());
@@ -66,7 +67,7 @@ final class TrainingStep {
                 counted,
                 found,
                 place.isLastPass() ? optimizer.outermost().lastStep().exposedNanos() : 0);
-        return found;
+        return withLoss && counted > 0 ? OptionalDouble.of(found) : OptionalDouble.empty();
     }
 
     private Tensor loss(TorchBatch batch, int counted) {
