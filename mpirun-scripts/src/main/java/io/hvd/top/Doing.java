@@ -17,6 +17,11 @@ import java.util.concurrent.TimeUnit;
 record Doing(State state, String text, List<Integer> waitingFor, long sinceMillis) {
     /** A shorter wait is a part of most steps, and pages are up to a second old. */
     private static final long WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1_500);
+    /**
+     * A call ends on all ranks within this time. One that has ended earlier than the waiting rank's page says was made for the
+     * step before, even if it has ended after the others' next call of the same name.
+     */
+    private static final long SKEW_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
     /** A rank writes its page every second. */
     private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
@@ -96,7 +101,8 @@ record Doing(State state, String text, List<Integer> waitingFor, long sinceMilli
             return false;
         }
         long called = waiting.submittedNanos(call);
-        boolean isOver = call.isSameAs(page.last()) && page.endedNanos(page.last()) > called;
+        long pendingUntil = Math.max(called, waiting.nanos() - SKEW_NANOS);
+        boolean isOver = call.isSameAs(page.last()) && page.endedNanos(page.last()) > pendingUntil;
         boolean hasLookedSince = page.nanos() > called || one.process().isStopped();
         return hasLookedSince && !isOver;
     }

@@ -139,6 +139,18 @@ final class HvdTopTest {
         assertThat(doings.get(0).waitingFor()).isEmpty();
     }
 
+    /** The others were quicker: their next call of the same name came before the late rank's last one had ended. */
+    @Test
+    void aRankWhoseCallOfTheStepBeforeEndedLastIsWaitedFor() {
+        List<Doing> doings = doings(
+                rank(0, 'S', 900, call("w", 4_100, -1), ""),
+                rank(1, 'S', 100, call("w", 4_900, -1), ""),
+                rank(2, 'R', 0, "", call("w", 5_100, 4_990)));
+
+        assertThat(doings.get(0).waitingFor()).containsExactly(2);
+        assertThat(doings.get(1).waitingFor()).containsExactly(2);
+    }
+
     @Test
     void aRankThatNoLongerWritesIsSilentAndHasNoRate() {
         Snapshot snapshot = Snapshot.of(List.of(rank(0, 'D', 7_000, "", "")), List.of(), NOW);
