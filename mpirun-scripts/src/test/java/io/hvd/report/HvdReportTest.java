@@ -57,7 +57,7 @@ final class HvdReportTest {
                 .contains("<title>accuracy, step 20: 0.875</title>", "<title>rank 1, step 10: 160</title>")
                 .contains("<title>rank 0, computing: 70 ms per step</title>")
                 .contains("<title>rank 1, peak memory: 101 MiB</title>")
-                .contains("<td>NaN</td>")
+                .contains("<td>NaN</td>", "<dd>2026-01-02 03:05:06 UTC</dd>")
                 .doesNotContain("<script", "src=", "href=", "url(", "peak memory in MiB/rank");
         assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo(page() + " shows 1 run\n");
     }
