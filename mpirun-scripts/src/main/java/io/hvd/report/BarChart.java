@@ -10,7 +10,7 @@ import java.util.Locale;
  * @param parts what the parts of a bar are, in the order of their colours
  */
 record BarChart(String title, String unit, List<Key> parts, List<Bar> bars) implements Chart {
-    private static final int LEFT = 96;
+    private static final int LEFT = 116;
     private static final int RIGHT = 346;
     private static final int TOP = 6;
     /** All bars together are about as high as this if there are many. */
@@ -19,7 +19,7 @@ record BarChart(String title, String unit, List<Key> parts, List<Bar> bars) impl
     private static final double THICKEST = 22;
     private static final double THINNEST = 4;
     private static final int LETTER = 13;
-    private static final int LONGEST_LABEL = 14;
+    private static final int LONGEST_LABEL = 20;
 
     /** @param values of the parts */
     record Bar(String label, double[] values) {

@@ -1,15 +1,19 @@
 package io.hvd.report;
 
+import io.hvd.config.Setting;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 
 /** Compares where, with what and how runs were trained. */
 record Differences(List<RunFolder> runs) {
     static final String NONE = "–";
+    /** Each run has these of its own, whatever is compared. */
+    private static final Set<String> OF_EACH_RUN = Set.of("command", Setting.FAILURE_DIR.variable());
 
     /** Everything that is known, or only what is not the same in all runs. A row is a name, and then a value of each run. */
     List<List<String>> rows(boolean onlyDifferent) {
@@ -21,7 +25,8 @@ record Differences(List<RunFolder> runs) {
         for (String name : names) {
             List<String> values =
                     facts.stream().map(one -> one.getOrDefault(name, NONE)).toList();
-            if (!onlyDifferent || Set.copyOf(values).size() > 1) {
+            if (!onlyDifferent
+                    || !OF_EACH_RUN.contains(name) && Set.copyOf(values).size() > 1) {
                 List<String> row = new ArrayList<>(List.of(name));
                 row.addAll(values);
                 rows.add(row);
@@ -52,7 +57,7 @@ record Differences(List<RunFolder> runs) {
         return facts;
     }
 
-    private static Set<String> distinct(List<Card.Rank> ranks, java.util.function.Function<Card.Rank, String> fact) {
+    private static Set<String> distinct(List<Card.Rank> ranks, Function<Card.Rank, String> fact) {
         Set<String> distinct = new LinkedHashSet<>();
         ranks.forEach(rank -> distinct.add(String.valueOf(fact.apply(rank))));
         return distinct;

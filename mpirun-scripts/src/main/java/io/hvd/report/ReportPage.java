@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /** The page of some runs: HTML with its drawings inside, without scripts, that loads nothing. */
 record ReportPage(List<RunFolder> runs) {
@@ -47,14 +48,14 @@ record ReportPage(List<RunFolder> runs) {
         html.append("<dl>");
         entry(html, "program", card.program());
         entry(html, "ranks", String.valueOf(card.ranks().size()));
-        entry(html, "begun", card.starts().isEmpty() ? "" : card.starts().get(0));
+        entry(html, "begun", card.starts().isEmpty() ? "" : time(card.starts().get(0)));
         if (card.starts().size() > 1) {
             entry(
                     html,
                     "resumed",
-                    String.join(", ", card.starts().subList(1, card.starts().size())));
+                    card.starts().stream().skip(1).map(ReportPage::time).collect(Collectors.joining(", ")));
         }
-        entry(html, "last written", String.valueOf(card.written()));
+        entry(html, "last written", time(card.written()));
         entry(html, "samples per second", Html.number(card.samplesPerSecond()));
         if (!card.epochs().isEmpty()) {
             Card.Epoch last = card.epochs().get(card.epochs().size() - 1);
@@ -68,6 +69,12 @@ record ReportPage(List<RunFolder> runs) {
             html.append("</ul>");
         }
         return html.append("</article>\n").toString();
+    }
+
+    /** A time of the card, to the second. */
+    private static String time(String iso) {
+        return String.valueOf(iso)
+                .replaceFirst("^(\\d{4}-\\d\\d-\\d\\d)T(\\d\\d:\\d\\d:\\d\\d)(\\.\\d+)?Z$", "$1 $2 UTC");
     }
 
     private static void entry(StringBuilder html, String name, String value) {

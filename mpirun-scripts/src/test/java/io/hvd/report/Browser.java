@@ -52,6 +52,7 @@ final class Browser implements AutoCloseable {
                         "--headless",
                         "--no-sandbox",
                         "--disable-gpu",
+                        "--hide-scrollbars",
                         "--remote-debugging-port=0",
                         "--remote-allow-origins=*",
                         "--user-data-dir=" + profile,

@@ -75,8 +75,8 @@ final class ChartTest {
                 List.of(new Bar("rank 0", new double[] {6, 4}), new Bar("rank 1", new double[] {5, 0})));
 
         assertThat(chart.svg())
-                .contains("x=\"96.0\" y=\"8.2\" width=\"150.0\"")
-                .contains("x=\"246.0\" y=\"8.2\" width=\"100.0\"")
+                .contains("x=\"116.0\" y=\"8.2\" width=\"138.0\"")
+                .contains("x=\"254.0\" y=\"8.2\" width=\"92.0\"")
                 .contains("<title>rank 0, exchange: 4 ms</title>");
         assertThat(chart.rows()).containsExactly(List.of("rank 0", "6", "4"), List.of("rank 1", "5", "0"));
     }

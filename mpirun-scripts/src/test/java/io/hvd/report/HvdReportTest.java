@@ -57,7 +57,7 @@ final class HvdReportTest {
                 .contains("<title>accuracy, step 20: 0.875</title>", "<title>rank 1, step 10: 160</title>")
                 .contains("<title>rank 0, computing: 70 ms per step</title>")
                 .contains("<title>rank 1, peak memory: 101 MiB</title>")
-                .contains("<td>NaN</td>")
+                .contains("<td>NaN</td>", "<dd>2026-01-02 03:05:06 UTC</dd>")
                 .doesNotContain("<script", "src=", "href=", "url(", "peak memory in MiB/rank");
         assertThat(out.toString(StandardCharsets.UTF_8)).isEqualTo(page() + " shows 1 run\n");
     }
@@ -65,7 +65,7 @@ final class HvdReportTest {
     @Test
     void severalRunsAreComparedByWhatDiffersBetweenThem() throws IOException {
         run("a", 2);
-        run("b", 4).with("\"lr\":\"0.1\"", "\"lr\":\"0.2\",\"seed\":\"7\"");
+        run("b", 4).with("\"lr\":\"0.1\"", "\"lr\":\"0.2\",\"seed\":\"7\"").with("train.jar digits", "train.jar b");
 
         String html = html("a", "b");
 
@@ -75,7 +75,7 @@ final class HvdReportTest {
                 .contains("<tr><td>ranks</td><td>2</td><td>4</td></tr>")
                 .contains("<title>b, step 20: 0.875</title>", "<title>b, rank 3, step 10: 320</title>");
         assertThat(html.substring(html.indexOf("What differs"), html.indexOf("All versions")))
-                .doesNotContain("version: Java");
+                .doesNotContain("version: Java", "train.jar");
         assertThat(html.substring(html.indexOf("All versions"))).contains("<td>version: Java</td><td>17</td><td>17<");
     }
 

@@ -43,7 +43,7 @@ record WrittenRun(Path folder, int ranks) {
         card.addProperty("command", "train.jar digits");
         card.add("starts", new JsonArray());
         card.getAsJsonArray("starts").add("2026-01-02T03:04:05Z");
-        card.addProperty("written", "2026-01-02T03:05:06Z");
+        card.addProperty("written", "2026-01-02T03:05:06.789012Z");
         card.add("exit", object("state", "finished"));
         card.add("versions", object("Java", "17"));
         card.add("parameters", object("lr", "0.1"));
